@@ -21,7 +21,37 @@ interface TopBarProps {
 }
 
 export function TopBar({ runs, selected, overview, help }: TopBarProps) {
-  const { place, run, worker } = selected;
+  const findings = [
+    ...(overview?.provenance.warnings ?? []),
+    ...(selected.run?.warnings ?? []),
+    ...runs.warnings,
+  ];
+  return (
+    <header class="topbar">
+      <PlacePickers {...{ runs, selected, overview }} />
+      {runs.scanning && <span class="muted">{t.topbar.looking}</span>}
+      <span class="push" />
+      {overview && <SourceBadge overview={overview} />}
+      {overview && <FindingsBadge findings={findings} />}
+      <LanguagePicker />
+      <button
+        type="button"
+        class="quiet"
+        onClick={help}
+        aria-label={t.topbar.keys}
+        aria-haspopup="dialog"
+        title={`${t.topbar.keys}  (?)`}
+        data-testid="help-open"
+      >
+        ?
+      </button>
+    </header>
+  );
+}
+
+function PlacePickers({ runs, selected, overview }: Omit<TopBarProps, "help">) {
+  const { place, worker } = selected;
+  const { step } = state.value;
   const pick =
     (key: "run" | "span" | "step") =>
     (value: string | number | null): void =>
@@ -29,9 +59,8 @@ export function TopBar({ runs, selected, overview, help }: TopBarProps) {
   // Another rank of the same span has the same steps; what it lacks after all is said in words.
   const pickRank = (value: string | number | null): void =>
     go(withRank(selected, Number(value)).span ? ofRank(Number(value)) : { rank: Number(value) });
-  const findings = [...(overview?.provenance.warnings ?? []), ...(run?.warnings ?? []), ...runs.warnings];
   return (
-    <header class="topbar">
+    <>
       <Picker
         name={t.topbar.run}
         testid="run-picker"
@@ -56,36 +85,20 @@ export function TopBar({ runs, selected, overview, help }: TopBarProps) {
       <Picker
         name={t.topbar.step}
         testid="step-picker"
-        value={state.value.step}
+        value={step}
         choices={
           overview
             ? stepChoices(overview)
             : [
                 {
-                  value: state.value.step,
-                  label: state.value.step === null ? t.topbar.allSteps : String(state.value.step),
+                  value: step,
+                  label: step === null ? t.topbar.allSteps : String(step),
                 },
               ]
         }
         onPick={pick("step")}
       />
-      {runs.scanning && <span class="muted">{t.topbar.looking}</span>}
-      <span class="push" />
-      {overview && <SourceBadge overview={overview} />}
-      {overview && <FindingsBadge findings={findings} />}
-      <LanguagePicker />
-      <button
-        type="button"
-        class="quiet"
-        onClick={help}
-        aria-label={t.topbar.keys}
-        aria-haspopup="dialog"
-        title={`${t.topbar.keys}  (?)`}
-        data-testid="help-open"
-      >
-        ?
-      </button>
-    </header>
+    </>
   );
 }
 

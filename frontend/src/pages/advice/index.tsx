@@ -224,25 +224,7 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
                 : texts.events
             }
           >
-            <ul class="examples">
-              {row.evidence.map((e) => (
-                <li key={`${e.table}/${e.row}`}>
-                  <EventLink example={e} />
-                  {e.table !== "memory" && (
-                    <>
-                      {" "}
-                      <a
-                        class="small"
-                        {...linkProps({ view: "timeline", item: `${e.table}:${e.row}` })}
-                        data-testid="show-on-timeline"
-                      >
-                        {texts.timeline}
-                      </a>
-                    </>
-                  )}
-                </li>
-              ))}
-            </ul>
+            <Examples row={row} />
           </Fact>
         )}
         <Fact id="reference" name={texts.reference}>
@@ -259,6 +241,31 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
         {texts.put}
       </button>
     </div>
+  );
+}
+
+/** Events that show it, with links to these. */
+function Examples({ row }: { row: AdviceRow }) {
+  return (
+    <ul class="examples">
+      {row.evidence.map((e) => (
+        <li key={`${e.table}/${e.row}`}>
+          <EventLink example={e} />
+          {e.table !== "memory" && (
+            <>
+              {" "}
+              <a
+                class="small"
+                {...linkProps({ view: "timeline", item: `${e.table}:${e.row}` })}
+                data-testid="show-on-timeline"
+              >
+                {texts.timeline}
+              </a>
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -5,7 +5,7 @@ import type { Diff, DiffAllocator, DiffMemory } from "../../api/types";
 import { bytes, count, percent, signedBytes } from "../../lib/format";
 import { nameOf } from "../../state/selection";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Table } from "../../widgets/table/table";
 
@@ -116,36 +116,21 @@ const FIGURES: readonly Column<DiffMemory>[] = [
       </span>
     ),
   },
-  { key: "device", title: texts.device, kind: "text", width: 140, value: (r) => r.device },
-  {
-    key: "base",
-    ...texts.base,
-    kind: "bytes",
-    width: 96,
-    value: (r) => r.base,
+  field("device", { title: texts.device }, "text", 140),
+  field("base", texts.base, "bytes", 96, {
     cell: (r) => <span class="value">{formatted(r.unit, r.base)}</span>,
-  },
-  {
-    key: "now",
-    ...texts.now,
-    kind: "bytes",
-    width: 96,
-    value: (r) => r.now,
+  }),
+  field("now", texts.now, "bytes", 96, {
     cell: (r) => <span class="value">{formatted(r.unit, r.now)}</span>,
-  },
-  {
-    key: "change",
-    ...texts.change,
-    kind: "bytes",
-    width: 104,
-    value: (r) => r.change,
+  }),
+  field("change", texts.change, "bytes", 104, {
     cell: (r) => (
       <span class={r.verdict === "more" || r.verdict === "less" ? "value" : "value muted"}>
         {signed(r.unit, r.change)}
       </span>
     ),
-  },
-  { key: "change_share", ...texts.relative, kind: "share", width: 84, value: (r) => r.change_share },
+  }),
+  field("change_share", texts.relative, "share", 84),
   {
     key: "verdict",
     ...texts.certainty,
@@ -154,14 +139,9 @@ const FIGURES: readonly Column<DiffMemory>[] = [
     value: (r) => WORDS[r.verdict],
     code: (r) => r.verdict,
   },
-  {
-    key: "noise",
-    ...texts.noise,
-    kind: "bytes",
-    width: 92,
-    value: (r) => r.noise,
+  field("noise", texts.noise, "bytes", 92, {
     cell: (r) => <span class="value">{formatted(r.unit, r.noise)}</span>,
-  },
+  }),
 ];
 
 const STATUS = t.diff.statuses;
@@ -175,7 +155,7 @@ const ALLOCATORS: readonly Column<DiffAllocator>[] = [
     value: (r) => nameOf(r.name),
     code: (r) => r.name,
   },
-  { key: "device", title: texts.device, kind: "text", width: 100, value: (r) => r.device },
+  field("device", { title: texts.device }, "text", 100),
   {
     key: "status",
     title: "",
@@ -186,35 +166,18 @@ const ALLOCATORS: readonly Column<DiffAllocator>[] = [
     code: (r) => r.status,
     cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span>,
   },
-  {
-    key: "base_bytes",
-    ...texts.allocatedBase,
-    kind: "bytes",
-    width: 92,
-    additive: true,
-    value: (r) => r.base_bytes,
-  },
-  { key: "now_bytes", ...texts.now, kind: "bytes", width: 92, additive: true, value: (r) => r.now_bytes },
-  {
-    key: "change_bytes",
-    ...texts.change,
-    kind: "bytes",
-    width: 104,
-    value: (r) => r.change_bytes,
+  field("base_bytes", texts.allocatedBase, "bytes", 92, { additive: true }),
+  field("now_bytes", texts.now, "bytes", 92, { additive: true }),
+  field("change_bytes", texts.change, "bytes", 104, {
     cell: (r) => (
       <span class={r.verdict === "more" || r.verdict === "less" ? "value" : "value muted"}>
         {signedBytes(r.change_bytes)}
       </span>
     ),
-  },
-  {
-    key: "change_share",
-    ...texts.relative,
-    kind: "share",
-    width: 84,
-    value: (r) => r.change_share,
+  }),
+  field("change_share", texts.relative, "share", 84, {
     cell: (r) => <span class="value">{percent(r.change_share)}</span>,
-  },
+  }),
   {
     key: "verdict",
     ...texts.certainty,
@@ -223,21 +186,11 @@ const ALLOCATORS: readonly Column<DiffAllocator>[] = [
     value: (r) => WORDS[r.verdict],
     code: (r) => r.verdict,
   },
-  { key: "noise_bytes", ...texts.noise, kind: "bytes", width: 92, value: (r) => r.noise_bytes },
-  {
-    key: "base_allocations",
-    ...texts.baseCount,
-    kind: "count",
-    width: 84,
-    value: (r) => r.base_allocations,
+  field("noise_bytes", texts.noise, "bytes", 92),
+  field("base_allocations", texts.baseCount, "count", 84, {
     cell: (r) => <span class="value">{some(r.base_allocations)}</span>,
-  },
-  {
-    key: "now_allocations",
-    ...texts.count,
-    kind: "count",
-    width: 68,
-    value: (r) => r.now_allocations,
+  }),
+  field("now_allocations", texts.count, "count", 68, {
     cell: (r) => <span class="value">{some(r.now_allocations)}</span>,
-  },
+  }),
 ];

@@ -4,9 +4,10 @@ import type { Diff as Result, DiffRow, DiffStep } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { count, signedDuration } from "../../lib/format";
 import { nameOf } from "../../state/selection";
-import { go, state } from "../../state/url";
+import { go } from "../../state/url";
+import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
@@ -25,39 +26,11 @@ export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = t.diff.verdic
 const texts = t.diffTables;
 
 export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
-  const { sort, filter } = state.value;
   const shared = {
-    sort,
-    filter,
+    ...tableInUrl(),
     inferred: [result.provenance, result.base].some((p) => p.timeline === "inferred"),
-    onSort: (s: string | null) => go({ sort: s }),
-    onFilter: (f: string | null) => go({ filter: f }, "replace"),
   };
-  const choice = (
-    <>
-      <Segmented
-        label={texts.table}
-        value={shown}
-        onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })}
-        choices={[
-          ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
-          { value: "memory", ...texts.shown.memory },
-          { value: "steps", ...texts.shown.steps },
-        ]}
-      />
-      {shown !== "steps" && shown !== "memory" && shown !== "kernels" && (
-        <Segmented
-          label={texts.time}
-          value={result.time}
-          onPick={(by) => go({ by, sort: null })}
-          choices={[
-            { value: "device", label: texts.device },
-            { value: "host", label: texts.host },
-          ]}
-        />
-      )}
-    </>
-  );
+  const choice = <Choice result={result} shown={shown} />;
   if (shown === "steps")
     return (
       <Table
@@ -95,6 +68,35 @@ export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
     >
       {choice}
     </Table>
+  );
+}
+
+/** Which table, and by which time. */
+function Choice({ result, shown }: { result: Result; shown: Shown }) {
+  return (
+    <>
+      <Segmented
+        label={texts.table}
+        value={shown}
+        onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })}
+        choices={[
+          ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
+          { value: "memory", ...texts.shown.memory },
+          { value: "steps", ...texts.shown.steps },
+        ]}
+      />
+      {shown !== "steps" && shown !== "memory" && shown !== "kernels" && (
+        <Segmented
+          label={texts.time}
+          value={result.time}
+          onPick={(by) => go({ by, sort: null })}
+          choices={[
+            { value: "device", label: texts.device },
+            { value: "host", label: texts.host },
+          ]}
+        />
+      )}
+    </>
   );
 }
 
@@ -184,8 +186,6 @@ function change<Row>(
 
 function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
   const additive = handles === null;
-  const host = result.rows.some((r) => r.host_change_ns !== null);
-  const device = result.rows.some((r) => r.device_change_ns !== null);
   const columns: (Column<DiffRow> | false)[] = [
     {
       key: "name",
@@ -197,20 +197,8 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       cell: (r) =>
         handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />,
     },
-    result.by === "shapes" && {
-      key: "detail",
-      title: texts.inputShapes,
-      kind: "text",
-      width: 200,
-      value: (r) => r.detail,
-    },
-    result.by === "kernels" && {
-      key: "detail",
-      title: texts.kind,
-      kind: "text",
-      width: 104,
-      value: (r) => r.detail,
-    },
+    result.by === "shapes" && field("detail", { title: texts.inputShapes }, "text", 200),
+    result.by === "kernels" && field("detail", { title: texts.kind }, "text", 104),
     {
       key: "status",
       title: "",
@@ -221,16 +209,11 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       code: (r) => r.status,
       cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span>,
     },
-    {
-      key: "base_ns",
-      title: texts.base.title,
-      kind: "time",
-      width: 84,
+    field("base_ns", { title: texts.base.title }, "time", 84, {
       additive,
       help: texts.base.help(result.time),
-      value: (r) => r.base_ns,
-    },
-    { key: "now_ns", ...texts.now, kind: "time", width: 84, additive, value: (r) => r.now_ns },
+    }),
+    field("now_ns", texts.now, "time", 84, { additive }),
     {
       ...change<DiffRow>(
         "change_ns",
@@ -240,7 +223,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       ),
       additive,
     },
-    { key: "change_share", ...texts.relative, kind: "share", width: 84, value: (r) => r.change_share },
+    field("change_share", texts.relative, "share", 84),
     {
       key: "verdict",
       ...texts.certainty,
@@ -249,34 +232,22 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       value: (r) => WORDS[r.verdict],
       code: (r) => r.verdict,
     },
-    { key: "noise_ns", ...texts.noise, kind: "time", width: 80, value: (r) => r.noise_ns },
-    result.rows.some((r) => r.bound_ns !== 0) && {
-      key: "bound_ns",
-      ...texts.bound,
-      kind: "time",
-      width: 80,
-      value: (r) => r.bound_ns,
-    },
-    device && result.time !== "device" && change<DiffRow>("device_change_ns", texts.deviceChange, 108),
-    host && result.time !== "host" && change<DiffRow>("host_change_ns", texts.hostChange, 98),
-    {
-      key: "base_calls",
-      ...texts.baseCalls,
-      kind: "count",
-      width: 84,
-      value: (r) => r.base_calls,
-      cell: (r) => <span class="value">{calls(r.base_calls)}</span>,
-    },
-    {
-      key: "now_calls",
-      ...texts.calls,
-      kind: "count",
-      width: 68,
-      value: (r) => r.now_calls,
-      cell: (r) => <span class="value">{calls(r.now_calls)}</span>,
-    },
+    field("noise_ns", texts.noise, "time", 80),
+    result.rows.some((r) => r.bound_ns !== 0) && field("bound_ns", texts.bound, "time", 80),
+    ...otherChanges(result),
+    ...CALLS,
   ];
   return columns.filter((c) => c !== false);
+}
+
+/** The changes of the time that the rows are not compared by, where there is any. */
+function otherChanges({ rows, time }: Result): (Column<DiffRow> | false)[] {
+  const host = rows.some((r) => r.host_change_ns !== null);
+  const device = rows.some((r) => r.device_change_ns !== null);
+  return [
+    device && time !== "device" && change<DiffRow>("device_change_ns", texts.deviceChange, 108),
+    host && time !== "host" && change<DiffRow>("host_change_ns", texts.hostChange, 98),
+  ];
 }
 
 /** Leads to the page of what is compared, if it is there. */
@@ -312,6 +283,15 @@ const lastOf = (path: string): string => path.slice(path.lastIndexOf(" / ") + 1)
 /** Per step, so that it may be a fraction. */
 const calls = (n: number): string => (Number.isInteger(n) ? count(n) : n.toPrecision(3));
 
+const CALLS: readonly Column<DiffRow>[] = [
+  field("base_calls", texts.baseCalls, "count", 84, {
+    cell: (r) => <span class="value">{calls(r.base_calls)}</span>,
+  }),
+  field("now_calls", texts.calls, "count", 68, {
+    cell: (r) => <span class="value">{calls(r.now_calls)}</span>,
+  }),
+];
+
 function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles }) {
   const place = handles.places.get(row);
   const link = linkOf(row, by);
@@ -329,25 +309,13 @@ function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles
 }
 
 const STEPS: readonly Column<DiffStep & { number: number }>[] = [
-  { key: "number", title: "", kind: "count", width: 60, value: (s) => s.number },
-  { key: "base", title: texts.steps.base, kind: "text", width: 160, value: (s) => s.base },
-  {
-    key: "now",
-    ...texts.steps.now,
-    kind: "text",
-    width: 160,
-    value: (s) => s.now,
+  field("number", { title: "" }, "count", 60),
+  field("base", { title: texts.steps.base }, "text", 160),
+  field("now", texts.steps.now, "text", 160, {
     cell: (s) =>
       s.now === null ? <span class="value muted">–</span> : <StepLink name={s.now}>{s.now}</StepLink>,
-  },
-  {
-    key: "base_ns",
-    title: texts.base.title,
-    kind: "time",
-    width: 90,
-    additive: true,
-    value: (s) => s.base_ns,
-  },
-  { key: "now_ns", title: texts.now.title, kind: "time", width: 90, additive: true, value: (s) => s.now_ns },
+  }),
+  field("base_ns", { title: texts.base.title }, "time", 90, { additive: true }),
+  field("now_ns", { title: texts.now.title }, "time", 90, { additive: true }),
   change("change_ns", texts.steps.change, 96),
 ];

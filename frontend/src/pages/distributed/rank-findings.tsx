@@ -60,56 +60,67 @@ function Finding({ row, name, inferred }: { row: Row; name: string; inferred: bo
           {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
         </span>
       </button>
-      {open && (
-        <div class="body">
-          <p>{row.explanation}</p>
-          <dl class="facts">
-            {row.symptoms.length > 0 && (
-              <Fact id="symptoms" name={own.symptoms}>
-                <ul class="examples">
-                  {row.symptoms.map((one) => (
-                    <li key={one.rule} data-testid="rank-symptom" data-key={one.rule}>
-                      <b>{one.title}</b> {one.explanation}
-                    </li>
-                  ))}
-                </ul>
-              </Fact>
-            )}
-            <Fact id="fix" name={texts.fix}>
-              {row.fix}
-            </Fact>
-            {row.saving_ns !== null && (
-              <Fact id="saving" name={texts.saves}>
-                <span title={exactDuration(row.saving_ns)}>
-                  {texts.savesPerStep(duration(row.saving_ns), percent(row.saving_share))}
-                </span>
-              </Fact>
-            )}
-            <Fact id="how" name={texts.how}>
-              {row.how}
-            </Fact>
-            <Fact id="confidence" name={texts.confidence}>
-              {texts.confidences[row.confidence]}
-            </Fact>
-            <Fact id="evidence" name={own.ranks(row.evidence.length)}>
-              <ul class="examples">
-                {row.evidence.map((e) => (
-                  <li key={e.rank} data-testid="rank-evidence" data-rank={e.rank}>
-                    <a {...linkProps({ view: "advice", ...ofRank(e.rank) })}>{own.rank(e.rank)}</a>{" "}
-                    <a class="small" {...linkProps({ view: "timeline", ...ofRank(e.rank) })}>
-                      {texts.timeline}
-                    </a>{" "}
-                    <span class="muted">{e.note}</span>
-                  </li>
-                ))}
-              </ul>
-            </Fact>
-            <Fact id="reference" name={texts.reference}>
-              <span class="muted">{row.reference}</span>
-            </Fact>
-          </dl>
-        </div>
-      )}
+      {open && <Details row={row} />}
     </article>
+  );
+}
+
+function Details({ row }: { row: Row }) {
+  return (
+    <div class="body">
+      <p>{row.explanation}</p>
+      <dl class="facts">
+        {row.symptoms.length > 0 && (
+          <Fact id="symptoms" name={own.symptoms}>
+            <ul class="examples">
+              {row.symptoms.map((one) => (
+                <li key={one.rule} data-testid="rank-symptom" data-key={one.rule}>
+                  <b>{one.title}</b> {one.explanation}
+                </li>
+              ))}
+            </ul>
+          </Fact>
+        )}
+        <Fact id="fix" name={texts.fix}>
+          {row.fix}
+        </Fact>
+        {row.saving_ns !== null && (
+          <Fact id="saving" name={texts.saves}>
+            <span title={exactDuration(row.saving_ns)}>
+              {texts.savesPerStep(duration(row.saving_ns), percent(row.saving_share))}
+            </span>
+          </Fact>
+        )}
+        <Fact id="how" name={texts.how}>
+          {row.how}
+        </Fact>
+        <Fact id="confidence" name={texts.confidence}>
+          {texts.confidences[row.confidence]}
+        </Fact>
+        <Fact id="evidence" name={own.ranks(row.evidence.length)}>
+          <RankEvidence row={row} />
+        </Fact>
+        <Fact id="reference" name={texts.reference}>
+          <span class="muted">{row.reference}</span>
+        </Fact>
+      </dl>
+    </div>
+  );
+}
+
+/** The ranks that show it, with links to them. */
+function RankEvidence({ row }: { row: Row }) {
+  return (
+    <ul class="examples">
+      {row.evidence.map((e) => (
+        <li key={e.rank} data-testid="rank-evidence" data-rank={e.rank}>
+          <a {...linkProps({ view: "advice", ...ofRank(e.rank) })}>{own.rank(e.rank)}</a>{" "}
+          <a class="small" {...linkProps({ view: "timeline", ...ofRank(e.rank) })}>
+            {texts.timeline}
+          </a>{" "}
+          <span class="muted">{e.note}</span>
+        </li>
+      ))}
+    </ul>
   );
 }

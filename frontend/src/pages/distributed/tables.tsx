@@ -2,9 +2,10 @@
 import type { CollectiveRow, Distributed as Result, RankRow, RankStep } from "../../api/types";
 import { bytes, duration, rate, signedDuration } from "../../lib/format";
 import { nameOf, stepLabel } from "../../state/selection";
-import { go, state } from "../../state/url";
+import { go } from "../../state/url";
+import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { linkProps, ofRank, stretch } from "../../state/links";
@@ -15,32 +16,11 @@ export type Group = "ranks" | "collectives" | "steps";
 const texts = t.distributed;
 
 export function Tables({ result, shown, inferred }: { result: Result; shown: Group; inferred: boolean }) {
-  const { sort, filter } = state.value;
   const shared = {
-    sort,
-    filter,
+    ...tableInUrl(),
     inferred,
-    onSort: (s: string | null) => go({ sort: s }),
-    onFilter: (f: string | null) => go({ filter: f }, "replace"),
   };
-  const choice = (
-    <Segmented
-      label={texts.table}
-      value={shown}
-      onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })}
-      choices={[
-        { value: "ranks", label: texts.tables.ranks },
-        { value: "collectives", label: texts.tables.collectives },
-        { value: "steps", label: texts.tables.steps },
-      ]}
-    />
-  );
-  const more = (listed: number, total: number, text: (listed: number, all: number) => string) =>
-    listed < total && (
-      <span class="muted" data-testid="not-listed" data-value={total - listed}>
-        {text(listed, total)}
-      </span>
-    );
+  const choice = <Choice shown={shown} />;
   switch (shown) {
     case "ranks":
       return (
@@ -66,13 +46,15 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
           {...texts.nouns.collectives}
           columns={COLLECTIVES}
           rows={result.collectives}
-          rowKey={(c) =>
-            `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`
-          }
+          rowKey={collectiveKey}
           defaultSort="-total_ns"
         >
           {choice}
-          {more(result.collectives.length, result.collectives_total, texts.someCollectives)}
+          <NotListed
+            listed={result.collectives.length}
+            total={result.collectives_total}
+            text={texts.someCollectives}
+          />
         </Table>
       );
     case "steps":
@@ -88,10 +70,44 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
           defaultSort="rank"
         >
           {choice}
-          {more(result.steps.length, result.steps_total, texts.someSteps)}
+          <NotListed listed={result.steps.length} total={result.steps_total} text={texts.someSteps} />
         </Table>
       );
   }
+}
+
+const collectiveKey = (c: CollectiveRow): string =>
+  `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`;
+
+function Choice({ shown }: { shown: Group }) {
+  return (
+    <Segmented
+      label={texts.table}
+      value={shown}
+      onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })}
+      choices={[
+        { value: "ranks", label: texts.tables.ranks },
+        { value: "collectives", label: texts.tables.collectives },
+        { value: "steps", label: texts.tables.steps },
+      ]}
+    />
+  );
+}
+
+interface NotListedProps {
+  listed: number;
+  total: number;
+  text: (listed: number, all: number) => string;
+}
+
+/** How many rows the server left out. */
+function NotListed({ listed, total, text }: NotListedProps) {
+  if (listed >= total) return null;
+  return (
+    <span class="muted" data-testid="not-listed" data-value={total - listed}>
+      {text(listed, total)}
+    </span>
+  );
 }
 
 interface Head {
@@ -121,12 +137,7 @@ const device = <Row,>(name: string, head: Head, width: number): Column<Row> => {
 };
 
 const RANKS: readonly Column<RankRow>[] = [
-  {
-    key: "rank",
-    title: texts.ranks.rank,
-    kind: "text",
-    width: 112,
-    value: (r) => r.rank,
+  field("rank", { title: texts.ranks.rank }, "text", 112, {
     cell: (r) => (
       <span class="value">
         {r.problem === null ? (
@@ -143,16 +154,11 @@ const RANKS: readonly Column<RankRow>[] = [
         </span>
       </span>
     ),
-  },
-  {
-    key: "problem",
-    title: texts.ranks.problem,
-    kind: "text",
-    width: 320,
-    value: (r) => r.problem,
+  }),
+  field("problem", { title: texts.ranks.problem }, "text", 320, {
     cell: (r) => <span class="value warn">{r.problem}</span>,
-  },
-  { key: "steps", title: texts.ranks.steps, kind: "count", width: 56, value: (r) => r.steps },
+  }),
+  field("steps", { title: texts.ranks.steps }, "count", 56),
   device("step", texts.ranks.step, 72),
   device("computation", texts.ranks.computation, 94),
   device("communication", texts.ranks.communication, 112),
@@ -162,7 +168,7 @@ const RANKS: readonly Column<RankRow>[] = [
   device("idle", texts.ranks.idle, 72),
   time("transferring_ns", texts.ranks.transferring, 94),
   time("synchronising_ns", texts.ranks.synchronising, 72),
-  { key: "last", ...texts.ranks.last, kind: "count", width: 52, value: (r) => r.last, additive: true },
+  field("last", texts.ranks.last, "count", 52, { additive: true }),
   time("caused_ns", texts.ranks.caused, 72),
   {
     ...time<RankRow>("clock_offset_ns", texts.ranks.clock, 76),
@@ -172,61 +178,28 @@ const RANKS: readonly Column<RankRow>[] = [
 ];
 
 const COLLECTIVES: readonly Column<CollectiveRow>[] = [
-  {
-    key: "kind",
-    title: texts.collectives.kind,
-    kind: "text",
-    width: 130,
-    value: (c) => c.kind,
+  field("kind", { title: texts.collectives.kind }, "text", 130, {
     cell: (c) => (
       <span class="value">
         {c.kind.replace(/_/g, "-")}
         {c.on_host && <span class="muted">{texts.collectiveOnHost}</span>}
       </span>
     ),
-  },
-  {
-    key: "group",
-    ...texts.collectives.group,
-    kind: "text",
-    width: 120,
-    value: (c) => c.group,
+  }),
+  field("group", texts.collectives.group, "text", 120, {
     cell: (c) => (
       <span class="value">
         {c.group ?? "–"}
         {c.purpose && c.purpose !== "undefined" && <span class="muted"> {c.purpose}</span>}
       </span>
     ),
-  },
-  {
-    key: "group_size",
-    title: texts.collectives.members,
-    kind: "count",
-    width: 78,
-    value: (c) => c.group_size,
-  },
-  {
-    key: "bytes",
-    ...texts.collectives.bytes,
-    kind: "bytes",
-    width: 92,
-    value: (c) => c.bytes,
+  }),
+  field("group_size", { title: texts.collectives.members }, "count", 78),
+  field("bytes", texts.collectives.bytes, "bytes", 92, {
     cell: (c) => <span class="value">{bytes(c.bytes)}</span>,
-  },
-  {
-    key: "calls",
-    title: texts.collectives.calls,
-    kind: "count",
-    width: 66,
-    additive: true,
-    value: (c) => c.calls,
-  },
-  {
-    key: "longest_ns",
-    ...texts.collectives.longest,
-    kind: "time",
-    width: 80,
-    value: (c) => c.longest_ns,
+  }),
+  field("calls", { title: texts.collectives.calls }, "count", 66, { additive: true }),
+  field("longest_ns", texts.collectives.longest, "time", 80, {
     cell: (c) => (
       <a
         class="value"
@@ -242,42 +215,32 @@ const COLLECTIVES: readonly Column<CollectiveRow>[] = [
         {duration(c.longest_ns)}
       </a>
     ),
-  },
-  { key: "ranks", title: texts.collectives.ranks, kind: "count", width: 64, value: (c) => c.ranks },
+  }),
+  field("ranks", { title: texts.collectives.ranks }, "count", 64),
   time("total_ns", texts.collectives.total, 80),
   time("mean_ns", texts.collectives.mean, 80),
   time("transfer_ns", texts.collectives.transfer, 84),
   time("synchronising_ns", texts.collectives.synchronising, 84),
-  {
-    key: "algorithm_bytes_per_s",
-    ...texts.collectives.algorithm,
-    kind: "bytes",
-    width: 92,
-    value: (c) => c.algorithm_bytes_per_s,
+  field("algorithm_bytes_per_s", texts.collectives.algorithm, "bytes", 92, {
     cell: (c) => (
       <span class="value">
         {c.matched === 0 && c.algorithm_bytes_per_s !== null && "≥ "}
         {rate(c.algorithm_bytes_per_s)}
       </span>
     ),
-  },
-  {
-    key: "bus_bytes_per_s",
-    ...texts.collectives.bus,
-    kind: "bytes",
-    width: 92,
-    value: (c) => c.bus_bytes_per_s,
+  }),
+  field("bus_bytes_per_s", texts.collectives.bus, "bytes", 92, {
     cell: (c) => (
       <span class="value">
         {c.matched === 0 && c.bus_bytes_per_s !== null && "≥ "}
         {rate(c.bus_bytes_per_s)}
       </span>
     ),
-  },
+  }),
 ];
 
 const STEPS: readonly Column<RankStep>[] = [
-  { key: "rank", title: texts.steps.rank, kind: "text", width: 100, value: (s) => s.rank },
+  field("rank", { title: texts.steps.rank }, "text", 100),
   {
     key: "step",
     title: texts.steps.step,

@@ -1,4 +1,5 @@
 // The flame graph of modules, operators, Python frames and device activities.
+import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame as Result, FlameNode, Options } from "../../api/types";
 import { categoryOf, color } from "../../lib/color";
@@ -54,7 +55,7 @@ export function Flame({ selected, base }: PageProps) {
 
 function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; hostOnly: boolean }) {
   const { rows } = result;
-  const { group, zoom, filter } = state.value;
+  const { zoom, filter } = state.value;
   const [search, setSearch] = useState(filter ?? "");
   // The URL may change under us: Back, or a link from another page.
   useEffect(() => setSearch(filter ?? ""), [filter]);
@@ -64,93 +65,23 @@ function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; h
   const boxes = useMemo(() => rows.map((r) => boxOf(r, inferred)), [rows, inferred]);
   const names = splitNames(zoom);
   const zoomTo = (row: number): void => {
-    const below = namesOf(rows, row);
     // The first row is the one that is zoomed to: a click on it goes back.
-    if (zoom !== null && row === 0) go({ zoom: names.length > 1 ? joinNames(names.slice(0, -1)) : null });
-    else go({ zoom: joinNames([...names.slice(0, -1), ...below]) });
-  };
-  const out = (): void => {
-    if (zoom !== null) go({ zoom: names.length > 1 ? joinNames(names.slice(0, -1)) : null });
+    if (zoom !== null && row === 0) zoomOut(names);
+    else go({ zoom: joinNames([...names.slice(0, -1), ...namesOf(rows, row)]) });
   };
   const matched = useMemo(() => matchedTime(rows, search), [rows, search]);
   return (
     <>
       <div class="toolbar">
-        <Segmented
-          label={texts.time}
-          value={result.by}
-          onPick={(v) => go({ by: v === "host" ? v : null })}
-          choices={[
-            {
-              value: "device",
-              label: texts.device.label,
-              disabled: hostOnly,
-              title: hostOnly ? texts.noDevice : texts.device.title,
-            },
-            { value: "host", ...texts.host },
-          ]}
-        />
-        <Segmented
-          label={texts.show}
-          value={levels}
-          onPick={(v) => go({ levels: v === "all" ? null : v, zoom: null })}
-          choices={[
-            { value: "all", label: texts.everything, title: texts.everythingHelp(result.has_frames) },
-            { value: "operators", ...texts.operators },
-            { value: "modules", label: texts.modules, title: texts.modulesHelp(result.has_modules) },
-          ]}
-        />
-        <Segmented
-          label={texts.modules}
-          value={group === "class" ? "class" : "instance"}
-          onPick={(v) => go({ group: v === "class" ? v : null, zoom: null })}
-          choices={[
-            { value: "instance", label: texts.eachModule, disabled: !result.has_modules },
-            { value: "class", ...texts.byClass, disabled: !result.has_modules },
-          ]}
-        />
-        <input
-          type="search"
-          data-filter
-          data-testid="flame-search"
-          value={search}
-          placeholder={texts.find}
-          aria-label={texts.findHelp}
-          spellcheck={false}
-          autocomplete="off"
-          onInput={(e) => setSearch(e.currentTarget.value)}
-          onChange={() => go({ filter: search.trim() || null }, "replace")}
-          onKeyDown={(e) => {
-            if (e.key === "Escape") {
-              setSearch("");
-              go({ filter: null }, "replace");
-            }
-          }}
-        />
+        <Choices result={result} levels={levels} hostOnly={hostOnly} />
+        <Search text={search} set={setSearch} />
         {search.trim() !== "" && (
           <span class="muted" data-testid="flame-matched" data-value={matched}>
             {texts.found(percent(result.total_ns > 0 ? matched / result.total_ns : 0))}
           </span>
         )}
         <span class="push" />
-        <button
-          type="button"
-          class="quiet"
-          data-testid="collapsed"
-          onClick={() => download("flame.txt", collapsed(rows, names), "text/plain")}
-          title={texts.stacksHelp}
-        >
-          {texts.stacks}
-        </button>
-        <button
-          type="button"
-          class="quiet"
-          data-testid="png"
-          onClick={() => canvas.current && downloadPicture("flame.png", canvas.current)}
-          title={t.png.save}
-        >
-          PNG
-        </button>
+        <SaveButtons rows={rows} names={names} canvas={canvas} />
       </div>
       <Crumbs names={names} />
       {rows.length === 0 ? (
@@ -164,7 +95,7 @@ function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; h
           search={search}
           onLook={setAt}
           onZoom={zoomTo}
-          onOut={out}
+          onOut={() => zoomOut(names)}
           onCanvas={(c) => {
             canvas.current = c;
           }}
@@ -172,6 +103,107 @@ function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; h
         />
       )}
       <Details result={result} row={at === null ? null : (rows[at] ?? null)} inferred={inferred} />
+    </>
+  );
+}
+
+/** To the box around the one that fills the width. */
+function zoomOut(names: readonly string[]): void {
+  if (names.length > 0) go({ zoom: names.length > 1 ? joinNames(names.slice(0, -1)) : null });
+}
+
+function Choices({ result, levels, hostOnly }: { result: Result; levels: Levels; hostOnly: boolean }) {
+  const { group } = state.value;
+  return (
+    <>
+      <Segmented
+        label={texts.time}
+        value={result.by}
+        onPick={(v) => go({ by: v === "host" ? v : null })}
+        choices={[
+          {
+            value: "device",
+            label: texts.device.label,
+            disabled: hostOnly,
+            title: hostOnly ? texts.noDevice : texts.device.title,
+          },
+          { value: "host", ...texts.host },
+        ]}
+      />
+      <Segmented
+        label={texts.show}
+        value={levels}
+        onPick={(v) => go({ levels: v === "all" ? null : v, zoom: null })}
+        choices={[
+          { value: "all", label: texts.everything, title: texts.everythingHelp(result.has_frames) },
+          { value: "operators", ...texts.operators },
+          { value: "modules", label: texts.modules, title: texts.modulesHelp(result.has_modules) },
+        ]}
+      />
+      <Segmented
+        label={texts.modules}
+        value={group === "class" ? "class" : "instance"}
+        onPick={(v) => go({ group: v === "class" ? v : null, zoom: null })}
+        choices={[
+          { value: "instance", label: texts.eachModule, disabled: !result.has_modules },
+          { value: "class", ...texts.byClass, disabled: !result.has_modules },
+        ]}
+      />
+    </>
+  );
+}
+
+/** What is typed stands out at once; it is in the URL when it is complete. */
+function Search({ text, set }: { text: string; set: (text: string) => void }) {
+  return (
+    <input
+      type="search"
+      data-filter
+      data-testid="flame-search"
+      value={text}
+      placeholder={texts.find}
+      aria-label={texts.findHelp}
+      spellcheck={false}
+      autocomplete="off"
+      onInput={(e) => set(e.currentTarget.value)}
+      onChange={() => go({ filter: text.trim() || null }, "replace")}
+      onKeyDown={(e) => {
+        if (e.key === "Escape") {
+          set("");
+          go({ filter: null }, "replace");
+        }
+      }}
+    />
+  );
+}
+
+interface SaveButtonsProps {
+  rows: readonly FlameNode[];
+  names: readonly string[];
+  canvas: RefObject<HTMLCanvasElement | null>;
+}
+
+function SaveButtons({ rows, names, canvas }: SaveButtonsProps) {
+  return (
+    <>
+      <button
+        type="button"
+        class="quiet"
+        data-testid="collapsed"
+        onClick={() => download("flame.txt", collapsed(rows, names), "text/plain")}
+        title={texts.stacksHelp}
+      >
+        {texts.stacks}
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        data-testid="png"
+        onClick={() => canvas.current && downloadPicture("flame.png", canvas.current)}
+        title={t.png.save}
+      >
+        PNG
+      </button>
     </>
   );
 }

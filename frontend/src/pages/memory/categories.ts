@@ -1,7 +1,7 @@
 // Categories of memory: labels, colours, and the layers of the chart.
 import type { CategoryPoint, MemoryCategory } from "../../api/types";
 import { t } from "../../i18n";
-import type { Layer, Point } from "../../widgets/charts/area-chart";
+import type { Layer, Point } from "../../widgets/charts/area-layout";
 
 type Name = MemoryCategory["category"];
 

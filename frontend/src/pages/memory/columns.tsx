@@ -2,12 +2,12 @@
 import type { AliveRow, Allocation, MemoryCategory, MemoryOperator, MemoryStep } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { duration, signedBytes } from "../../lib/format";
-import { ownFrame } from "../../lib/python-stack";
 import { nameOf, stepLabel } from "../../state/selection";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { linkProps, stretch } from "../../state/links";
 import { CATEGORIES } from "./categories";
+import { StackCell } from "../shared/cells";
 import { StepLink } from "../shared/step-link";
 
 const texts = t.memoryTables;
@@ -54,31 +54,13 @@ export const ALIVE: readonly Column<AliveRow>[] = [
       />
     ),
   },
-  {
-    key: "input_shapes",
-    ...texts.ofAlive.inputShapes,
-    kind: "text",
-    width: 320,
-    value: (r) => r.input_shapes,
-  },
-  {
-    key: "share",
-    ...texts.ofAlive.share,
-    kind: "share",
-    width: 160,
+  field("input_shapes", texts.ofAlive.inputShapes, "text", 320),
+  field("share", texts.ofAlive.share, "share", 160, {
     additive: true,
-    value: (r) => r.share,
     bar: (r) => (r.source === "operator" ? "kernel" : "other"),
-  },
-  { key: "bytes", ...texts.ofAlive.size, kind: "bytes", width: 96, additive: true, value: (r) => r.bytes },
-  {
-    key: "allocations",
-    ...texts.ofAlive.allocations,
-    kind: "count",
-    width: 96,
-    additive: true,
-    value: (r) => r.allocations,
-  },
+  }),
+  field("bytes", texts.ofAlive.size, "bytes", 96, { additive: true }),
+  field("allocations", texts.ofAlive.allocations, "count", 96, { additive: true }),
 ];
 
 export const KINDS: readonly Column<MemoryCategory>[] = [
@@ -96,118 +78,34 @@ export const KINDS: readonly Column<MemoryCategory>[] = [
       </span>
     ),
   },
-  {
-    key: "at_peak_bytes",
-    ...texts.ofKinds.atPeak,
-    kind: "bytes",
-    width: 104,
-    additive: true,
-    value: (r) => r.at_peak_bytes,
-  },
-  {
-    key: "share",
-    ...texts.ofKinds.share,
-    kind: "share",
-    width: 160,
-    additive: true,
-    value: (r) => r.share,
-    bar: () => "kernel",
-  },
-  { key: "peak_bytes", ...texts.ofKinds.peak, kind: "bytes", width: 96, value: (r) => r.peak_bytes },
-  { key: "peak_at_ns", ...texts.ofKinds.peakAt, kind: "time", width: 104, value: (r) => r.peak_at_ns },
-  {
-    key: "at_start_bytes",
-    ...texts.ofKinds.atStart,
-    kind: "bytes",
-    width: 104,
-    additive: true,
-    value: (r) => r.at_start_bytes,
-  },
-  {
-    key: "at_end_bytes",
-    ...texts.ofKinds.atEnd,
-    kind: "bytes",
-    width: 104,
-    additive: true,
-    value: (r) => r.at_end_bytes,
-  },
-  {
-    key: "allocated_bytes",
-    ...texts.ofKinds.allocated,
-    kind: "bytes",
-    width: 96,
-    additive: true,
-    value: (r) => r.allocated_bytes,
-  },
-  {
-    key: "allocations",
-    ...texts.ofKinds.allocations,
-    kind: "count",
-    width: 96,
-    additive: true,
-    value: (r) => r.allocations,
-  },
+  field("at_peak_bytes", texts.ofKinds.atPeak, "bytes", 104, { additive: true }),
+  field("share", texts.ofKinds.share, "share", 160, { additive: true, bar: () => "kernel" }),
+  field("peak_bytes", texts.ofKinds.peak, "bytes", 96),
+  field("peak_at_ns", texts.ofKinds.peakAt, "time", 104),
+  field("at_start_bytes", texts.ofKinds.atStart, "bytes", 104, { additive: true }),
+  field("at_end_bytes", texts.ofKinds.atEnd, "bytes", 104, { additive: true }),
+  field("allocated_bytes", texts.ofKinds.allocated, "bytes", 96, { additive: true }),
+  field("allocations", texts.ofKinds.allocations, "count", 96, { additive: true }),
 ];
 
 export const OPERATORS: readonly Column<MemoryOperator>[] = [
-  {
-    key: "operator",
-    ...texts.ofOperators.operator,
-    kind: "text",
-    width: 240,
-    value: (r) => r.operator,
+  field("operator", texts.ofOperators.operator, "text", 240, {
     cell: (r) => (
       <Operator name={r.operator} none={texts.sources.operator.label} title={texts.mostlyReleases} />
     ),
-  },
-  { key: "calls", ...texts.ofOperators.calls, kind: "count", width: 72, value: (r) => r.calls },
-  {
-    key: "self_allocated_bytes",
-    ...texts.ofOperators.selfAllocated,
-    kind: "bytes",
-    width: 120,
+  }),
+  field("calls", texts.ofOperators.calls, "count", 72),
+  field("self_allocated_bytes", texts.ofOperators.selfAllocated, "bytes", 120, { additive: true }),
+  field("self_allocations", texts.ofOperators.selfAllocations, "count", 88, { additive: true }),
+  field("self_increase_bytes", texts.ofOperators.selfIncrease, "bytes", 104, {
     additive: true,
-    value: (r) => r.self_allocated_bytes,
-  },
-  {
-    key: "self_allocations",
-    ...texts.ofOperators.selfAllocations,
-    kind: "count",
-    width: 88,
-    additive: true,
-    value: (r) => r.self_allocations,
-  },
-  {
-    key: "self_increase_bytes",
-    ...texts.ofOperators.selfIncrease,
-    kind: "bytes",
-    width: 104,
-    additive: true,
-    value: (r) => r.self_increase_bytes,
     cell: (r) => <span class="value">{signedBytes(r.self_increase_bytes)}</span>,
-  },
-  {
-    key: "allocated_bytes",
-    ...texts.ofOperators.allocated,
-    kind: "bytes",
-    width: 96,
-    value: (r) => r.allocated_bytes,
-  },
-  {
-    key: "allocations",
-    ...texts.ofOperators.allocations,
-    kind: "count",
-    width: 80,
-    value: (r) => r.allocations,
-  },
-  {
-    key: "increase_bytes",
-    ...texts.ofOperators.increase,
-    kind: "bytes",
-    width: 96,
-    value: (r) => r.increase_bytes,
+  }),
+  field("allocated_bytes", texts.ofOperators.allocated, "bytes", 96),
+  field("allocations", texts.ofOperators.allocations, "count", 80),
+  field("increase_bytes", texts.ofOperators.increase, "bytes", 96, {
     cell: (r) => <span class="value">{signedBytes(r.increase_bytes)}</span>,
-  },
+  }),
 ];
 
 export type Row = Allocation & { key: string };
@@ -215,13 +113,33 @@ export type Row = Allocation & { key: string };
 /** What is shown before and after an allocation: an operator or two. */
 const MOMENT_NS = 50_000;
 
+/** When it was allocated, as a link to that moment on the timeline. */
+function Allocated({ at, end }: { at: number | null; end: number }) {
+  if (at === null) return <span class="value muted">–</span>;
+  return (
+    <a
+      class="value"
+      {...stretch(at - MOMENT_NS, at + MOMENT_NS, end)}
+      data-testid="allocation-timeline"
+      title={texts.toTimeline}
+    >
+      {duration(at)}
+    </a>
+  );
+}
+
+/** When it was released, or why that is not in the recording. */
+function Freed({ row: { freed_ns, fate } }: { row: Allocation }) {
+  if (freed_ns !== null) return <span class="value">{duration(freed_ns)}</span>;
+  return (
+    <span class="value muted" title={texts.fates[fate].title}>
+      {fate === "unknown" ? "–" : texts.fates[fate === "held" ? "held" : "unreported"].label}
+    </span>
+  );
+}
+
 export const allocationColumns = (end: number): Column<Row>[] => [
-  {
-    key: "operator",
-    ...texts.ofAllocations.operator,
-    kind: "text",
-    width: 220,
-    value: (r) => r.operator,
+  field("operator", texts.ofAllocations.operator, "text", 220, {
     cell: (r) => (
       <Operator
         name={r.operator}
@@ -230,64 +148,16 @@ export const allocationColumns = (end: number): Column<Row>[] => [
         title={texts.fates[r.fate].title}
       />
     ),
-  },
-  {
-    key: "input_shapes",
-    ...texts.ofAllocations.inputShapes,
-    kind: "text",
-    width: 200,
-    value: (r) => r.input_shapes,
-  },
-  {
-    key: "bytes",
-    ...texts.ofAllocations.size,
-    kind: "bytes",
-    width: 88,
-    additive: true,
-    value: (r) => r.bytes,
-  },
-  {
-    key: "allocated_ns",
-    ...texts.ofAllocations.allocated,
-    kind: "time",
-    width: 96,
-    value: (r) => r.allocated_ns,
-    cell: (r) =>
-      r.allocated_ns === null ? (
-        <span class="value muted">–</span>
-      ) : (
-        <a
-          class="value"
-          {...stretch(r.allocated_ns - MOMENT_NS, r.allocated_ns + MOMENT_NS, end)}
-          data-testid="allocation-timeline"
-          title={texts.toTimeline}
-        >
-          {duration(r.allocated_ns)}
-        </a>
-      ),
-  },
-  {
-    key: "freed_ns",
-    ...texts.ofAllocations.freed,
-    kind: "time",
-    width: 104,
-    value: (r) => r.freed_ns,
-    cell: (r) =>
-      r.freed_ns === null ? (
-        <span class="value muted" title={texts.fates[r.fate].title}>
-          {r.fate === "unknown" ? "–" : texts.fates[r.fate === "held" ? "held" : "unreported"].label}
-        </span>
-      ) : (
-        <span class="value">{duration(r.freed_ns)}</span>
-      ),
-  },
-  {
-    key: "lifetime_ns",
-    ...texts.ofAllocations.lifetime,
-    kind: "time",
-    width: 88,
-    value: (r) => r.lifetime_ns,
-  },
+  }),
+  field("input_shapes", texts.ofAllocations.inputShapes, "text", 200),
+  field("bytes", texts.ofAllocations.size, "bytes", 88, { additive: true }),
+  field("allocated_ns", texts.ofAllocations.allocated, "time", 96, {
+    cell: (r) => <Allocated at={r.allocated_ns} end={end} />,
+  }),
+  field("freed_ns", texts.ofAllocations.freed, "time", 104, {
+    cell: (r) => <Freed row={r} />,
+  }),
+  field("lifetime_ns", texts.ofAllocations.lifetime, "time", 88),
   {
     key: "fate",
     ...texts.ofAllocations.fate,
@@ -314,18 +184,9 @@ export const allocationColumns = (end: number): Column<Row>[] => [
       </span>
     ),
   },
-  {
-    key: "stack",
-    ...texts.ofAllocations.stack,
-    kind: "text",
-    width: 280,
-    value: (r) => r.stack,
-    cell: (r) => (
-      <span class="value" title={r.stack?.replaceAll(";", "\n") ?? texts.noFrames}>
-        {ownFrame(r.stack)?.replace(/^.*\//, "") ?? "–"}
-      </span>
-    ),
-  },
+  field("stack", texts.ofAllocations.stack, "text", 280, {
+    cell: (r) => <StackCell stack={r.stack} none={texts.noFrames} />,
+  }),
 ];
 
 export const STEPS: readonly Column<MemoryStep>[] = [
@@ -343,40 +204,16 @@ export const STEPS: readonly Column<MemoryStep>[] = [
       </span>
     ),
   },
-  {
-    key: "start_ns",
-    ...texts.ofSteps.start,
-    kind: "time",
-    width: 88,
-    value: (s) => s.start_ns,
+  field("start_ns", texts.ofSteps.start, "time", 88, {
     cell: (s) => <StepLink name={s.name}>{duration(s.start_ns)}</StepLink>,
-  },
-  { key: "peak_bytes", ...texts.ofSteps.peak, kind: "bytes", width: 96, value: (s) => s.peak_bytes },
-  { key: "at_end_bytes", ...texts.ofSteps.atEnd, kind: "bytes", width: 96, value: (s) => s.at_end_bytes },
-  {
-    key: "change_bytes",
-    ...texts.ofSteps.change,
-    kind: "bytes",
-    width: 104,
-    value: (s) => s.change_bytes,
+  }),
+  field("peak_bytes", texts.ofSteps.peak, "bytes", 96),
+  field("at_end_bytes", texts.ofSteps.atEnd, "bytes", 96),
+  field("change_bytes", texts.ofSteps.change, "bytes", 104, {
     cell: (s) => <span class="value">{signedBytes(s.change_bytes)}</span>,
-  },
-  {
-    key: "allocated_bytes",
-    ...texts.ofSteps.allocated,
-    kind: "bytes",
-    width: 96,
-    additive: true,
-    value: (s) => s.allocated_bytes,
-  },
-  {
-    key: "allocations",
-    ...texts.ofSteps.allocations,
-    kind: "count",
-    width: 96,
-    additive: true,
-    value: (s) => s.allocations,
-  },
+  }),
+  field("allocated_bytes", texts.ofSteps.allocated, "bytes", 96, { additive: true }),
+  field("allocations", texts.ofSteps.allocations, "count", 96, { additive: true }),
 ];
 
 export const TOTALS: ReadonlySet<string> = new Set(["peak_bytes", "at_end_bytes", "change_bytes"]);

@@ -8,7 +8,8 @@ import { useLatest, useView } from "../../state/use-result";
 import { stepNumber } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { AreaChart, extent, type Point } from "../../widgets/charts/area-chart";
+import { AreaChart } from "../../widgets/charts/area-chart";
+import { extent, type Point } from "../../widgets/charts/area-layout";
 import { CodeBlock } from "../../widgets/controls/code-block";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -76,77 +77,17 @@ function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
         ))}
       </>
     );
-  const { step } = state.value;
-  const picked = step !== null || state.value.range !== null;
+  const picked = state.value.step !== null || state.value.range !== null;
   return (
     <>
       {result.notes.length > 0 && <Notes notes={result.notes} />}
-      <div class="toolbar">
-        <Segmented
-          label={texts.device}
-          value={shown.device}
-          onPick={(d) => go({ device: d, range: null, sort: null, filter: null })}
-          choices={result.devices.map((d) => ({
-            value: d.device,
-            label: d.label,
-            title: texts.deviceHelp(d.label, d.events),
-          }))}
-        />
-        {step !== null && (
-          <Chip testid="clear-step" clear={() => go({ step: null })}>
-            {texts.step(step)}
-          </Chip>
-        )}
-        {state.value.range !== null && (
-          <Chip testid="clear-range" clear={() => go({ range: null })}>
-            {texts.range(duration(window.start_ns), duration(window.end_ns))}
-          </Chip>
-        )}
-        {!picked && <span class="muted">{texts.drag}</span>}
-        <span class="push" />
-        <Segmented
-          label={texts.shown}
-          value={stacked ? "category" : "total"}
-          onPick={(b) => go({ by: b === "category" ? b : null })}
-          choices={[
-            { value: "total", label: texts.total },
-            {
-              value: "category",
-              label: texts.byCategory,
-              disabled: layers.length === 0,
-              title: layers.length === 0 ? texts.needsAddresses : texts.byCategoryHelp,
-            },
-          ]}
-        />
-        <Segmented
-          label={texts.axis}
-          value={!stacked && state.value.scale === "fit" ? "fit" : "zero"}
-          onPick={(s) => go({ scale: s === "fit" ? s : null })}
-          choices={[
-            { value: "zero", label: texts.fromZero },
-            {
-              value: "fit",
-              label: texts.fit,
-              disabled: stacked,
-              title: stacked ? texts.wholeFromZero : texts.fitHelp,
-            },
-          ]}
-        />
-      </div>
+      <Toolbar {...{ result, shown, window, stacked }} stackable={layers.length > 0} />
       <Figures device={shown} window={window} picked={picked} />
       <AreaChart
         points={stacked ? layers : points}
         layers={stacked ? LAYERS : []}
-        names={
-          result.basis === "change"
-            ? { value: texts.change, limit: texts.reserved, title: texts.changeChart(shown.label) }
-            : { value: texts.allocated, limit: texts.reserved, title: texts.chart(shown.label) }
-        }
-        peak={
-          window.peak_bytes === null || window.peak_at_ns === null
-            ? null
-            : { at: window.peak_at_ns, value: window.peak_bytes }
-        }
+        names={namesOf(result, shown)}
+        peak={peakOf(window)}
         fit={!stacked && state.value.scale === "fit"}
         band={life}
         marks={result.steps.map((s) => ({
@@ -157,6 +98,91 @@ function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
       />
       <Legend points={points} result={result} stacked={stacked} />
       <MemoryTables result={result} onAll={onAll} life={life} onLife={setLife} />
+    </>
+  );
+}
+
+const namesOf = ({ basis }: MemoryUse, { label }: MemoryDevice) =>
+  basis === "change"
+    ? { value: texts.change, limit: texts.reserved, title: texts.changeChart(label) }
+    : { value: texts.allocated, limit: texts.reserved, title: texts.chart(label) };
+
+const peakOf = (window: MemoryWindow) =>
+  window.peak_bytes === null || window.peak_at_ns === null
+    ? null
+    : { at: window.peak_at_ns, value: window.peak_bytes };
+
+interface ToolbarProps {
+  result: MemoryUse;
+  shown: MemoryDevice;
+  window: MemoryWindow;
+  /** Whether the chart has a layer per category, and whether it could. */
+  stacked: boolean;
+  stackable: boolean;
+}
+
+function Toolbar({ result, shown, window, stacked, stackable }: ToolbarProps) {
+  const { step, range } = state.value;
+  return (
+    <div class="toolbar">
+      <Segmented
+        label={texts.device}
+        value={shown.device}
+        onPick={(d) => go({ device: d, range: null, sort: null, filter: null })}
+        choices={result.devices.map((d) => ({
+          value: d.device,
+          label: d.label,
+          title: texts.deviceHelp(d.label, d.events),
+        }))}
+      />
+      {step !== null && (
+        <Chip testid="clear-step" clear={() => go({ step: null })}>
+          {texts.step(step)}
+        </Chip>
+      )}
+      {range !== null && (
+        <Chip testid="clear-range" clear={() => go({ range: null })}>
+          {texts.range(duration(window.start_ns), duration(window.end_ns))}
+        </Chip>
+      )}
+      {step === null && range === null && <span class="muted">{texts.drag}</span>}
+      <span class="push" />
+      <ChartChoices stacked={stacked} stackable={stackable} />
+    </div>
+  );
+}
+
+function ChartChoices({ stacked, stackable }: Pick<ToolbarProps, "stacked" | "stackable">) {
+  return (
+    <>
+      <Segmented
+        label={texts.shown}
+        value={stacked ? "category" : "total"}
+        onPick={(b) => go({ by: b === "category" ? b : null })}
+        choices={[
+          { value: "total", label: texts.total },
+          {
+            value: "category",
+            label: texts.byCategory,
+            disabled: !stackable,
+            title: !stackable ? texts.needsAddresses : texts.byCategoryHelp,
+          },
+        ]}
+      />
+      <Segmented
+        label={texts.axis}
+        value={!stacked && state.value.scale === "fit" ? "fit" : "zero"}
+        onPick={(s) => go({ scale: s === "fit" ? s : null })}
+        choices={[
+          { value: "zero", label: texts.fromZero },
+          {
+            value: "fit",
+            label: texts.fit,
+            disabled: stacked,
+            title: stacked ? texts.wholeFromZero : texts.fitHelp,
+          },
+        ]}
+      />
     </>
   );
 }
@@ -186,22 +212,52 @@ function Chip({
   );
 }
 
-function Figures({
-  device,
-  window,
-  picked,
-}: {
+interface FiguresProps {
   device: MemoryDevice;
   window: MemoryWindow;
+  /** Whether these are of a part of the recording. */
   picked: boolean;
-}) {
+}
+
+function Figures({ device, window, picked }: FiguresProps) {
+  return (
+    <div class="figures-row">
+      <HeldFigures {...{ device, window, picked }} />
+      <KeyFigure
+        name="allocated_bytes"
+        label={texts.allocatedInAll}
+        exact={window.allocated_bytes}
+        unit="B"
+        value={bytes(window.allocated_bytes)}
+        note={texts.events(window.events)}
+        help={texts.allocatedInAllHelp}
+      />
+      <KeyFigure
+        name="freed_bytes"
+        label={texts.releasedInAll}
+        exact={window.freed_bytes}
+        unit="B"
+        value={bytes(window.freed_bytes)}
+        note={
+          window.allocated_bytes === window.freed_bytes
+            ? texts.asMuch
+            : texts.inAll(signedBytes(window.allocated_bytes - window.freed_bytes))
+        }
+        help={texts.releasedInAllHelp}
+      />
+    </div>
+  );
+}
+
+/** What was held: at the peak, at the start, at the end. */
+function HeldFigures({ device, window, picked }: FiguresProps) {
   const peak = window.peak_bytes;
   const change =
     window.at_end_bytes === null || window.at_start_bytes === null
       ? null
       : window.at_end_bytes - window.at_start_bytes;
   return (
-    <div class="figures-row">
+    <>
       {peak !== null && (
         <KeyFigure
           name="peak_bytes"
@@ -246,29 +302,7 @@ function Figures({
           help={texts.atEndHelp}
         />
       )}
-      <KeyFigure
-        name="allocated_bytes"
-        label={texts.allocatedInAll}
-        exact={window.allocated_bytes}
-        unit="B"
-        value={bytes(window.allocated_bytes)}
-        note={texts.events(window.events)}
-        help={texts.allocatedInAllHelp}
-      />
-      <KeyFigure
-        name="freed_bytes"
-        label={texts.releasedInAll}
-        exact={window.freed_bytes}
-        unit="B"
-        value={bytes(window.freed_bytes)}
-        note={
-          window.allocated_bytes === window.freed_bytes
-            ? texts.asMuch
-            : texts.inAll(signedBytes(window.allocated_bytes - window.freed_bytes))
-        }
-        help={texts.releasedInAllHelp}
-      />
-    </div>
+    </>
   );
 }
 

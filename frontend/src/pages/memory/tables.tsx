@@ -1,11 +1,13 @@
 // The tables below the memory chart, one at a time: alive at the peak, operators, allocations, steps.
 import { useMemo } from "preact/hooks";
-import type { Allocation, MemoryUse } from "../../api/types";
+import type { AliveRow, Allocation, MemoryStep, MemoryUse } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { stepNumber } from "../../state/selection";
 import { go, state } from "../../state/url";
+import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
+import type { Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import { ALIVE, allocationColumns, KINDS, OPERATORS, STEPS, TOTALS } from "./columns";
 
@@ -36,42 +38,11 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
     [result.basis],
   );
   const first: Tab = result.alive.length > 0 ? "alive" : "operators";
-  const { group, sort, filter } = state.value;
+  const { group } = state.value;
   const tab: Tab = TABS.find((one) => one === group) ?? first;
   const common = {
-    sort,
-    filter,
-    onSort: (s: string | null) => go({ sort: s }),
-    onFilter: (f: string | null) => go({ filter: f }, "replace"),
-    children: (
-      <Segmented
-        label={texts.table}
-        value={tab}
-        onPick={(to) => go({ group: to === first ? null : to, sort: null, filter: null })}
-        choices={[
-          {
-            value: "alive",
-            label: texts.alive,
-            disabled: result.alive.length === 0,
-            title: result.alive.length === 0 ? t.memory.needsAddresses : texts.aliveHelp,
-          },
-          {
-            value: "categories",
-            label: texts.byCategory,
-            disabled: result.categories.length === 0,
-            title: result.categories.length === 0 ? t.memory.needsAddresses : texts.byCategoryHelp,
-          },
-          { value: "operators", label: texts.byOperator },
-          { value: "allocations", label: texts.allocations(result.allocations) },
-          {
-            value: "steps",
-            label: texts.byStep,
-            disabled: result.steps.length === 0,
-            title: result.steps.length === 0 ? texts.noSteps : texts.byStepHelp,
-          },
-        ]}
-      />
-    ),
+    ...tableInUrl(),
+    children: <Tabs result={result} tab={tab} first={first} />,
   };
   switch (tab) {
     case "alive":
@@ -84,15 +55,7 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
           rows={result.alive}
           rowKey={(r) => `${r.source} ${r.operator ?? ""} ${r.input_shapes ?? ""}`}
           defaultSort="-bytes"
-          onOpen={(r) =>
-            toAllocations(
-              r.source === "earlier"
-                ? 'fate = "earlier"'
-                : r.source === "unexplained"
-                  ? null
-                  : `operator = ${quote(r.operator ?? "")}`,
-            )
-          }
+          onOpen={(r) => toAllocations(filterOf(r))}
         />
       );
     case "categories":
@@ -122,26 +85,77 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
         />
       );
     case "steps":
-      return (
-        <Table
-          {...common}
-          name="memory-steps"
-          {...nouns.step}
-          columns={steps}
-          rows={result.steps}
-          rowKey={(s) => s.name}
-          defaultSort="start_ns"
-          selected={result.steps.find((s) => stepNumber(s.name) === state.value.step)?.name ?? null}
-          onOpen={(s) => go({ step: stepNumber(s.name) === state.value.step ? null : stepNumber(s.name) })}
-        />
-      );
+      return stepsTable(result, steps, common);
     case "allocations":
       return <Allocations result={result} onAll={onAll} life={life} onLife={onLife} common={common} />;
   }
 }
 
+interface TabsProps {
+  result: MemoryUse;
+  tab: Tab;
+  /** The one that is shown if none is picked. */
+  first: Tab;
+}
+
+function Tabs({ result, tab, first }: TabsProps) {
+  return (
+    <Segmented
+      label={texts.table}
+      value={tab}
+      onPick={(to) => go({ group: to === first ? null : to, sort: null, filter: null })}
+      choices={[
+        {
+          value: "alive",
+          label: texts.alive,
+          disabled: result.alive.length === 0,
+          title: result.alive.length === 0 ? t.memory.needsAddresses : texts.aliveHelp,
+        },
+        {
+          value: "categories",
+          label: texts.byCategory,
+          disabled: result.categories.length === 0,
+          title: result.categories.length === 0 ? t.memory.needsAddresses : texts.byCategoryHelp,
+        },
+        { value: "operators", label: texts.byOperator },
+        { value: "allocations", label: texts.allocations(result.allocations) },
+        {
+          value: "steps",
+          label: texts.byStep,
+          disabled: result.steps.length === 0,
+          title: result.steps.length === 0 ? texts.noSteps : texts.byStepHelp,
+        },
+      ]}
+    />
+  );
+}
+
 /** The allocations that a row of another table is made of. */
 const toAllocations = (filter: string | null): void => go({ group: "allocations", sort: null, filter });
+
+/** The filter that the allocations of a row alive at the peak fulfil; none finds what is unexplained. */
+function filterOf({ source, operator }: AliveRow): string | null {
+  if (source === "unexplained") return null;
+  return source === "earlier" ? 'fate = "earlier"' : `operator = ${quote(operator ?? "")}`;
+}
+
+/** No component: the tabs in the table would lose the focus to another table's. */
+function stepsTable(result: MemoryUse, columns: readonly Column<MemoryStep>[], common: Common) {
+  const { step } = state.value;
+  return (
+    <Table
+      {...common}
+      name="memory-steps"
+      {...nouns.step}
+      columns={columns}
+      rows={result.steps}
+      rowKey={(s) => s.name}
+      defaultSort="start_ns"
+      selected={result.steps.find((s) => stepNumber(s.name) === step)?.name ?? null}
+      onOpen={(s) => go({ step: stepNumber(s.name) === step ? null : stepNumber(s.name) })}
+    />
+  );
+}
 
 type Common = Pick<Parameters<typeof Table>[0], "sort" | "filter" | "onSort" | "onFilter" | "children">;
 

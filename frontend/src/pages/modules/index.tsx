@@ -5,9 +5,10 @@ import { count, duration, exactDuration, percent } from "../../lib/format";
 import { joinNames } from "../../lib/name-path";
 import { useLatest, useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
+import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { CodeBlock } from "../../widgets/controls/code-block";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
@@ -56,7 +57,7 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
   const { tree, setAll } = useOpenRows(rows, pathOf, () => openAtFirst(rows, state.value.selected));
   const turn = tree.setOpen;
   const columns = useMemo(() => columnsOf(result, { places: placesOf(result.rows), turn }), [result, turn]);
-  const { filter, sort, selected } = state.value;
+  const { selected } = state.value;
   const device = result.device_ns !== null;
   const words = result.source === "modules" ? texts.module : texts.annotation;
   return (
@@ -67,14 +68,11 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
       rows={rows}
       rowKey={pathOf}
       tree={{ ...tree, path: pathOf }}
-      sort={sort}
+      {...tableInUrl()}
       defaultSort={device ? "-share" : "-host_total_ns"}
-      filter={filter}
       selected={selected}
       inferred={result.provenance.timeline === "inferred"}
       onOpen={(r) => go({ selected: r.path === selected ? null : r.path }, "replace")}
-      onSort={(s) => go({ sort: s })}
-      onFilter={(f) => go({ filter: f }, "replace")}
     >
       {result.source === "modules" && (
         <Segmented
@@ -101,21 +99,28 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
           onClick={() => setAll(new Set())}
         />
       </span>
-      {result.outside_device_ns !== null && result.outside_device_ns > 0 && result.device_ns !== null && (
-        <span
-          class="muted"
-          data-testid="outside"
-          data-value={result.outside_device_ns}
-          title={texts.outsideHelp(words.noun, exactDuration(result.outside_device_ns))}
-        >
-          {texts.outside(
-            duration(result.outside_device_ns),
-            percent(result.outside_device_ns / result.device_ns),
-            words.nouns,
-          )}
-        </span>
-      )}
+      <Outside result={result} words={words} />
     </Table>
+  );
+}
+
+interface OutsideProps {
+  result: Result;
+  words: { noun: string; nouns: string };
+}
+
+/** Device time that no row has. */
+function Outside({ result: { outside_device_ns: outside, device_ns: all }, words }: OutsideProps) {
+  if (outside === null || outside <= 0 || all === null) return null;
+  return (
+    <span
+      class="muted"
+      data-testid="outside"
+      data-value={outside}
+      title={texts.outsideHelp(words.noun, exactDuration(outside))}
+    >
+      {texts.outside(duration(outside), percent(outside / all), words.nouns)}
+    </span>
   );
 }
 
@@ -157,73 +162,25 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
   const trains = result.rows.some((r) => r.backward_host_ns > 0);
   const all = result.device_ns || 1;
   const columns: (Column<ModuleRow> | false)[] = [
-    {
-      key: "name",
-      ...(result.source === "modules" ? heads.module : heads.annotation),
-      kind: "text",
-      width: 300,
-      value: (r) => r.name,
+    field("name", result.source === "modules" ? heads.module : heads.annotation, "text", 300, {
       cell: (r) => <Name row={r} handles={handles} />,
-    },
-    {
-      key: "share",
-      ...heads.share,
-      kind: "share",
-      width: 132,
-      value: (r) => r.share,
+    }),
+    field("share", heads.share, "share", 132, {
       bar: () => (device ? "kernel" : "cpu"),
       help: !device ? texts.shareOfHost : trains ? texts.shareOfBoth : texts.share,
       bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),
-    },
-    device && {
-      key: "device_total_ns",
-      ...heads.deviceTotal,
-      kind: "time",
-      width: 98,
-      help: trains ? texts.deviceTotalForward : texts.deviceTotal,
-      value: (r) => r.device_total_ns,
-      bound: ofAll,
-    },
-    device && {
-      key: "device_self_ns",
-      ...heads.deviceSelf,
-      kind: "time",
-      width: 92,
-      additive: true,
-      value: (r) => r.device_self_ns,
-      bound: ofAll,
-    },
+    }),
     device &&
-      trains && {
-        key: "backward_device_ns",
-        ...heads.backwardDevice,
-        kind: "time",
-        width: 92,
-        value: (r) => r.backward_device_ns,
+      field("device_total_ns", heads.deviceTotal, "time", 98, {
+        help: trains ? texts.deviceTotalForward : texts.deviceTotal,
         bound: ofAll,
-      },
-    { key: "host_total_ns", ...heads.hostTotal, kind: "time", width: 88, value: (r) => r.host_total_ns },
-    {
-      key: "host_self_ns",
-      ...heads.hostSelf,
-      kind: "time",
-      width: 88,
-      additive: true,
-      value: (r) => r.host_self_ns,
-    },
-    trains && {
-      key: "backward_host_ns",
-      ...heads.backwardHost,
-      kind: "time",
-      width: 112,
-      value: (r) => r.backward_host_ns,
-    },
-    {
-      key: "calls",
-      ...heads.calls,
-      kind: "count",
-      width: 68,
-      value: (r) => r.calls,
+      }),
+    device && field("device_self_ns", heads.deviceSelf, "time", 92, { additive: true, bound: ofAll }),
+    device && trains && field("backward_device_ns", heads.backwardDevice, "time", 92, { bound: ofAll }),
+    field("host_total_ns", heads.hostTotal, "time", 88),
+    field("host_self_ns", heads.hostSelf, "time", 88, { additive: true }),
+    trains && field("backward_host_ns", heads.backwardHost, "time", 112),
+    field("calls", heads.calls, "count", 68, {
       cell: (r) => (
         <a
           class="value"
@@ -237,8 +194,8 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
           {count(r.calls)}
         </a>
       ),
-    },
-    device && { key: "kernels", ...heads.kernels, kind: "count", width: 76, value: (r) => r.kernels },
+    }),
+    device && field("kernels", heads.kernels, "count", 76),
   ];
   return columns.filter((c) => c !== false);
 }

@@ -2,10 +2,10 @@
 import type { OperatorRow, Operators as Result, Options } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { count } from "../../lib/format";
-import { ownFrame } from "../../lib/python-stack";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { linkProps } from "../../state/links";
+import { CallsCell, StackCell } from "../shared/cells";
 
 export type Group = NonNullable<Options["operators"]["group"]>;
 
@@ -21,165 +21,105 @@ export function whole(result: Result): number {
 
 export function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
   const device = result.device_self_ns !== null;
-  const launched = result.rows.some((r) => r.launches !== null);
-  const all = whole(result);
   const columns: (Column<OperatorRow> | false)[] = [
-    {
-      key: "name",
-      ...(group === "category" ? heads.category : heads.name),
-      kind: "text",
-      width: 216,
-      help: texts.groups[group].row,
-      value: (r) => wordOf(r, group),
-      code: (r) => r.name,
-      cell: (r) => <Name row={r} group={group} />,
-    },
-    group !== "category" && {
-      key: "category",
-      ...heads.category,
-      kind: "text",
-      width: 104,
+    ...identityColumns(group),
+    shareColumn(whole(result), device),
+    ...timeColumns(device),
+    ...countColumns(
+      device,
+      result.rows.some((r) => r.launches !== null),
+    ),
+    device &&
+      field("backward_device_ns", heads.backwardDevice, "time", 88, {
+        optional: true,
+        bound: (r) => r.backward_bound_ns,
+      }),
+    field("forward", heads.forward, "text", 140, {
       optional: true,
-      value: (r) => (r.name === null ? null : texts.categories[r.category]),
-      code: (r) => (r.name === null ? null : r.category),
-    },
-    group === "shapes" && {
-      key: "input_shapes",
-      ...heads.inputShapes,
-      kind: "text",
-      width: 240,
-      value: (r) => r.input_shapes,
-    },
-    group === "module" && {
-      key: "module",
-      ...heads.module,
-      kind: "text",
-      width: 200,
-      value: (r) => r.module,
-    },
-    group === "stack" && {
-      key: "stack",
-      ...heads.stack,
-      kind: "text",
-      width: 280,
-      value: (r) => r.stack,
-      cell: (r) => (
-        <span class="value" title={r.stack?.replaceAll(";", "\n") ?? texts.noFrames}>
-          {ownFrame(r.stack)?.replace(/^.*\//, "") ?? "–"}
-        </span>
-      ),
-    },
-    {
-      key: "share",
-      ...heads.share,
-      kind: "share",
-      width: 132,
-      additive: true,
-      help: device ? texts.shareOfDevice : texts.shareOfHost,
-      value: (r) => (all > 0 ? ((device ? r.device_self_ns : r.host_self_ns) ?? 0) / all : null),
-      bar: () => (device ? "kernel" : "cpu"),
-      bounded: (r) => r.bounded_share,
-      bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),
-    },
-    device && {
-      key: "device_self_ns",
-      ...heads.deviceSelf,
-      kind: "time",
-      width: 98,
-      additive: true,
-      value: (r) => r.device_self_ns,
-      bound: (r) => r.device_bound_ns,
-    },
-    device && {
-      key: "device_total_ns",
-      ...heads.deviceTotal,
-      kind: "time",
-      width: 98,
-      value: (r) => r.device_total_ns,
-      bound: (r) => r.device_total_bound_ns,
-    },
-    {
-      key: "host_self_ns",
-      ...heads.hostSelf,
-      kind: "time",
-      width: 88,
-      additive: true,
-      value: (r) => r.host_self_ns,
-    },
-    { key: "host_total_ns", ...heads.hostTotal, kind: "time", width: 88, value: (r) => r.host_total_ns },
-    {
-      key: "calls",
-      ...heads.calls,
-      kind: "count",
-      width: 76,
-      additive: true,
-      value: (r) => r.calls,
-      cell: (r) =>
-        r.longest_row === null ? (
-          <span class="value">{count(r.calls)}</span>
-        ) : (
-          <a
-            class="value"
-            data-testid="drill"
-            {...linkProps({ selected: `calls:${r.longest_row}` })}
-            title={texts.showCalls}
-          >
-            {count(r.calls)}
-          </a>
-        ),
-    },
-    device && {
-      key: "kernels",
-      ...heads.kernels,
-      kind: "count",
-      width: 80,
-      additive: true,
-      value: (r) => r.kernels,
-    },
-    launched && {
-      key: "launch_ns",
-      ...heads.launch,
-      kind: "time",
-      width: 88,
-      additive: true,
-      value: (r) => r.launch_ns,
-    },
-    launched && {
-      key: "launches",
-      ...heads.launches,
-      kind: "count",
-      width: 80,
-      additive: true,
-      optional: true,
-      value: (r) => r.launches,
-    },
-    device && {
-      key: "backward_device_ns",
-      ...heads.backwardDevice,
-      kind: "time",
-      width: 88,
-      optional: true,
-      value: (r) => r.backward_device_ns,
-      bound: (r) => r.backward_bound_ns,
-    },
-    {
-      key: "forward",
-      ...heads.forward,
-      kind: "text",
-      width: 140,
-      optional: true,
-      value: (r) => r.forward,
-      cell: (r) =>
-        r.forward === null ? (
-          <span class="value muted">–</span>
-        ) : (
-          <a class="value" {...linkProps({ group: null, filter: `name = ${quote(r.forward)}`, sort: null })}>
-            {r.forward}
-          </a>
-        ),
-    },
+      cell: (r) => <Forward name={r.forward} />,
+    }),
   ];
   return columns.filter((c) => c !== false);
+}
+
+/** What tells a row from the others. */
+const identityColumns = (group: Group): (Column<OperatorRow> | false)[] => [
+  {
+    key: "name",
+    ...(group === "category" ? heads.category : heads.name),
+    kind: "text",
+    width: 216,
+    help: texts.groups[group].row,
+    value: (r) => wordOf(r, group),
+    code: (r) => r.name,
+    cell: (r) => <Name row={r} group={group} />,
+  },
+  group !== "category" && {
+    key: "category",
+    ...heads.category,
+    kind: "text",
+    width: 104,
+    optional: true,
+    value: (r) => (r.name === null ? null : texts.categories[r.category]),
+    code: (r) => (r.name === null ? null : r.category),
+  },
+  group === "shapes" && field("input_shapes", heads.inputShapes, "text", 240),
+  group === "module" && field("module", heads.module, "text", 200),
+  group === "stack" &&
+    field("stack", heads.stack, "text", 280, {
+      cell: (r) => <StackCell stack={r.stack} none={texts.noFrames} />,
+    }),
+];
+
+const shareColumn = (all: number, device: boolean): Column<OperatorRow> => ({
+  key: "share",
+  ...heads.share,
+  kind: "share",
+  width: 132,
+  additive: true,
+  help: device ? texts.shareOfDevice : texts.shareOfHost,
+  value: (r) => (all > 0 ? ((device ? r.device_self_ns : r.host_self_ns) ?? 0) / all : null),
+  bar: () => (device ? "kernel" : "cpu"),
+  bounded: (r) => r.bounded_share,
+  bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),
+});
+
+const timeColumns = (device: boolean): (Column<OperatorRow> | false)[] => [
+  device &&
+    field("device_self_ns", heads.deviceSelf, "time", 98, {
+      additive: true,
+      bound: (r) => r.device_bound_ns,
+    }),
+  device &&
+    field("device_total_ns", heads.deviceTotal, "time", 98, { bound: (r) => r.device_total_bound_ns }),
+  field("host_self_ns", heads.hostSelf, "time", 88, { additive: true }),
+  field("host_total_ns", heads.hostTotal, "time", 88),
+];
+
+/** Calls, and what these started. */
+const countColumns = (device: boolean, launched: boolean): (Column<OperatorRow> | false)[] => [
+  field("calls", heads.calls, "count", 76, {
+    additive: true,
+    cell: (r) =>
+      r.longest_row === null ? (
+        <span class="value">{count(r.calls)}</span>
+      ) : (
+        <CallsCell calls={r.calls} selected={`calls:${r.longest_row}`} title={texts.showCalls} />
+      ),
+  }),
+  device && field("kernels", heads.kernels, "count", 80, { additive: true }),
+  launched && field("launch_ns", heads.launch, "time", 88, { additive: true }),
+  launched && field("launches", heads.launches, "count", 80, { additive: true, optional: true }),
+];
+
+/** The operator of the forward pass, as a link to its row. */
+function Forward({ name }: { name: string | null }) {
+  if (name === null) return <span class="value muted">–</span>;
+  return (
+    <a class="value" {...linkProps({ group: null, filter: `name = ${quote(name)}`, sort: null })}>
+      {name}
+    </a>
+  );
 }
 
 /** What a row is called: its operator, or its kind of work. */

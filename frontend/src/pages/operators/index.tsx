@@ -6,6 +6,7 @@ import { duration, exactDuration, percent } from "../../lib/format";
 import { useLatest, useView } from "../../state/use-result";
 import { rowOfStep, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
+import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { fitting } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -77,31 +78,22 @@ const SORTED = [
   "backward_device_ns",
 ];
 
-function OperatorTable({
-  result,
-  group,
-  selected: place,
-  step,
-}: {
+interface OperatorTableProps {
   result: Result;
   group: Group;
   selected: Selected;
   step: number | null;
-}) {
+}
+
+function OperatorTable({ result, group, selected: place, step }: OperatorTableProps) {
   const device = result.device_self_ns !== null;
   const columns = useMemo(() => columnsOf(result, group), [result, group]);
-  const { filter, sort, selected } = state.value;
+  const { selected } = state.value;
   const opened =
     group === "stack"
       ? result.rows.find((r) => r.stack !== null && String(r.longest_row) === selected)
       : undefined;
   const drilled = result.rows.find((r) => r.longest_row !== null && selected === `calls:${r.longest_row}`);
-  const open = (r: OperatorRow): void => {
-    if (group === "category") go({ group: null, filter: `category = ${quote(r.category)}`, sort: null });
-    else if (group === "stack" && r.stack !== null)
-      go({ selected: r === opened ? null : String(r.longest_row) });
-    else if (r.longest_row !== null) go({ event: `ops/${r.longest_row}` });
-  };
   return (
     <>
       <Table
@@ -110,31 +102,13 @@ function OperatorTable({
         columns={columns}
         rows={result.rows}
         rowKey={(r) => keyOf(r, group)}
-        sort={sort}
+        {...tableInUrl()}
         defaultSort={device ? "-device_self_ns" : "-host_self_ns"}
-        filter={filter}
         selected={(opened ?? drilled) ? keyOf((opened ?? drilled) as OperatorRow, group) : null}
         inferred={result.provenance.timeline === "inferred"}
-        onOpen={open}
-        onSort={(s) => go({ sort: s })}
-        onFilter={(f) => go({ filter: f }, "replace")}
+        onOpen={(r) => open(r, group, r === opened)}
       >
-        <Segmented
-          label={texts.groupBy}
-          value={group}
-          onPick={(g) =>
-            go({
-              group: g === "name" ? null : g,
-              selected: null,
-              ...fitting(sort, filter, columnsOf(result, g)),
-            })
-          }
-          choices={GROUPS.map(({ value, needs }) => {
-            const { label, title, without } = texts.groups[value];
-            const has = needs === null || result[needs];
-            return { value, label, disabled: !has, title: has ? title : without };
-          })}
-        />
+        <GroupChoice result={result} group={group} />
         <Notes result={result} />
       </Table>
       {opened?.stack && (
@@ -158,6 +132,36 @@ function OperatorTable({
         />
       )}
     </>
+  );
+}
+
+/** What a click on a row shows: the operators of its category, its stack, or the longest call. */
+function open(row: OperatorRow, group: Group, isOpen: boolean): void {
+  if (group === "category") go({ group: null, filter: `category = ${quote(row.category)}`, sort: null });
+  else if (group === "stack" && row.stack !== null) go({ selected: isOpen ? null : String(row.longest_row) });
+  else if (row.longest_row !== null) go({ event: `ops/${row.longest_row}` });
+}
+
+/** What a row is; the order and filter stay as far as the new columns have them. */
+function GroupChoice({ result, group }: { result: Result; group: Group }) {
+  const { filter, sort } = state.value;
+  return (
+    <Segmented
+      label={texts.groupBy}
+      value={group}
+      onPick={(g) =>
+        go({
+          group: g === "name" ? null : g,
+          selected: null,
+          ...fitting(sort, filter, columnsOf(result, g)),
+        })
+      }
+      choices={GROUPS.map(({ value, needs }) => {
+        const { label, title, without } = texts.groups[value];
+        const has = needs === null || result[needs];
+        return { value, label, disabled: !has, title: has ? title : without };
+      })}
+    />
   );
 }
 

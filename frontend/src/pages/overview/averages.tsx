@@ -43,36 +43,7 @@ export function Averages({ all, categories, chosen }: AveragesProps) {
         </button>
       </h2>
       <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">{texts.part}</th>
-            <th scope="col" class="number">
-              {texts.mean}
-            </th>
-            <th scope="col" class="number" title={texts.shareHelp}>
-              {texts.share}
-            </th>
-            <th scope="col" class="number" title={texts.deviationHelp}>
-              σ
-            </th>
-            <th scope="col" class="number">
-              {texts.least}
-            </th>
-            <th scope="col" class="number">
-              {texts.most}
-            </th>
-            {chosen && (
-              <>
-                <th scope="col" class="number">
-                  {texts.step(stepNumber(chosen.name))}
-                </th>
-                <th scope="col" class="number" title={texts.differenceHelp}>
-                  {texts.difference}
-                </th>
-              </>
-            )}
-          </tr>
-        </thead>
+        <Heads chosen={chosen} />
         <tbody>
           {rows.map((a) => (
             <Line
@@ -94,6 +65,41 @@ export function Averages({ all, categories, chosen }: AveragesProps) {
         </tbody>
       </table>
     </section>
+  );
+}
+
+function Heads({ chosen }: { chosen: Step | null }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{texts.part}</th>
+        <th scope="col" class="number">
+          {texts.mean}
+        </th>
+        <th scope="col" class="number" title={texts.shareHelp}>
+          {texts.share}
+        </th>
+        <th scope="col" class="number" title={texts.deviationHelp}>
+          σ
+        </th>
+        <th scope="col" class="number">
+          {texts.least}
+        </th>
+        <th scope="col" class="number">
+          {texts.most}
+        </th>
+        {chosen && (
+          <>
+            <th scope="col" class="number">
+              {texts.step(stepNumber(chosen.name))}
+            </th>
+            <th scope="col" class="number" title={texts.differenceHelp}>
+              {texts.difference}
+            </th>
+          </>
+        )}
+      </tr>
+    </thead>
   );
 }
 

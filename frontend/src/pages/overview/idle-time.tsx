@@ -7,9 +7,10 @@ import { boundOf, count, duration, exactDuration, percent } from "../../lib/form
 import { nameOf, stepLabel, stepNumber } from "../../state/selection";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { CsvButton } from "../../widgets/table/csv-button";
-import { StackedBars, type Bar } from "../../widgets/charts/stacked-bars";
+import { StackedBars } from "../../widgets/charts/stacked-bars";
+import type { Bar } from "../../widgets/charts/stacked-bars-layout";
 import { Table } from "../../widgets/table/table";
 import { DataWarnings } from "../shared/data-warnings";
 import { linkProps, stretch } from "../../state/links";
@@ -287,16 +288,11 @@ const COLUMNS: readonly Column<StepIdle>[] = [
     code: (r) => r.name,
     cell: (r) => <span class="value">{stepLabel(r.name)}</span>,
   },
-  {
-    key: "idle_ns",
-    ...texts.idleOfStep,
-    kind: "time",
-    width: 90,
+  field("idle_ns", texts.idleOfStep, "time", 90, {
     additive: true,
-    value: (r) => r.idle_ns,
     bound: (r) => r.idle_bound_ns,
     cell: (r) => <StepLink name={r.name}>{duration(r.idle_ns)}</StepLink>,
-  },
+  }),
   ...OF_STEPS.map(
     (cause): Column<StepIdle> => ({
       key: `${cause}_ns`,

@@ -16,7 +16,26 @@ interface KeyFiguresProps {
 }
 
 export function KeyFigures({ all, now, step }: KeyFiguresProps) {
-  const { totals } = now;
+  const inferred = all.provenance.timeline === "inferred";
+  return (
+    <div class="figures-row">
+      <StepFigures all={all} step={step} />
+      <DeviceFigures now={now} step={step} inferred={inferred} />
+      <KeyFigure
+        name="duration_ns"
+        label={texts.recording.label}
+        exact={all.duration_ns}
+        unit="ns"
+        value={duration(all.duration_ns)}
+        note={texts.recording.steps(all.steps.length)}
+        help={texts.recording.help}
+      />
+    </div>
+  );
+}
+
+/** The selected step, and the average of all. */
+function StepFigures({ all, step }: Omit<KeyFiguresProps, "now">) {
   const { spread } = all;
   const chosen = all.steps.find((s) => step !== null && stepNumber(s.name) === step);
   const complete = all.steps.filter((s) => !s.incomplete && !s.primed).length;
@@ -25,9 +44,8 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
   const steps = texts.steps(complete, cut, primed);
   const average = all.average_step_ns;
   const inferred = all.provenance.timeline === "inferred";
-  const off = (ns: number | null): string => boundOf(ns, inferred);
   return (
-    <div class="figures-row">
+    <>
       {chosen && (
         <KeyFigure
           name="step_ns"
@@ -35,7 +53,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
           exact={chosen.duration_ns}
           unit="ns"
           value={duration(chosen.duration_ns)}
-          bound={off(chosen.duration_bound_ns)}
+          bound={boundOf(chosen.duration_bound_ns, inferred)}
           note={
             chosen.incomplete
               ? texts.step.incomplete
@@ -52,7 +70,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         exact={average}
         unit="ns"
         value={duration(average)}
-        bound={average === null ? "" : off(all.average_step_bound_ns)}
+        bound={average === null ? "" : boundOf(all.average_step_bound_ns, inferred)}
         note={
           spread && complete > 1
             ? texts.average.note(
@@ -65,6 +83,20 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         }
         help={texts.average.help}
       />
+    </>
+  );
+}
+
+interface DeviceFiguresProps {
+  now: Overview;
+  step: number | null;
+  inferred: boolean;
+}
+
+function DeviceFigures({ now, step, inferred }: DeviceFiguresProps) {
+  const { totals } = now;
+  return (
+    <>
       <KeyFigure
         name="utilisation"
         label={texts.utilisation.label(step)}
@@ -92,7 +124,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         exact={totals.busy_ns}
         unit="ns"
         value={duration(totals.busy_ns)}
-        bound={totals.busy_ns === null ? "" : off(totals.busy_bound_ns)}
+        bound={totals.busy_ns === null ? "" : boundOf(totals.busy_bound_ns, inferred)}
         note={ofSpan(totals.busy_ns, totals.span_ns)}
         help={texts.busy.help}
       />
@@ -102,7 +134,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         exact={totals.idle_ns}
         unit="ns"
         value={duration(totals.idle_ns)}
-        bound={totals.idle_ns === null ? "" : off(totals.idle_bound_ns)}
+        bound={totals.idle_ns === null ? "" : boundOf(totals.idle_bound_ns, inferred)}
         note={ofSpan(totals.idle_ns, totals.span_ns)}
         help={texts.idle.help}
       />
@@ -115,16 +147,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         note={others(totals)}
         help={texts.kernels.help}
       />
-      <KeyFigure
-        name="duration_ns"
-        label={texts.recording.label}
-        exact={all.duration_ns}
-        unit="ns"
-        value={duration(all.duration_ns)}
-        note={texts.recording.steps(all.steps.length)}
-        help={texts.recording.help}
-      />
-    </div>
+    </>
   );
 }
 

@@ -48,9 +48,6 @@ function Page({ result }: { result: Result }) {
 }
 
 function KeyFigures({ result }: { result: Result }) {
-  const { step } = state.value;
-  const lost =
-    result.activities === null || result.linked === null ? null : result.activities - result.linked;
   return (
     <div class="figures-row">
       <KeyFigure
@@ -77,6 +74,27 @@ function KeyFigures({ result }: { result: Result }) {
         value={count(result.notes)}
         help={texts.notesHelp}
       />
+      <LinkFigures result={result} />
+      <KeyFigure
+        name="events"
+        label={texts.events}
+        exact={result.events}
+        unit={texts.eventsUnit}
+        value={count(result.events)}
+        note={result.size_bytes === null ? "" : bytes(result.size_bytes)}
+        help={texts.eventsHelp}
+      />
+    </div>
+  );
+}
+
+/** How much of the device's time has its operator. */
+function LinkFigures({ result }: { result: Result }) {
+  const { step } = state.value;
+  const lost =
+    result.activities === null || result.linked === null ? null : result.activities - result.linked;
+  return (
+    <>
       <KeyFigure
         name="linked_share"
         label={step === null ? texts.linked : texts.linkedOf(step)}
@@ -101,16 +119,7 @@ function KeyFigures({ result }: { result: Result }) {
         note={result.unlinked_share === null ? "" : texts.ofDeviceTime(percent(result.unlinked_share))}
         help={texts.unlinkedTimeHelp}
       />
-      <KeyFigure
-        name="events"
-        label={texts.events}
-        exact={result.events}
-        unit={texts.eventsUnit}
-        value={count(result.events)}
-        note={result.size_bytes === null ? "" : bytes(result.size_bytes)}
-        help={texts.eventsHelp}
-      />
-    </div>
+    </>
   );
 }
 

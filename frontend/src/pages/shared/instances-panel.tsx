@@ -5,7 +5,7 @@ import { color, type Category } from "../../lib/color";
 import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { useReturnFocus } from "../../widgets/controls/return-focus";
 import { Histogram } from "../../widgets/charts/histogram";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -140,12 +140,7 @@ function Found({
 }
 
 const COLUMNS: readonly Column<Item>[] = [
-  {
-    key: "start_ns",
-    ...texts.columns.start,
-    kind: "time",
-    width: 140,
-    value: (i) => i.start_ns,
+  field("start_ns", texts.columns.start, "time", 140, {
     cell: (i) => (
       <a
         class="value"
@@ -155,7 +150,7 @@ const COLUMNS: readonly Column<Item>[] = [
         {(i.start_ns / 1e6).toFixed(6)} ms
       </a>
     ),
-  },
+  }),
   {
     key: "duration_ns",
     ...texts.columns.duration,
@@ -163,24 +158,12 @@ const COLUMNS: readonly Column<Item>[] = [
     width: 100,
     value: (i) => i.end_ns - i.start_ns,
   },
-  {
-    key: "bound_ns",
-    ...texts.columns.bound,
-    kind: "time",
-    width: 84,
-    optional: true,
-    value: (i) => i.bound_ns,
-  },
-  {
-    key: "index",
-    ...texts.columns.row,
-    kind: "count",
-    width: 84,
-    value: (i) => i.index,
+  field("bound_ns", texts.columns.bound, "time", 84, { optional: true }),
+  field("index", texts.columns.row, "count", 84, {
     cell: (i) => (
       <a class="value" {...linkProps({ event: `${i.table}/${i.index}` })} title={texts.toRecord}>
         {i.index}
       </a>
     ),
-  },
+  }),
 ];

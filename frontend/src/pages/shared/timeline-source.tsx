@@ -1,5 +1,4 @@
 // The source of device times (measured, inferred, host only), and the evidence for each activity.
-import { Fragment } from "preact";
 import type { Evidence, Overview } from "../../api/types";
 import { lookOf } from "../../lib/color";
 import { bound, boundOf, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
@@ -66,91 +65,107 @@ export function EvidenceTable({
   whole?: boolean;
 }) {
   if (evidence.length === 0) return null;
-  const off = (e: Evidence, ns: number | null) => (
-    <td class="number" title={ns === null ? texts.notKnown : exactDuration(ns)}>
-      {e.evidence === "measured" ? texts.exact : ns === null ? texts.unknown : `± ${duration(ns)}`}
-    </td>
-  );
   return (
     <>
       <div class={whole ? "evidence whole" : "evidence"}>
         <table class="plain">
-          <thead>
-            <tr>
-              <th scope="col">{texts.columns.evidence}</th>
-              <th scope="col" class="number">
-                {texts.columns.activities}
-              </th>
-              <th scope="col" class="number">
-                {texts.columns.deviceTime}
-              </th>
-              <th scope="col" class="number">
-                {texts.columns.share}
-              </th>
-              <th scope="col" class="number" title={texts.columns.startTypicalHelp}>
-                {texts.columns.startTypical}
-              </th>
-              {whole && (
-                <th scope="col" class="number">
-                  {texts.columns.startLargest}
-                </th>
-              )}
-              <th scope="col" class="number" title={texts.columns.durationTypicalHelp}>
-                {texts.columns.durationTypical}
-              </th>
-              {whole && (
-                <>
-                  <th scope="col" class="number">
-                    {texts.columns.durationLargest}
-                  </th>
-                  <th scope="col" class="number" title={texts.columns.unboundedHelp}>
-                    {texts.columns.unbounded}
-                  </th>
-                </>
-              )}
-              {!whole && <th scope="col">{texts.columns.meaning}</th>}
-            </tr>
-          </thead>
+          <EvidenceHead whole={whole} />
           <tbody>
             {evidence.map((e) => (
-              <Fragment key={e.evidence}>
-                <tr data-key={e.evidence} data-value={e.kernels} data-look={lookOf(e.evidence)}>
-                  <td>
-                    <i class={`swatch ${lookOf(e.evidence)}`} style={{ "--fill": "var(--kernel)" }} />
-                    {texts.evidence[e.evidence].label}
-                  </td>
-                  <td class="number">{count(e.kernels)}</td>
-                  <td class="number" title={exactDuration(e.total_ns)}>
-                    {duration(e.total_ns)}{" "}
-                    {e.evidence !== "measured" && <span class="muted">{boundOf(e.bound_ns, true)}</span>}
-                  </td>
-                  <td class="number">{percent(e.share)}</td>
-                  {off(e, e.median_start_bound_ns)}
-                  {whole && off(e, e.largest_start_bound_ns)}
-                  {off(e, e.median_duration_bound_ns)}
-                  {whole && (
-                    <>
-                      {off(e, e.largest_duration_bound_ns)}
-                      <td class="number">{e.unbounded === 0 ? MISSING : count(e.unbounded)}</td>
-                    </>
-                  )}
-                  {!whole && <td class="muted">{texts.evidence[e.evidence].meaning}</td>}
-                </tr>
-                {/* Beside so many columns there is no room for a sentence. */}
-                {whole && (
-                  <tr class="told">
-                    <td class="muted" colSpan={9}>
-                      {texts.evidence[e.evidence].meaning}
-                    </td>
-                  </tr>
-                )}
-              </Fragment>
+              <EvidenceRow key={e.evidence} evidence={e} whole={whole} />
             ))}
           </tbody>
         </table>
       </div>
       {!whole && <CsvButton name="evidence" rows={evidence} />}
     </>
+  );
+}
+
+function EvidenceHead({ whole }: { whole: boolean }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{texts.columns.evidence}</th>
+        <th scope="col" class="number">
+          {texts.columns.activities}
+        </th>
+        <th scope="col" class="number">
+          {texts.columns.deviceTime}
+        </th>
+        <th scope="col" class="number">
+          {texts.columns.share}
+        </th>
+        <th scope="col" class="number" title={texts.columns.startTypicalHelp}>
+          {texts.columns.startTypical}
+        </th>
+        {whole && (
+          <th scope="col" class="number">
+            {texts.columns.startLargest}
+          </th>
+        )}
+        <th scope="col" class="number" title={texts.columns.durationTypicalHelp}>
+          {texts.columns.durationTypical}
+        </th>
+        {whole && (
+          <>
+            <th scope="col" class="number">
+              {texts.columns.durationLargest}
+            </th>
+            <th scope="col" class="number" title={texts.columns.unboundedHelp}>
+              {texts.columns.unbounded}
+            </th>
+          </>
+        )}
+        {!whole && <th scope="col">{texts.columns.meaning}</th>}
+      </tr>
+    </thead>
+  );
+}
+
+function EvidenceRow({ evidence: e, whole }: { evidence: Evidence; whole: boolean }) {
+  return (
+    <>
+      <tr data-key={e.evidence} data-value={e.kernels} data-look={lookOf(e.evidence)}>
+        <td>
+          <i class={`swatch ${lookOf(e.evidence)}`} style={{ "--fill": "var(--kernel)" }} />
+          {texts.evidence[e.evidence].label}
+        </td>
+        <td class="number">{count(e.kernels)}</td>
+        <td class="number" title={exactDuration(e.total_ns)}>
+          {duration(e.total_ns)}{" "}
+          {e.evidence !== "measured" && <span class="muted">{boundOf(e.bound_ns, true)}</span>}
+        </td>
+        <td class="number">{percent(e.share)}</td>
+        <Off evidence={e} ns={e.median_start_bound_ns} />
+        {whole && <Off evidence={e} ns={e.largest_start_bound_ns} />}
+        <Off evidence={e} ns={e.median_duration_bound_ns} />
+        {whole && (
+          <>
+            <Off evidence={e} ns={e.largest_duration_bound_ns} />
+            <td class="number">{e.unbounded === 0 ? MISSING : count(e.unbounded)}</td>
+          </>
+        )}
+        {!whole && <td class="muted">{texts.evidence[e.evidence].meaning}</td>}
+      </tr>
+      {/* Beside so many columns there is no room for a sentence. */}
+      {whole && (
+        <tr class="told">
+          <td class="muted" colSpan={9}>
+            {texts.evidence[e.evidence].meaning}
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+/** How far off a start or a duration may be. */
+function Off({ evidence: { evidence }, ns }: { evidence: Evidence; ns: number | null }) {
+  return (
+    <td class="number" title={ns === null ? texts.notKnown : exactDuration(ns)}>
+      {evidence === "measured" ? texts.exact : ns === null ? texts.unknown : `± ${duration(ns)}`}
+    </td>
   );
 }
 

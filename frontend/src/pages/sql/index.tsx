@@ -122,11 +122,7 @@ function Page({ selected }: Pick<PageProps, "selected">) {
             <button type="button" data-testid="sql-run" title={texts.runHelp} onClick={() => ask(text)}>
               {texts.run}
             </button>
-            {EXAMPLES.map((example) => (
-              <button key={example.title} type="button" class="link" onClick={() => ask(example.query)}>
-                {example.title}
-              </button>
-            ))}
+            <Examples ask={ask} />
           </div>
         </div>
         <Tables insert={insert} />
@@ -139,6 +135,18 @@ function Page({ selected }: Pick<PageProps, "selected">) {
         <Answer key={asked} selected={selected} query={asked} />
       )}
     </div>
+  );
+}
+
+function Examples({ ask }: { ask: (query: string) => void }) {
+  return (
+    <>
+      {EXAMPLES.map((example) => (
+        <button key={example.title} type="button" class="link" onClick={() => ask(example.query)}>
+          {example.title}
+        </button>
+      ))}
+    </>
   );
 }
 

@@ -7,7 +7,7 @@ import { sectionOf, trackId, trackOf } from "../../widgets/timeline/track-layout
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
@@ -59,33 +59,48 @@ export function AreaSummary({ lanes, area, choose, close }: AreaProps) {
         />
       )}
       <p>
-        <label>
-          {texts.where}{" "}
-          <select
-            value={tracks === null ? "" : tracks.length === 1 ? String(tracks[0]) : CHOSEN}
-            data-testid="area-place"
-            onChange={(e) => {
-              const { value } = e.currentTarget;
-              if (value !== CHOSEN) choose(value === "" ? null : [Number(value)]);
-            }}
-          >
-            <option value="">{texts.everywhere}</option>
-            {tracks && tracks.length > 1 && <option value={CHOSEN}>{texts.chosen(tracks.length)}</option>}
-            {lane.base.tracks
-              .filter((one) => one.kind !== "steps")
-              .map((one) => (
-                <option key={one.id} value={trackId(at, one.id)}>
-                  {one.group} · {one.label}
-                </option>
-              ))}
-          </select>
-        </label>
+        <PlaceChoice {...{ lane, at, tracks, choose }} />
       </p>
       <button type="button" class="quiet push" aria-label={texts.close} onClick={close}>
         ✕
       </button>
       <OfRank key={lane.rank} lane={lane} options={options} />
     </section>
+  );
+}
+
+interface PlaceChoiceProps {
+  lane: Lane;
+  /** Its place among the lanes. */
+  at: number;
+  tracks: readonly number[] | null;
+  choose: (tracks: readonly number[] | null) => void;
+}
+
+/** All tracks, one, or those that are selected. */
+function PlaceChoice({ lane, at, tracks, choose }: PlaceChoiceProps) {
+  return (
+    <label>
+      {texts.where}{" "}
+      <select
+        value={tracks === null ? "" : tracks.length === 1 ? String(tracks[0]) : CHOSEN}
+        data-testid="area-place"
+        onChange={(e) => {
+          const { value } = e.currentTarget;
+          if (value !== CHOSEN) choose(value === "" ? null : [Number(value)]);
+        }}
+      >
+        <option value="">{texts.everywhere}</option>
+        {tracks && tracks.length > 1 && <option value={CHOSEN}>{texts.chosen(tracks.length)}</option>}
+        {lane.base.tracks
+          .filter((one) => one.kind !== "steps")
+          .map((one) => (
+            <option key={one.id} value={trackId(at, one.id)}>
+              {one.group} · {one.label}
+            </option>
+          ))}
+      </select>
+    </label>
   );
 }
 
@@ -135,7 +150,7 @@ function Summary({ area }: { area: Result }) {
 }
 
 const columnsFor = (length: number): readonly Column<AreaRow>[] => [
-  { key: "name", ...texts.columns.name, kind: "text", width: 320, value: (r) => r.name },
+  field("name", texts.columns.name, "text", 320),
   {
     key: "table",
     ...texts.columns.table,
@@ -144,14 +159,7 @@ const columnsFor = (length: number): readonly Column<AreaRow>[] => [
     value: (r) => texts.tables[r.table],
     code: (r) => r.table,
   },
-  {
-    key: "inside_ns",
-    ...texts.columns.inside,
-    kind: "time",
-    width: 84,
-    value: (r) => r.inside_ns,
-    bound: (r) => r.bound_ns,
-  },
+  field("inside_ns", texts.columns.inside, "time", 84, { bound: (r) => r.bound_ns }),
   {
     key: "share",
     ...texts.columns.share,
@@ -161,21 +169,7 @@ const columnsFor = (length: number): readonly Column<AreaRow>[] => [
     bar: (r) => (r.table === "kernels" ? "kernel" : "cpu"),
     bound: (r) => (r.bound_ns === null ? null : length > 0 ? r.bound_ns / length : 0),
   },
-  { key: "ranges", ...texts.columns.ranges, kind: "count", width: 76, value: (r) => r.ranges },
-  {
-    key: "mean_ns",
-    ...texts.columns.mean,
-    kind: "time",
-    width: 84,
-    value: (r) => r.mean_ns,
-    bound: (r) => r.mean_bound_ns,
-  },
-  {
-    key: "max_ns",
-    ...texts.columns.longest,
-    kind: "time",
-    width: 84,
-    value: (r) => r.max_ns,
-    bound: (r) => r.max_bound_ns,
-  },
+  field("ranges", texts.columns.ranges, "count", 76),
+  field("mean_ns", texts.columns.mean, "time", 84, { bound: (r) => r.mean_bound_ns }),
+  field("max_ns", texts.columns.longest, "time", 84, { bound: (r) => r.max_bound_ns }),
 ];

@@ -159,6 +159,15 @@ function ItemFacts({ links, rank, shift }: ItemProps) {
           )}
         </Fact>
       )}
+      <OperatorFacts links={links} />
+    </dl>
+  );
+}
+
+/** What is known of operators and activities only. */
+function OperatorFacts({ links }: { links: Links }) {
+  return (
+    <>
       {links.self_ns !== null && (
         <Fact label={facts.self} title={exactDuration(links.self_ns)}>
           {duration(links.self_ns)}
@@ -185,7 +194,7 @@ function ItemFacts({ links, rank, shift }: ItemProps) {
           {links.source_forward && <div class="muted">{texts.ofForward}</div>}
         </Fact>
       )}
-    </dl>
+    </>
   );
 }
 
@@ -252,24 +261,9 @@ function inTables(
   { item, annotation, module, collective, memory_events: events }: Links,
   of: { rank?: number },
 ): ComponentChildren {
-  const filter = `name = ${quote(item.name)}`;
-  const own =
-    item.table === "kernels" ? (
-      <a {...linkProps({ ...of, view: "kernels", filter })} data-testid="to-kernels">
-        {texts.toKernels}
-      </a>
-    ) : item.table === "ops" && !annotation ? (
-      <a {...linkProps({ ...of, view: "operators", filter })} data-testid="to-operators">
-        {texts.toOperators}
-      </a>
-    ) : (
-      <a {...linkProps({ find: item.name })} data-testid="to-all">
-        {texts.toAll}
-      </a>
-    );
   return (
     <>
-      {own}
+      {ownTable(item, annotation, of)}
       {module && (
         <>
           {" "}
@@ -318,6 +312,26 @@ function inTables(
       )}
     </>
   );
+}
+
+/** The row of the table that it is in; without one, all ranges of this name. */
+function ownTable(item: Links["item"], annotation: boolean, of: { rank?: number }): ComponentChildren {
+  const filter = `name = ${quote(item.name)}`;
+  const own =
+    item.table === "kernels" ? (
+      <a {...linkProps({ ...of, view: "kernels", filter })} data-testid="to-kernels">
+        {texts.toKernels}
+      </a>
+    ) : item.table === "ops" && !annotation ? (
+      <a {...linkProps({ ...of, view: "operators", filter })} data-testid="to-operators">
+        {texts.toOperators}
+      </a>
+    ) : (
+      <a {...linkProps({ find: item.name })} data-testid="to-all">
+        {texts.toAll}
+      </a>
+    );
+  return own;
 }
 
 function Fact({ label, title, children }: { label: string; title?: string; children: ComponentChildren }) {

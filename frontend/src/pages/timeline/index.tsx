@@ -1,4 +1,5 @@
 // The timeline: every track of the trace, as fine as the screen can show.
+import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Critical, Timeline as Result } from "../../api/types";
 import { t } from "../../i18n";
@@ -16,7 +17,7 @@ import { AreaSummary } from "./area-summary";
 import { colorBy } from "./color-menu";
 import { useSpots } from "./critical-path";
 import { DetailsPanel } from "./details-panel";
-import { useRanks } from "./rank-picker";
+import { useRanks, type Ranks } from "./rank-picker";
 import { arrowsOf, nameMatcher } from "./rectangles";
 import { useSearch } from "./search-box";
 import { Toolbar } from "./toolbar";
@@ -66,38 +67,21 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const { find } = state.value;
   const ranks = useRanks(selected, result);
   const tracks = useTracks(ranks);
-  const { lanes, all, lines, arrangement } = tracks;
+  const { all, lines } = tracks;
   const view = useCamera(step ? around(step.start, step.stop, all) : whole(all));
   const { camera, move } = view;
-  const [scroll, setScroll] = useState({ top: 0, height: 600 });
-  const width = useCanvasWidth(page);
   const [area, setArea] = useArea(tracks.numbers);
   const by = colorBy();
-  const { scene, failure, busy, retry } = useScene({
-    lanes,
-    camera,
-    lines,
-    arrangement,
-    scroll,
-    width,
-    modules: by === "module",
-  });
+  const { scene, failure, busy, retry, onScroll } = useShownScene(page, tracks, camera, by === "module");
   const drawn = scene ?? result;
   const selection = useSelectedItem(selected, tracks);
   const search = useSearch(selected, find);
   const marks = useMarks();
-  const found = useMemo(() => nameMatcher(find), [find]);
-  const density = useMemo(() => densityOf(result, PARTS), [result]);
   const [critical, setCritical] = useState<Critical | null>(null);
-  const path = useSpots(critical, lanes[0]);
+  const path = useSpots(critical, tracks.lanes[0]);
   const navigation = useNavigation({ page, tracks, view, area, setArea, selection, scene });
   useShortcuts({ tracks, view, area, setArea, selection, navigation, marks, search, hoverAt });
-  const { spot, linked, lane, place } = selection;
-  const arrows = useMemo(() => (linked && lane ? arrowsOf(linked, lane, place) : []), [linked, lane, place]);
-  const picked = useMemo(
-    () => ({ item: spot, area, marks: marks.marks, arrows, found, by, path }),
-    [spot, area, marks.marks, arrows, found, by, path],
-  );
+  const picked = usePicked({ find, selection, area, marks: marks.marks, by, path });
   return (
     <div class="timeline fill" ref={page} aria-busy={busy} data-testid="timeline">
       <Toolbar
@@ -107,26 +91,8 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         onCritical={setCritical}
         page={() => page.current}
       />
-      {ranks.failed.map(({ rank, failure: why }) => (
-        <p key={rank} class="notice warn" data-testid="rank-failed">
-          {texts.cannotShow(rank, why.message)}
-        </p>
-      ))}
-      <Minimap
-        camera={camera}
-        all={all}
-        of={{ start: 0, stop: result.end_ns }}
-        density={density}
-        marks={marks.marks}
-        onCamera={move}
-        left={HEADS_PX}
-      >
-        <TrackFilter
-          only={arrangement.only}
-          none={!lines.some((line) => line.kind === "group" && line.key !== "")}
-          set={(only) => tracks.arrange({ only })}
-        />
-      </Minimap>
+      <FailedRanks failed={ranks.failed} />
+      <Overview {...{ tracks, result, camera, move }} marks={marks.marks} />
       {failure && <Problem failure={failure} retry={retry} />}
       <TimeCanvas
         scene={drawn}
@@ -139,24 +105,12 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         onHover={(at) => {
           hoverAt.current = at;
         }}
-        onScroll={(top, height) => setScroll({ top, height })}
+        onScroll={onScroll}
         onArrow={navigation.walk}
         onPick={navigation.pickRectangle}
         onOpen={navigation.openRectangle}
         tooltip={(under) => <Tooltip scene={scene} base={result} under={under} />}
-        heads={
-          <TrackHeadings
-            lines={lines}
-            lanes={lanes}
-            counters={drawn.counters}
-            curves={drawn.curves}
-            chosen={area?.tracks ?? null}
-            onChoose={(id) => {
-              if (area?.tracks) setArea({ ...area, tracks: withTrackToggled(area.tracks, id) });
-            }}
-            {...headingActions(tracks)}
-          />
-        }
+        heads={<Headings {...{ tracks, drawn, area, setArea }} />}
       />
       <Announcement {...selection} />
       <Panel
@@ -165,6 +119,106 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         toCanvas={() => page.current?.querySelector<HTMLElement>(".timecanvas")?.focus()}
       />
     </div>
+  );
+}
+
+/** The rectangles of the part of time and of the tracks that is on the screen. */
+function useShownScene(
+  page: RefObject<HTMLDivElement | null>,
+  { lanes, lines, arrangement }: Tracks,
+  camera: Camera,
+  modules: boolean,
+) {
+  const [scroll, setScroll] = useState({ top: 0, height: 600 });
+  const width = useCanvasWidth(page);
+  const shown = useScene({ lanes, camera, lines, arrangement, scroll, width, modules });
+  return { ...shown, onScroll: (top: number, height: number): void => setScroll({ top, height }) };
+}
+
+function FailedRanks({ failed }: { failed: Ranks["failed"] }) {
+  return (
+    <>
+      {failed.map(({ rank, failure: why }) => (
+        <p key={rank} class="notice warn" data-testid="rank-failed">
+          {texts.cannotShow(rank, why.message)}
+        </p>
+      ))}
+    </>
+  );
+}
+
+interface PickedProps {
+  find: string | null;
+  selection: SelectedItem;
+  area: Area | null;
+  marks: readonly number[];
+  by: ReturnType<typeof colorBy>;
+  path: ReturnType<typeof useSpots>;
+}
+
+/** What stands out on the canvas; the same object as long as nothing of it changes. */
+function usePicked({ find, selection, area, marks, by, path }: PickedProps) {
+  const found = useMemo(() => nameMatcher(find), [find]);
+  const { spot, linked, lane, place } = selection;
+  const arrows = useMemo(() => (linked && lane ? arrowsOf(linked, lane, place) : []), [linked, lane, place]);
+  return useMemo(
+    () => ({ item: spot, area, marks, arrows, found, by, path }),
+    [spot, area, marks, arrows, found, by, path],
+  );
+}
+
+interface OverviewProps {
+  tracks: Tracks;
+  result: Result;
+  camera: Camera;
+  move: (camera: Camera) => void;
+  marks: readonly number[];
+}
+
+/** The whole recording in a strip. */
+function Overview({ tracks, result, camera, move, marks }: OverviewProps) {
+  const { all, lines, arrangement } = tracks;
+  const density = useMemo(() => densityOf(result, PARTS), [result]);
+  return (
+    <Minimap
+      camera={camera}
+      all={all}
+      of={{ start: 0, stop: result.end_ns }}
+      density={density}
+      marks={marks}
+      onCamera={move}
+      left={HEADS_PX}
+    >
+      <TrackFilter
+        only={arrangement.only}
+        none={!lines.some((line) => line.kind === "group" && line.key !== "")}
+        set={(only) => tracks.arrange({ only })}
+      />
+    </Minimap>
+  );
+}
+
+interface HeadingsProps {
+  tracks: Tracks;
+  drawn: Pick<Result, "counters" | "curves">;
+  area: Area | null;
+  setArea: (area: Area | null) => void;
+}
+
+function Headings({ tracks, drawn, area, setArea }: HeadingsProps) {
+  const { lines, lanes } = tracks;
+  return (
+    <TrackHeadings
+      lines={lines}
+      lanes={lanes}
+      counters={drawn.counters}
+      curves={drawn.curves}
+      chosen={area?.tracks ?? null}
+      onChoose={(id) => {
+        if (area?.tracks) setArea({ ...area, tracks: withTrackToggled(area.tracks, id) });
+      }}
+      {...headingActions(tracks)}
+    />
   );
 }
 

@@ -121,29 +121,117 @@ export function RankPicker({ selected, ranks }: { selected: Selected; ranks: Ran
 
 function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
   const [text, setText] = useState("");
-  const [problem, setProblem] = useState("");
-  const looking = useRef<AbortController | null>(null);
   const own = selected.place.rank;
   const chosen = parseRanks(state.value.ranks, own);
   const set = (next: readonly number[]): void =>
     go({ ranks: next.slice(0, MOST_RANKS - 1).join(",") || null });
   const toggle = (rank: number): void =>
     set(chosen.includes(rank) ? chosen.filter((one) => one !== rank) : [...chosen, rank]);
+  const matching = matchingWorkers(selected, text);
+  const { problem, add } = useSlowest(selected, chosen, set);
+  const full = chosen.length >= MOST_RANKS - 1;
+  return (
+    <div class="rankpanel">
+      <p>
+        <button type="button" onClick={add} disabled={full} data-testid="add-slowest">
+          {texts.addSlowest}
+        </button>{" "}
+        <button type="button" class="quiet" onClick={() => set([])} disabled={chosen.length === 0}>
+          {texts.only(own)}
+        </button>
+      </p>
+      <input
+        type="text"
+        value={text}
+        placeholder={texts.findHint}
+        aria-label={texts.find}
+        data-testid="find-ranks"
+        onInput={(e) => setText(e.currentTarget.value)}
+        onKeyDown={(e) => {
+          if (e.key === "Enter" && matching[0] && !full) {
+            toggle(matching[0].rank);
+            setText("");
+          }
+        }}
+      />
+      <WorkerList {...{ matching, chosen, full, toggle }} />
+      {matching.length === 0 && <p class="muted">{texts.nothing}</p>}
+      {full && <p class="muted">{texts.atMost(MOST_RANKS)}</p>}
+      {ranks.failed.map(({ rank, failure }) => (
+        <p key={rank} class="warn">
+          {texts.failed(rank, failure.message)}
+        </p>
+      ))}
+      <p role="status" class="muted">
+        {problem}
+      </p>
+    </div>
+  );
+}
+
+type Worker = NonNullable<Selected["run"]>["workers"][number];
+
+/** The other ranks that have one of the words in their name, or as their number. */
+function matchingWorkers({ run, place }: Selected, text: string): Worker[] {
   const words = text
     .toLowerCase()
     .split(/[\s,]+/)
     .filter(Boolean);
-  const workers = [...(selected.run?.workers ?? [])]
-    .filter((w) => w.rank !== own)
+  const workers = [...(run?.workers ?? [])]
+    .filter((w) => w.rank !== place.rank)
     .sort((a, b) => a.rank - b.rank);
-  const matching = workers.filter(
+  return workers.filter(
     (w) =>
       words.length === 0 ||
       words.some((word) =>
         /^\d+$/.test(word) ? String(w.rank) === word : w.worker.toLowerCase().includes(word),
       ),
   );
-  const slowest = (): void => {
+}
+
+interface WorkerListProps {
+  matching: readonly Worker[];
+  chosen: readonly number[];
+  /** Whether no further rank can be shown. */
+  full: boolean;
+  toggle: (rank: number) => void;
+}
+
+function WorkerList({ matching, chosen, full, toggle }: WorkerListProps) {
+  return (
+    <>
+      <ul>
+        {matching.slice(0, LISTED).map((w) => (
+          <li key={w.rank}>
+            <label>
+              <input
+                type="checkbox"
+                checked={chosen.includes(w.rank)}
+                disabled={full && !chosen.includes(w.rank)}
+                data-testid="choose-rank"
+                data-rank={w.rank}
+                onChange={() => toggle(w.rank)}
+              />{" "}
+              {w.rank} <span class="muted">{w.worker}</span>
+            </label>
+          </li>
+        ))}
+      </ul>
+      {matching.length > LISTED && <p class="muted">{texts.narrow(count(matching.length - LISTED))}</p>}
+    </>
+  );
+}
+
+/** Adds the slowest ranks, which the server has to read all ranks for; `problem` says how far it is. */
+function useSlowest(
+  selected: Selected,
+  chosen: readonly number[],
+  set: (ranks: readonly number[]) => void,
+): { problem: string; add: () => void } {
+  const own = selected.place.rank;
+  const [problem, setProblem] = useState("");
+  const looking = useRef<AbortController | null>(null);
+  const add = (): void => {
     looking.current?.abort();
     const now = new AbortController();
     looking.current = now;
@@ -168,61 +256,7 @@ function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
       },
     );
   };
-  const full = chosen.length >= MOST_RANKS - 1;
-  return (
-    <div class="rankpanel">
-      <p>
-        <button type="button" onClick={slowest} disabled={full} data-testid="add-slowest">
-          {texts.addSlowest}
-        </button>{" "}
-        <button type="button" class="quiet" onClick={() => set([])} disabled={chosen.length === 0}>
-          {texts.only(own)}
-        </button>
-      </p>
-      <input
-        type="text"
-        value={text}
-        placeholder={texts.findHint}
-        aria-label={texts.find}
-        data-testid="find-ranks"
-        onInput={(e) => setText(e.currentTarget.value)}
-        onKeyDown={(e) => {
-          if (e.key === "Enter" && matching[0] && !full) {
-            toggle(matching[0].rank);
-            setText("");
-          }
-        }}
-      />
-      <ul>
-        {matching.slice(0, LISTED).map((w) => (
-          <li key={w.rank}>
-            <label>
-              <input
-                type="checkbox"
-                checked={chosen.includes(w.rank)}
-                disabled={full && !chosen.includes(w.rank)}
-                data-testid="choose-rank"
-                data-rank={w.rank}
-                onChange={() => toggle(w.rank)}
-              />{" "}
-              {w.rank} <span class="muted">{w.worker}</span>
-            </label>
-          </li>
-        ))}
-      </ul>
-      {matching.length > LISTED && <p class="muted">{texts.narrow(count(matching.length - LISTED))}</p>}
-      {matching.length === 0 && <p class="muted">{texts.nothing}</p>}
-      {full && <p class="muted">{texts.atMost(MOST_RANKS)}</p>}
-      {ranks.failed.map(({ rank, failure }) => (
-        <p key={rank} class="warn">
-          {texts.failed(rank, failure.message)}
-        </p>
-      ))}
-      <p role="status" class="muted">
-        {problem}
-      </p>
-    </div>
-  );
+  return { problem, add };
 }
 
 /** Those that the others have waited for longest, then those that compute longest. */

@@ -100,39 +100,45 @@ export function SearchBox({
           e.stopPropagation();
         }}
       />
-      {found && (
-        <span class="hits" data-testid="timeline-hits" data-value={found.matches} role="status">
-          {found.matches === 0 ? (
-            t.timeline.noMatch
-          ) : (
-            <>
-              {search.at >= 0 && t.timeline.hitOf(count(search.at + 1))}
-              {count(found.matches)}
-              {found.kernels_ns > 0 && (
-                <span class="muted">
-                  {" "}
-                  {t.timeline.onDevice(duration(found.kernels_ns), boundOf(found.kernels_bound_ns, true))}
-                </span>
-              )}
-              <button
-                type="button"
-                class="quiet"
-                title={t.timeline.previous}
-                onClick={() => search.next(-1, show)}
-              >
-                ‹
-              </button>
-              <button
-                type="button"
-                class="quiet"
-                title={t.timeline.next}
-                onClick={() => search.next(1, show)}
-              >
-                ›
-              </button>
-            </>
+      {found && <Hits found={found} search={search} show={show} />}
+    </span>
+  );
+}
+
+interface HitsProps {
+  found: NonNullable<SearchState["found"]>;
+  search: SearchState;
+  show: ShowItem;
+}
+
+/** How many ranges match, and the way to the next. */
+function Hits({ found, search, show }: HitsProps) {
+  return (
+    <span class="hits" data-testid="timeline-hits" data-value={found.matches} role="status">
+      {found.matches === 0 ? (
+        t.timeline.noMatch
+      ) : (
+        <>
+          {search.at >= 0 && t.timeline.hitOf(count(search.at + 1))}
+          {count(found.matches)}
+          {found.kernels_ns > 0 && (
+            <span class="muted">
+              {" "}
+              {t.timeline.onDevice(duration(found.kernels_ns), boundOf(found.kernels_bound_ns, true))}
+            </span>
           )}
-        </span>
+          <button
+            type="button"
+            class="quiet"
+            title={t.timeline.previous}
+            onClick={() => search.next(-1, show)}
+          >
+            ‹
+          </button>
+          <button type="button" class="quiet" title={t.timeline.next} onClick={() => search.next(1, show)}>
+            ›
+          </button>
+        </>
       )}
     </span>
   );

@@ -89,7 +89,6 @@ function Settings({ file, line, close }: { file: string; line: number; close: ()
   const next = { template, paths: parsePaths(paths) };
   const fault = faultOf(template);
   const link = editorLink(file, line, next);
-  const named = Object.entries(EDITORS).find(([, one]) => one === template)?.[0] ?? "";
   return (
     <form
       onKeyDown={(e) => e.stopPropagation()}
@@ -102,24 +101,7 @@ function Settings({ file, line, close }: { file: string; line: number; close: ()
       }}
     >
       <h2>{texts.editor}</h2>
-      <label>
-        {texts.editor}{" "}
-        <select
-          value={named}
-          data-testid="editor-name"
-          onChange={(e) => {
-            const chosen = EDITORS[e.currentTarget.value];
-            if (chosen) setTemplate(chosen);
-          }}
-        >
-          {Object.keys(EDITORS).map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-          <option value="">{texts.another}</option>
-        </select>
-      </label>
+      <EditorChoice template={template} pick={setTemplate} />
       <label>
         {texts.address()}{" "}
         <input
@@ -150,24 +132,61 @@ function Settings({ file, line, close }: { file: string; line: number; close: ()
       <p class="wrap" data-testid="editor-example">
         {link ?? texts.noWholePath(pathHere(file, next))}
       </p>
-      <p>
-        <button type="submit" disabled={fault !== null} data-testid="editor-save">
-          {texts.save}
-        </button>{" "}
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            setTemplate(USUAL.template);
-            setPaths("");
-          }}
-        >
-          {texts.reset}
-        </button>{" "}
-        <button type="button" class="quiet" onClick={close}>
-          {texts.cancel}
-        </button>
-      </p>
+      <Buttons
+        fault={fault}
+        reset={() => {
+          setTemplate(USUAL.template);
+          setPaths("");
+        }}
+        close={close}
+      />
     </form>
+  );
+}
+
+function EditorChoice({ template, pick }: { template: string; pick: (template: string) => void }) {
+  const named = Object.entries(EDITORS).find(([, one]) => one === template)?.[0] ?? "";
+  return (
+    <label>
+      {texts.editor}{" "}
+      <select
+        value={named}
+        data-testid="editor-name"
+        onChange={(e) => {
+          const chosen = EDITORS[e.currentTarget.value];
+          if (chosen) pick(chosen);
+        }}
+      >
+        {Object.keys(EDITORS).map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+        <option value="">{texts.another}</option>
+      </select>
+    </label>
+  );
+}
+
+interface ButtonsProps {
+  /** Why it cannot be saved. */
+  fault: string | null;
+  reset: () => void;
+  close: () => void;
+}
+
+function Buttons({ fault, reset, close }: ButtonsProps) {
+  return (
+    <p>
+      <button type="submit" disabled={fault !== null} data-testid="editor-save">
+        {texts.save}
+      </button>{" "}
+      <button type="button" class="quiet" onClick={reset}>
+        {texts.reset}
+      </button>{" "}
+      <button type="button" class="quiet" onClick={close}>
+        {texts.cancel}
+      </button>
+    </p>
   );
 }

@@ -79,29 +79,39 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
       <p id="change-help" class="muted small">
         {texts.kinds}
       </p>
-      {lines.length > 0 && (
-        <ul class="changelist" data-testid="changes">
-          {lines.map((line, i) => {
-            const change = changes.find((c) => c.text === line) ?? changes[i];
-            return (
-              <li key={line} data-key={line}>
-                <code>{line}</code>
-                {change && <span class="muted"> {describe(change)}</span>}
-                <button
-                  type="button"
-                  class="quiet"
-                  aria-label={texts.remove(line)}
-                  data-testid="change-remove"
-                  onClick={() => set(lines.filter((_, j) => j !== i))}
-                >
-                  ×
-                </button>
-              </li>
-            );
-          })}
-        </ul>
-      )}
+      {lines.length > 0 && <ChangeList changes={changes} lines={lines} set={set} />}
     </section>
+  );
+}
+
+interface ChangeListProps {
+  changes: readonly ChangeAsked[];
+  lines: readonly string[];
+  set: (lines: readonly string[]) => void;
+}
+
+function ChangeList({ changes, lines, set }: ChangeListProps) {
+  return (
+    <ul class="changelist" data-testid="changes">
+      {lines.map((line, i) => {
+        const change = changes.find((c) => c.text === line) ?? changes[i];
+        return (
+          <li key={line} data-key={line}>
+            <code>{line}</code>
+            {change && <span class="muted"> {describe(change)}</span>}
+            <button
+              type="button"
+              class="quiet"
+              aria-label={texts.remove(line)}
+              data-testid="change-remove"
+              onClick={() => set(lines.filter((_, j) => j !== i))}
+            >
+              ×
+            </button>
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 

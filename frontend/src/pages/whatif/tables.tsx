@@ -1,11 +1,13 @@
 // The tables of the what-if page: estimated speed-ups, the critical path by name, and each step.
+import type { ComponentChildren } from "preact";
 import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
 import { color, type Category } from "../../lib/color";
 import type { Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { nameOf } from "../../state/selection";
+import { tableInUrl, type TableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
@@ -48,14 +50,11 @@ const changeOf = (row: Gain, factor: number): string =>
   `${row.name ? `${row.kind}:${row.name}` : row.kind}=${factor}`;
 
 export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resource<Result> }) {
-  const { sort, filter, group } = state.value;
+  const { group } = state.value;
   const inferred = result.provenance.timeline === "inferred";
   const shared = {
-    sort,
-    filter,
+    ...tableInUrl(),
     inferred,
-    onSort: (s: string | null) => go({ sort: s }),
-    onFilter: (f: string | null) => go({ filter: f }, "replace"),
   };
   const choice = (
     <Segmented
@@ -97,6 +96,14 @@ export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resour
         {choice}
       </Table>
     );
+  return gainsTable(shared, ranked, choice);
+}
+
+type Shared = TableInUrl & { inferred: boolean };
+
+/** Estimated speed-ups, which the server takes a while to rank. No component: the choice in the table
+ * would lose the focus to another table's. */
+function gainsTable(shared: Shared, ranked: Resource<Result>, choice: ComponentChildren) {
   const { loaded } = ranked;
   if (loaded.status === "loading")
     return (
@@ -175,33 +182,11 @@ const GAINS: readonly Column<Gain>[] = [
       </span>
     ),
   },
-  {
-    key: "half_gain_share",
-    ...texts.ofGains.halfGainShare,
-    kind: "share",
-    width: 136,
-    value: (r) => r.half_gain_share,
-    bar: () => "kernel",
-  },
-  {
-    key: "free_gain_share",
-    ...texts.ofGains.freeGainShare,
-    kind: "share",
-    width: 136,
-    value: (r) => r.free_gain_share,
-    bar: () => "kernel",
-    bound: share,
-  },
-  { key: "half_gain_ns", ...texts.ofGains.halfGain, kind: "time", width: 104, value: (r) => r.half_gain_ns },
-  {
-    key: "free_gain_ns",
-    ...texts.ofGains.freeGain,
-    kind: "time",
-    width: 84,
-    value: (r) => r.free_gain_ns,
-    bound: (r) => r.bound_ns,
-  },
-  { key: "on_path_ns", ...texts.ofGains.onPath, kind: "time", width: 96, value: (r) => r.on_path_ns },
+  field("half_gain_share", texts.ofGains.halfGainShare, "share", 136, { bar: () => "kernel" }),
+  field("free_gain_share", texts.ofGains.freeGainShare, "share", 136, { bar: () => "kernel", bound: share }),
+  field("half_gain_ns", texts.ofGains.halfGain, "time", 104),
+  field("free_gain_ns", texts.ofGains.freeGain, "time", 84, { bound: (r) => r.bound_ns }),
+  field("on_path_ns", texts.ofGains.onPath, "time", 96),
 ];
 
 /** Host times are measured, device times may be inferred: the mark in front says which. */
@@ -224,16 +209,11 @@ const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
       </span>
     ),
   },
-  { key: "share", ...texts.ofPath.share, kind: "share", width: 84, additive: true, value: (r) => r.share },
-  { key: "path_ns", ...texts.ofPath.path, kind: "time", width: 84, additive: true, value: (r) => r.path_ns },
-  {
-    key: "pieces",
-    ...texts.ofPath.pieces,
-    kind: "count",
-    width: 84,
-    value: (r) => r.pieces,
+  field("share", texts.ofPath.share, "share", 84, { additive: true }),
+  field("path_ns", texts.ofPath.path, "time", 84, { additive: true }),
+  field("pieces", texts.ofPath.pieces, "count", 84, {
     cell: (r) => <span class="value">{Number(r.pieces.toPrecision(3))}</span>,
-  },
+  }),
 ];
 
 const STEPS: readonly Column<PredictedStep>[] = [
@@ -245,22 +225,8 @@ const STEPS: readonly Column<PredictedStep>[] = [
     value: (r) => nameOf(r.name),
     code: (r) => r.name,
   },
-  { key: "measured_ns", ...texts.ofSteps.measured, kind: "time", width: 104, value: (r) => r.measured_ns },
-  {
-    key: "predicted_ns",
-    ...texts.ofSteps.predicted,
-    kind: "time",
-    width: 104,
-    value: (r) => r.predicted_ns,
-    bound: (r) => r.bound_ns,
-  },
-  {
-    key: "gain_ns",
-    ...texts.ofSteps.gain,
-    kind: "time",
-    width: 104,
-    value: (r) => r.gain_ns,
-    bound: (r) => r.bound_ns,
-  },
-  { key: "replayed_ns", ...texts.ofSteps.replayed, kind: "time", width: 104, value: (r) => r.replayed_ns },
+  field("measured_ns", texts.ofSteps.measured, "time", 104),
+  field("predicted_ns", texts.ofSteps.predicted, "time", 104, { bound: (r) => r.bound_ns }),
+  field("gain_ns", texts.ofSteps.gain, "time", 104, { bound: (r) => r.bound_ns }),
+  field("replayed_ns", texts.ofSteps.replayed, "time", 104),
 ];

@@ -27,7 +27,6 @@ const LEAST = 0.4;
 export function ChangeBars({ rows, testid }: { rows: readonly Change[]; testid: string }) {
   if (rows.length === 0) return null;
   const most = Math.max(1, ...rows.map((r) => Math.abs(r.ns ?? 0)));
-  const share = (ns: number): number => (Math.min(Math.abs(ns), most) / most) * 50;
   return (
     <div class="withcsv">
       <CsvButton
@@ -36,54 +35,59 @@ export function ChangeBars({ rows, testid }: { rows: readonly Change[]; testid: 
       />
       <table class="bars changes" data-testid={testid}>
         <tbody>
-          {rows.map((row) => {
-            const ns = row.ns ?? 0;
-            const width = ns === 0 ? 0 : Math.max(share(ns), LEAST);
-            const low = Math.max(-most, ns - (row.error ?? 0)),
-              high = Math.min(most, ns + (row.error ?? 0));
-            return (
-              <tr key={row.key} data-key={row.key} data-value={row.ns ?? ""} data-sure={row.sure}>
-                <td class="label" title={row.title ?? row.label}>
-                  {row.href ? (
-                    <a href={row.href} onClick={row.onClick}>
-                      {row.label}
-                    </a>
-                  ) : (
-                    row.label
-                  )}
-                </td>
-                <td class="track">
-                  <span class="changebar">
-                    {width > 0 && (
-                      <span
-                        class={`${ns > 0 ? "longer" : "shorter"} ${certaintyOf(row)}`}
-                        style={{ left: `${ns > 0 ? 50 : 50 - width}%`, width: `${width}%` }}
-                      />
-                    )}
-                    {row.error !== null && row.error > 0 && ns !== 0 && (
-                      <i
-                        class="whisker"
-                        style={{
-                          left: `${50 + (low / most) * 50}%`,
-                          width: `${((high - low) / most) * 50}%`,
-                        }}
-                      />
-                    )}
-                  </span>
-                </td>
-                <td
-                  class="number"
-                  title={`${exactDuration(row.ns)}${row.error ? ` ± ${exactDuration(row.error)}` : ""}`}
-                >
-                  {signedDuration(row.ns)}
-                </td>
-                <td class="word muted">{row.word}</td>
-              </tr>
-            );
-          })}
+          {rows.map((row) => (
+            <tr key={row.key} data-key={row.key} data-value={row.ns ?? ""} data-sure={row.sure}>
+              <td class="label" title={row.title ?? row.label}>
+                {row.href ? (
+                  <a href={row.href} onClick={row.onClick}>
+                    {row.label}
+                  </a>
+                ) : (
+                  row.label
+                )}
+              </td>
+              <td class="track">
+                <Bar row={row} most={most} />
+              </td>
+              <td
+                class="number"
+                title={`${exactDuration(row.ns)}${row.error ? ` ± ${exactDuration(row.error)}` : ""}`}
+              >
+                {signedDuration(row.ns)}
+              </td>
+              <td class="word muted">{row.word}</td>
+            </tr>
+          ))}
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** From the middle, with its whisker; `most` is the largest change of all. */
+function Bar({ row, most }: { row: Change; most: number }) {
+  const ns = row.ns ?? 0;
+  const width = ns === 0 ? 0 : Math.max((Math.min(Math.abs(ns), most) / most) * 50, LEAST);
+  const low = Math.max(-most, ns - (row.error ?? 0)),
+    high = Math.min(most, ns + (row.error ?? 0));
+  return (
+    <span class="changebar">
+      {width > 0 && (
+        <span
+          class={`${ns > 0 ? "longer" : "shorter"} ${certaintyOf(row)}`}
+          style={{ left: `${ns > 0 ? 50 : 50 - width}%`, width: `${width}%` }}
+        />
+      )}
+      {row.error !== null && row.error > 0 && ns !== 0 && (
+        <i
+          class="whisker"
+          style={{
+            left: `${50 + (low / most) * 50}%`,
+            width: `${((high - low) / most) * 50}%`,
+          }}
+        />
+      )}
+    </span>
   );
 }
 

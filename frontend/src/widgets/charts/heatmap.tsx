@@ -1,6 +1,6 @@
 // Rows by columns as a picture: more than the median of its column, or less. Arrow keys move, Enter
 // selects the row.
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { downloadPicture } from "../../lib/dom";
 import { percent } from "../../lib/format";
@@ -29,38 +29,65 @@ const MOST_PX = 320;
 const HIGHEST_PX = 22;
 const WIDEST_PX = 48;
 
-export function Heatmap({
-  values,
-  rows,
-  columns,
-  worst,
-  selected,
-  onSelect,
-  tooltip,
-  label,
-  testid,
-}: HeatmapProps) {
+export function Heatmap(props: HeatmapProps) {
+  const { values, rows, columns, worst, selected, label, testid } = props;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(box, 800);
   const look = useColors();
-  const [at, setAt] = useState<Cell | null>(null);
   const shades = useMemo(() => heat(values, columns.length), [values, columns]);
   const order = useMemo(() => rowOrder(shades, worst), [shades, worst]);
   const { height, each, count } = lines(rows.length, MOST_PX, HIGHEST_PX);
   const cell = Math.min(WIDEST_PX, (width - LEFT - 4) / Math.max(1, columns.length));
 
+  const grid = useMemo<Grid>(
+    () => ({ shades, order, rows, columns, height, each, count, cell, selected }),
+    [shades, order, rows, columns, height, each, count, cell, selected],
+  );
+  const { at, row: shown, onKeyDown, onBlur, pointer } = useCell(canvas, grid, props.onSelect);
   useLayoutEffect(() => {
-    const grid: Grid = { shades, order, rows, columns, height, each, count, cell, selected };
     if (canvas.current) paint(canvas.current, grid, width, at);
-  }, [shades, order, rows, columns, height, each, count, cell, width, selected, at, look]);
+  }, [grid, width, at, look]);
 
-  /** The row whose shade is drawn there. */
-  const rowAt = ({ line, column }: Cell): number => {
-    const own = rowsOfLine({ order, each }, line);
-    const shade = farthest(shades, own, column);
-    return own.find((r) => shades.shade[r * shades.columns + column] === shade) ?? own[0] ?? 0;
-  };
+  return (
+    <div
+      class="heatmap"
+      ref={box}
+      tabIndex={0}
+      role="application"
+      aria-label={t.widgets.heat.keys(label)}
+      onKeyDown={onKeyDown}
+      onBlur={onBlur}
+      data-testid={testid}
+      data-rows={rows.length}
+      data-columns={columns.length}
+      data-lines={count}
+      data-first={rows[order[0] ?? 0] ?? ""}
+      data-row={shown === null ? "" : rows[shown]}
+    >
+      <canvas
+        ref={canvas}
+        style={{ width: `${width}px`, height: `${count * height + BOTTOM}px` }}
+        {...pointer}
+      />
+      <SavePicture canvas={canvas} name={testid} label={label} />
+      {at && shown !== null && (
+        <HeatTooltip at={at} grid={grid} width={width}>
+          {props.tooltip(shown, at.column)}
+        </HeatTooltip>
+      )}
+      <p class="muted small scale">
+        <i style={{ "--fill": "var(--shorter)" }} />
+        <i style={{ "--fill": "var(--longer)" }} /> {t.widgets.heat.scale(percent(shades.scale), each)}
+      </p>
+    </div>
+  );
+}
+
+/** The cell under the pointer, or that the arrow keys moved to; a click and Enter select its row. */
+function useCell(canvas: RefObject<HTMLCanvasElement | null>, grid: Grid, onSelect: (row: string) => void) {
+  const { rows, columns, cell, height, count } = grid;
+  const [at, setAt] = useState<Cell | null>(null);
   const under = (event: MouseEvent): Cell | null => {
     const area = canvas.current?.getBoundingClientRect();
     if (!area) return null;
@@ -81,65 +108,70 @@ export function Heatmap({
     };
     const to = moves[event.key];
     if (to) setAt(at ? { line: clamp(to.line, count), column: clamp(to.column, columns.length) } : now);
-    else if (event.key === "Enter" && at) onSelect(rows[rowAt(at)] ?? "");
+    else if (event.key === "Enter" && at) onSelect(rows[rowOf(grid, at)] ?? "");
     else return;
     event.preventDefault();
   };
-  const shown = at && rowAt(at);
-  const left = LEFT + (at?.column ?? 0) * cell + cell + 8;
+  const pointer = {
+    onPointerMove: (event: PointerEvent): void => setAt(under(event)),
+    onPointerLeave: (): void => setAt(null),
+    onClick: (event: MouseEvent): void => {
+      const found = under(event);
+      if (found) onSelect(rows[rowOf(grid, found)] ?? "");
+    },
+  };
+  return { at, row: at && rowOf(grid, at), onKeyDown, onBlur: (): void => setAt(null), pointer };
+}
+
+/** The row whose shade is drawn there. */
+function rowOf({ shades, order, each }: Grid, { line, column }: Cell): number {
+  const own = rowsOfLine({ order, each }, line);
+  const shade = farthest(shades, own, column);
+  return own.find((r) => shades.shade[r * shades.columns + column] === shade) ?? own[0] ?? 0;
+}
+
+interface SavePictureProps {
+  canvas: RefObject<HTMLCanvasElement | null>;
+  name: string;
+  label: string;
+}
+
+function SavePicture({ canvas, name, label }: SavePictureProps) {
+  return (
+    <button
+      type="button"
+      class="quiet png"
+      data-testid={`png-${name}`}
+      title={t.png.save}
+      onClick={() =>
+        canvas.current && downloadPicture(`${name}.png`, pictureWithLabels(canvas.current, [], label))
+      }
+    >
+      PNG
+    </button>
+  );
+}
+
+interface HeatTooltipProps {
+  at: Cell;
+  grid: Grid;
+  width: number;
+  children: ComponentChildren;
+}
+
+/** Right of the cell, or left of it where there is no room. */
+function HeatTooltip({ at, grid: { cell, height, count }, width, children }: HeatTooltipProps) {
+  const left = LEFT + at.column * cell + cell + 8;
   return (
     <div
-      class="heatmap"
-      ref={box}
-      tabIndex={0}
-      role="application"
-      aria-label={t.widgets.heat.keys(label)}
-      onKeyDown={onKeyDown}
-      onBlur={() => setAt(null)}
-      data-testid={testid}
-      data-rows={rows.length}
-      data-columns={columns.length}
-      data-lines={count}
-      data-first={rows[order[0] ?? 0] ?? ""}
-      data-row={shown === null ? "" : rows[shown]}
+      class="tooltip"
+      role="status"
+      style={{
+        left: `${left + 272 > width ? Math.max(0, left - cell - 288) : left}px`,
+        top: `${Math.min(at.line * height, count * height - 40)}px`,
+      }}
     >
-      <canvas
-        ref={canvas}
-        style={{ width: `${width}px`, height: `${count * height + BOTTOM}px` }}
-        onPointerMove={(e) => setAt(under(e))}
-        onPointerLeave={() => setAt(null)}
-        onClick={(e) => {
-          const found = under(e);
-          if (found) onSelect(rows[rowAt(found)] ?? "");
-        }}
-      />
-      <button
-        type="button"
-        class="quiet png"
-        data-testid={`png-${testid}`}
-        title={t.png.save}
-        onClick={() =>
-          canvas.current && downloadPicture(`${testid}.png`, pictureWithLabels(canvas.current, [], label))
-        }
-      >
-        PNG
-      </button>
-      {at && shown !== null && (
-        <div
-          class="tooltip"
-          role="status"
-          style={{
-            left: `${left + 272 > width ? Math.max(0, left - cell - 288) : left}px`,
-            top: `${Math.min(at.line * height, count * height - 40)}px`,
-          }}
-        >
-          {tooltip(shown, at.column)}
-        </div>
-      )}
-      <p class="muted small scale">
-        <i style={{ "--fill": "var(--shorter)" }} />
-        <i style={{ "--fill": "var(--longer)" }} /> {t.widgets.heat.scale(percent(shades.scale), each)}
-      </p>
+      {children}
     </div>
   );
 }

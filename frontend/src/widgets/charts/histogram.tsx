@@ -4,7 +4,7 @@ import { count, duration } from "../../lib/format";
 import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { PngButton } from "./png-button";
-import { niceTicks } from "./stacked-bars";
+import { niceTicks } from "./ticks";
 
 export interface HistogramBin {
   low: number;
@@ -31,9 +31,7 @@ export function Histogram({
   const width = useWidth(box, 480);
   const most = Math.max(1, ...bins.map((b) => b.count));
   const slot = (width - LEFT - RIGHT) / Math.max(1, bins.length);
-  const x = (i: number): number => LEFT + i * slot;
   const y = (n: number): number => HEIGHT - BOTTOM - (n / most) * (HEIGHT - TOP - BOTTOM);
-  const every = Math.max(1, Math.ceil(64 / slot));
   return (
     <div
       class="histogram"
@@ -61,28 +59,46 @@ export function Histogram({
               </text>
             </g>
           ))}
-        {bins.map((b, i) => (
-          <g key={b.low}>
-            <rect x={x(i)} width={slot} y={TOP} height={HEIGHT - TOP - BOTTOM} fill="transparent">
-              <title>{t.widgets.histogram.bin(b.count, duration(b.low), duration(b.high))}</title>
-            </rect>
-            <rect
-              class="bar"
-              x={x(i) + 0.5}
-              width={Math.max(0.5, slot - 1)}
-              y={y(b.count)}
-              height={y(0) - y(b.count)}
-              fill={fill}
-            />
-            {i % every === 0 && (
-              <text x={x(i)} y={HEIGHT - 5} text-anchor={i === 0 ? "start" : "middle"}>
-                {duration(b.low)}
-              </text>
-            )}
-          </g>
-        ))}
+        <Bins {...{ bins, fill, slot, y }} />
       </svg>
       <PngButton name={name} around={box} />
     </div>
+  );
+}
+
+interface BinsProps {
+  bins: readonly HistogramBin[];
+  fill: string;
+  /** From the left edge of one bar to that of the next. */
+  slot: number;
+  y: (count: number) => number;
+}
+
+function Bins({ bins, fill, slot, y }: BinsProps) {
+  const every = Math.max(1, Math.ceil(64 / slot));
+  const x = (i: number): number => LEFT + i * slot;
+  return (
+    <>
+      {bins.map((b, i) => (
+        <g key={b.low}>
+          <rect x={x(i)} width={slot} y={TOP} height={HEIGHT - TOP - BOTTOM} fill="transparent">
+            <title>{t.widgets.histogram.bin(b.count, duration(b.low), duration(b.high))}</title>
+          </rect>
+          <rect
+            class="bar"
+            x={x(i) + 0.5}
+            width={Math.max(0.5, slot - 1)}
+            y={y(b.count)}
+            height={y(0) - y(b.count)}
+            fill={fill}
+          />
+          {i % every === 0 && (
+            <text x={x(i)} y={HEIGHT - 5} text-anchor={i === 0 ? "start" : "middle"}>
+              {duration(b.low)}
+            </text>
+          )}
+        </g>
+      ))}
+    </>
   );
 }

@@ -59,3 +59,13 @@ function decimals(x: number): number {
   while (digits <= MOST_DIGITS && Math.abs(x - Number(x.toFixed(digits))) > x * 1e-6) digits += 1;
   return digits;
 }
+
+/** Round values from 0 to just below or at the largest, about four. */
+export function niceTicks(most: number): number[] {
+  const rough = most / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough;
+  const ticks: number[] = [];
+  for (let i = 0; i * step <= most * 1.0001; i += 1) ticks.push(i * step);
+  return ticks;
+}

@@ -71,33 +71,22 @@ function Arrow() {
 
 function List({ name, choices, value, onPick, testid }: PickerProps) {
   const [search, setSearch] = useState("");
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = choices.filter((c) =>
-    words.every((w) => `${c.label} ${c.note ?? ""}`.toLowerCase().includes(w)),
-  );
+  const found = matching(choices, search);
   const [active, setActive] = useState(
     Math.max(
       0,
       choices.findIndex((c) => c.value === value),
     ),
   );
-  const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const id = useId();
-  useEffect(() => input.current?.focus(), []);
   useEffect(
     () => list.current?.querySelector(".active")?.scrollIntoView({ block: "nearest" }),
     [active, search],
   );
 
   const onKeyDown = (event: KeyboardEvent): void => {
-    const steps: Record<string, number> = {
-      ArrowDown: active + 1,
-      ArrowUp: active - 1,
-      PageDown: active + 10,
-      PageUp: active - 10,
-    };
-    const to = steps[event.key];
+    const to = target(event.key, active);
     const choice = found[active];
     if (to !== undefined) setActive(Math.max(0, Math.min(found.length - 1, to)));
     else if (event.key === "Enter" && choice) onPick(choice.value);
@@ -105,16 +94,112 @@ function List({ name, choices, value, onPick, testid }: PickerProps) {
     event.preventDefault();
   };
   const from = Math.max(0, Math.min(active - MOST / 2, found.length - MOST));
-  const rows: ComponentChildren[] = found.slice(from, from + MOST).map((choice, i) => (
+  const rows: ComponentChildren[] = found
+    .slice(from, from + MOST)
+    .map((choice, i) => (
+      <Option
+        key={choice.value}
+        id={`${id}-${from + i}`}
+        choice={choice}
+        chosen={choice.value === value}
+        active={from + i === active}
+        onLook={() => setActive(from + i)}
+        onPick={() => onPick(choice.value)}
+      />
+    ));
+  return (
+    <div class="picker-list">
+      <Search
+        name={name}
+        value={search}
+        list={id}
+        active={`${id}-${active}`}
+        testid={testid}
+        onInput={(text) => {
+          setSearch(text);
+          setActive(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <ul id={id} ref={list} role="listbox" aria-label={name}>
+        {rows}
+      </ul>
+      {found.length === 0 && <p class="muted">{t.widgets.picker.nothing}</p>}
+      {found.length > MOST && <p class="muted">{t.widgets.picker.more(found.length - MOST)}</p>}
+    </div>
+  );
+}
+
+interface SearchProps {
+  name: string;
+  value: string;
+  /** The ids of the list and of its active choice. */
+  list: string;
+  active: string;
+  testid: string;
+  onInput: (text: string) => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+}
+
+function Search({ name, value, list, active, testid, onInput, onKeyDown }: SearchProps) {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  return (
+    <input
+      ref={input}
+      type="text"
+      value={value}
+      placeholder={t.widgets.picker.find(name)}
+      aria-label={t.widgets.picker.find(name)}
+      role="combobox"
+      aria-expanded="true"
+      aria-controls={list}
+      aria-activedescendant={active}
+      data-testid={`${testid}-search`}
+      spellcheck={false}
+      autocomplete="off"
+      onInput={(e) => onInput(e.currentTarget.value)}
+      onKeyDown={onKeyDown}
+    />
+  );
+}
+
+/** Those that have all words of a search. */
+function matching(choices: readonly Choice[], search: string): Choice[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return choices.filter((c) => words.every((w) => `${c.label} ${c.note ?? ""}`.toLowerCase().includes(w)));
+}
+
+/** The choice that a key moves to. */
+function target(key: string, active: number): number | undefined {
+  const steps: Record<string, number> = {
+    ArrowDown: active + 1,
+    ArrowUp: active - 1,
+    PageDown: active + 10,
+    PageUp: active - 10,
+  };
+  return steps[key];
+}
+
+interface OptionProps {
+  id: string;
+  choice: Choice;
+  chosen: boolean;
+  active: boolean;
+  onLook: () => void;
+  onPick: () => void;
+}
+
+function Option({ id, choice, chosen, active, onLook, onPick }: OptionProps) {
+  return (
     <li
-      key={choice.value}
-      id={`${id}-${from + i}`}
+      id={id}
       role="option"
-      aria-selected={choice.value === value}
-      class={`${from + i === active ? "active" : ""} ${choice.slow ? "slow" : ""}`}
+      aria-selected={chosen}
+      class={`${active ? "active" : ""} ${choice.slow ? "slow" : ""}`}
       data-value={String(choice.value ?? "")}
-      onPointerMove={() => setActive(from + i)}
-      onClick={() => onPick(choice.value)}
+      onPointerMove={onLook}
+      onClick={onPick}
     >
       <span class="name" title={choice.label}>
         {choice.label}
@@ -126,33 +211,5 @@ function List({ name, choices, value, onPick, testid }: PickerProps) {
       )}
       {choice.note && <span class="note">{choice.note}</span>}
     </li>
-  ));
-  return (
-    <div class="picker-list">
-      <input
-        ref={input}
-        type="text"
-        value={search}
-        placeholder={t.widgets.picker.find(name)}
-        aria-label={t.widgets.picker.find(name)}
-        role="combobox"
-        aria-expanded="true"
-        aria-controls={id}
-        aria-activedescendant={`${id}-${active}`}
-        data-testid={`${testid}-search`}
-        spellcheck={false}
-        autocomplete="off"
-        onInput={(e) => {
-          setSearch(e.currentTarget.value);
-          setActive(0);
-        }}
-        onKeyDown={onKeyDown}
-      />
-      <ul id={id} ref={list} role="listbox" aria-label={name}>
-        {rows}
-      </ul>
-      {found.length === 0 && <p class="muted">{t.widgets.picker.nothing}</p>}
-      {found.length > MOST && <p class="muted">{t.widgets.picker.more(found.length - MOST)}</p>}
-    </div>
   );
 }

@@ -1,5 +1,5 @@
 // A button with a panel that opens below it and closes on Escape, outside click or focus.
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface PopoverProps {
@@ -31,26 +31,8 @@ export function Popover({
     setOpen(false);
     button.current?.focus();
   };
-  useEffect(() => {
-    if (!open) return undefined;
-    const outside = (event: Event): void => {
-      if (!root.current?.contains(event.target as Node)) setOpen(false);
-    };
-    document.addEventListener("pointerdown", outside);
-    document.addEventListener("focusin", outside);
-    return () => {
-      document.removeEventListener("pointerdown", outside);
-      document.removeEventListener("focusin", outside);
-    };
-  }, [open]);
-  useLayoutEffect(() => {
-    // A panel never leaves the page to the right.
-    const box = panel.current;
-    if (!open || !box) return;
-    box.style.translate = "";
-    const over = box.getBoundingClientRect().right - (document.documentElement.clientWidth - 8);
-    if (over > 0) box.style.translate = `${-over}px`;
-  }, [open]);
+  useCloseOutside(root, open, setOpen);
+  useOnPage(panel, open);
   return (
     <span
       class="popover"
@@ -82,4 +64,35 @@ export function Popover({
       )}
     </span>
   );
+}
+
+/** Closes on a click, and when the focus goes, somewhere else. */
+function useCloseOutside(
+  root: RefObject<HTMLElement | null>,
+  open: boolean,
+  setOpen: (open: boolean) => void,
+): void {
+  useEffect(() => {
+    if (!open) return undefined;
+    const outside = (event: Event): void => {
+      if (!root.current?.contains(event.target as Node)) setOpen(false);
+    };
+    document.addEventListener("pointerdown", outside);
+    document.addEventListener("focusin", outside);
+    return () => {
+      document.removeEventListener("pointerdown", outside);
+      document.removeEventListener("focusin", outside);
+    };
+  }, [root, open, setOpen]);
+}
+
+/** Moves a panel that would leave the page to the right. */
+function useOnPage(panel: RefObject<HTMLElement | null>, open: boolean): void {
+  useLayoutEffect(() => {
+    const box = panel.current;
+    if (!open || !box) return;
+    box.style.translate = "";
+    const over = box.getBoundingClientRect().right - (document.documentElement.clientWidth - 8);
+    if (over > 0) box.style.translate = `${-over}px`;
+  }, [panel, open]);
 }

@@ -1,10 +1,11 @@
 // A flame graph, root on top, on a canvas: boxes as wide as their time. Click or Enter zooms.
+import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLatestCallback } from "../../lib/use-latest-callback";
 import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { draw, type Look } from "./canvas";
-import { BOX_PX, boxAt, layout, neighbour, type FlameBox } from "./layout";
+import { BOX_PX, boxAt, layout, neighbour, type FlameBox, type Placed } from "./layout";
 import { useColors } from "../charts/canvas-colors";
 
 interface FlameGraphProps {
@@ -23,41 +24,66 @@ interface FlameGraphProps {
   onCanvas: (canvas: HTMLCanvasElement | null) => void;
 }
 
-export function FlameGraph({
-  boxes,
-  total,
-  search,
-  label,
-  onLook,
-  onZoom,
-  onOut,
-  onCanvas,
-}: FlameGraphProps) {
+export function FlameGraph(props: FlameGraphProps) {
+  const { boxes, search } = props;
   const outer = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(outer, 800);
   const look = useColors();
-  const [hover, setHover] = useState<number | null>(null);
-  const [focus, setFocus] = useState<number | null>(null);
-  const placed = useMemo(() => layout(boxes, total), [boxes, total]);
+  const placed = useMemo(() => layout(boxes, props.total), [boxes, props.total]);
   const height = (placed.depth + 1) * BOX_PX;
+  const canvas = useHandedOut(props.onCanvas);
+  const { hover, focus, onKeyDown, pointer } = useFocus(outer, canvas, placed, props);
+  useLayoutEffect(() => {
+    const shown: Look = { hover: hover ?? focus, focus, search: search.trim().toLowerCase() };
+    if (canvas.current) draw(canvas.current, placed, boxes, width, height, shown);
+  }, [placed, boxes, width, height, hover, focus, search, look, canvas]);
+  return (
+    <div
+      class="flamegraph"
+      ref={outer}
+      tabIndex={0}
+      role="application"
+      aria-label={t.widgets.flame.keys(props.label)}
+      onKeyDown={onKeyDown}
+      data-testid="flamegraph"
+      data-boxes={boxes.length}
+      data-focus={focus === null ? "" : (boxes[focus]?.name ?? "")}
+    >
+      <canvas
+        ref={canvas}
+        style={{ width: `${width}px`, height: `${height}px`, cursor: hover === null ? "default" : "pointer" }}
+        {...pointer}
+      />
+    </div>
+  );
+}
 
+/** The canvas, which the page has as long as it is there. */
+function useHandedOut(onCanvas: FlameGraphProps["onCanvas"]): RefObject<HTMLCanvasElement | null> {
+  const canvas = useRef<HTMLCanvasElement>(null);
   const handOut = useLatestCallback(onCanvas);
-  const showDetails = useLatestCallback(onLook);
   useEffect(() => {
     handOut(canvas.current);
     return () => handOut(null);
   }, []);
+  return canvas;
+}
+
+/** The box under the pointer, and the one that the arrow keys moved to. */
+function useFocus(
+  outer: RefObject<HTMLElement | null>,
+  canvas: RefObject<HTMLCanvasElement | null>,
+  placed: Placed,
+  { boxes, onLook, onZoom, onOut }: FlameGraphProps,
+) {
+  const [hover, setHover] = useState<number | null>(null);
+  const [focus, setFocus] = useState<number | null>(null);
+  const showDetails = useLatestCallback(onLook);
   useEffect(() => {
     setHover(null);
     setFocus(null);
     showDetails(null);
   }, [boxes]);
-  useLayoutEffect(() => {
-    const shown: Look = { hover: hover ?? focus, focus, search: search.trim().toLowerCase() };
-    if (canvas.current) draw(canvas.current, placed, boxes, width, height, shown);
-  }, [placed, boxes, width, height, hover, focus, search, look]);
-
   const at = (event: MouseEvent): number | null => {
     const box = canvas.current?.getBoundingClientRect();
     return box
@@ -78,35 +104,20 @@ export function FlameGraph({
     event.preventDefault();
     event.stopPropagation();
   };
-  return (
-    <div
-      class="flamegraph"
-      ref={outer}
-      tabIndex={0}
-      role="application"
-      aria-label={t.widgets.flame.keys(label)}
-      onKeyDown={onKeyDown}
-      data-testid="flamegraph"
-      data-boxes={boxes.length}
-      data-focus={focus === null ? "" : (boxes[focus]?.name ?? "")}
-    >
-      <canvas
-        ref={canvas}
-        style={{ width: `${width}px`, height: `${height}px`, cursor: hover === null ? "default" : "pointer" }}
-        onPointerMove={(e) => {
-          const box = at(e);
-          setHover(box);
-          onLook(box ?? focus);
-        }}
-        onPointerLeave={() => {
-          setHover(null);
-          onLook(focus);
-        }}
-        onClick={(e) => {
-          const box = at(e);
-          if (box !== null) onZoom(box);
-        }}
-      />
-    </div>
-  );
+  const pointer = {
+    onPointerMove: (event: PointerEvent): void => {
+      const box = at(event);
+      setHover(box);
+      onLook(box ?? focus);
+    },
+    onPointerLeave: (): void => {
+      setHover(null);
+      onLook(focus);
+    },
+    onClick: (event: MouseEvent): void => {
+      const box = at(event);
+      if (box !== null) onZoom(box);
+    },
+  };
+  return { hover, focus, onKeyDown, pointer };
 }

@@ -32,6 +32,19 @@ export interface Column<Row> {
   additive?: boolean;
 }
 
+type ValueKey<Row> = { [Key in keyof Row]-?: Row[Key] extends Value ? Key : never }[keyof Row] & string;
+
+/** Returns the column of a row's field. */
+export function field<Row>(
+  key: ValueKey<Row>,
+  head: { title: string; help?: string },
+  kind: Kind,
+  width: number,
+  more: Omit<Partial<Column<Row>>, "key" | "kind" | "width" | "value"> = {},
+): Column<Row> {
+  return { key, ...head, kind, width, value: (row) => row[key] as Value, ...more };
+}
+
 export interface Tree<Row> {
   /** The number of the row around each row. */
   parents: readonly (number | null)[];

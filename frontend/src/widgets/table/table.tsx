@@ -4,10 +4,10 @@ import { useContext, useEffect, useId, useMemo, useState } from "preact/hooks";
 import { csv } from "../../lib/csv";
 import { download } from "../../lib/dom";
 import { t } from "../../i18n";
-import { exported, formatSort, nextSort, treeOrder, type Column, type Tree } from "./columns";
+import { exported, formatSort, nextSort, treeOrder, type Column, type SortKey, type Tree } from "./columns";
 import { chosenColumns, ColumnChooser, ColumnMemoryContext } from "./column-chooser";
 import { useGrid } from "./use-grid";
-import { useTableRows } from "./use-table-rows";
+import { useTableRows, type TableRows } from "./use-table-rows";
 import { FilterBox } from "./filter-box";
 import { Foot, Head, RowView, ROW_PX } from "./rows";
 import { Filtered } from "./tree-toggle";
@@ -40,154 +40,214 @@ export interface TableProps<Row> {
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { columns, rows, defaultSort, rowKey } = props;
+  const { columns, rows, tree } = props;
   const [expression, setExpression] = useState(props.filter ?? "");
   const id = useId();
-  const remembered = useContext(ColumnMemoryContext);
-  const choice = remembered.get(props.name);
+  const choice = useContext(ColumnMemoryContext).get(props.name);
   const visible = useMemo(() => chosenColumns(columns, choice), [columns, choice]);
 
   // The URL may change under us: Back, or a link from another page.
   useEffect(() => setExpression(props.filter ?? ""), [props.filter]);
 
-  const { keys, parsed, chosen, filtered, sorted, order, parents, largest } = useTableRows(props, expression);
-  const { tree } = props;
-  const { scroller, grid, active, first, last, onScroll, onKeyDown } = useGrid({
-    ...props,
-    order,
-    parents,
-    filtered,
-  });
-  const save = (): void => {
-    // Rows of a tree in its order, whatever is closed.
-    const chosen = (tree ? treeOrder(tree.parents, sorted, () => true) : order).map(
-      (index) => rows[index] as Row,
-    );
-    const path: Column<Row>[] = tree?.path
-      ? [{ key: "path", title: "", kind: "text", width: 0, value: tree.path }]
-      : [];
-    const { names, body } = exported([...path, ...visible], chosen);
-    download(`${props.name}.csv`, csv(names, body), "text/csv;charset=utf-8");
-  };
-
+  const shown = useTableRows(props, expression);
+  const { order } = shown;
+  const grid = useGrid({ ...props, ...shown });
+  const { active, first, last } = grid;
   const nouns = props.nouns ?? t.table.nouns(props.noun);
-  const drawn = order.slice(first, last);
-  const widths = visible.reduce((sum, c) => sum + c.width, 0);
   return (
-    <Filtered.Provider value={filtered}>
+    <Filtered.Provider value={shown.filtered}>
       <div
         class="table"
         data-testid={`table-${props.name}`}
         data-rows={rows.length}
         data-shown={order.length}
       >
-        <div class="toolbar">
-          <FilterBox
-            columns={columns}
-            value={expression}
-            error={parsed.error}
-            noun={nouns}
-            onInput={setExpression}
-            onSettled={props.onFilter}
-          />
-          <span class="muted" data-testid="row-count">
-            {t.table.rows(chosen.length, rows.length, props.noun, nouns)}
-          </span>
-          {props.children}
-          <span class="push" />
-          {columns.length > 2 && (
-            <ColumnChooser
-              columns={columns}
-              choice={choice}
-              onChoose={(c) => remembered.set(props.name, c)}
-            />
-          )}
-          <button type="button" class="quiet" onClick={save} data-testid="csv" title={t.table.saveShown}>
-            CSV
-          </button>
-        </div>
-        <div class="scroller" ref={scroller} onScroll={onScroll}>
+        <Toolbar {...{ props, shown, visible, nouns, expression, setExpression }} />
+        <div class="scroller" ref={grid.scroller} onScroll={grid.onScroll}>
           <table
-            ref={grid}
-            style={{ minWidth: `${widths}px` }}
+            ref={grid.grid}
+            style={{ minWidth: `${visible.reduce((sum, c) => sum + c.width, 0)}px` }}
             tabIndex={0}
             role={tree ? "treegrid" : "grid"}
             aria-rowcount={order.length + 1}
             aria-label={t.table.label(props.label ?? nouns, props.onOpen !== undefined)}
             aria-activedescendant={active >= first && active < last ? `${id}-${active}` : undefined}
-            onKeyDown={onKeyDown}
+            onKeyDown={grid.onKeyDown}
           >
-            <colgroup>
-              {visible.map((c, i) => (
-                <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />
-              ))}
-            </colgroup>
-            <Head
-              columns={visible}
-              keys={keys}
-              onSort={(column, add) => {
-                const text = formatSort(nextSort(keys, column, add));
-                props.onSort(text === defaultSort ? null : text);
-              }}
-            />
-            <tbody>
-              {first > 0 && <tr class="gap" aria-hidden="true" style={{ height: `${first * ROW_PX}px` }} />}
-              {drawn.map((index, i) => {
-                const row = rows[index] as Row;
-                const key = rowKey(row);
-                return (
-                  <RowView
-                    key={key}
-                    id={`${id}-${first + i}`}
-                    row={row}
-                    rowKey={key}
-                    columns={visible}
-                    position={first + i}
-                    active={first + i === active}
-                    selected={key === props.selected}
-                    inferred={props.inferred ?? false}
-                    largest={(c) => largest.get(c.key) ?? 1}
-                    {...(tree && parents.has(index) && { expanded: filtered || tree.isOpen(row) })}
-                    {...(props.onOpen && { onOpen: props.onOpen })}
-                  />
-                );
-              })}
-              {last < order.length && (
-                <tr
-                  class="gap"
-                  aria-hidden="true"
-                  style={{ height: `${(order.length - last) * ROW_PX}px` }}
-                />
-              )}
-            </tbody>
+            <SortableHead props={props} columns={visible} keys={shown.keys} />
+            <Body {...{ props, shown, grid, id }} columns={visible} />
             {order.length > 1 && (
-              <Foot
-                columns={visible}
-                rows={rows}
-                order={tree ? chosen : order}
-                all={chosen.length === rows.length}
-              />
+              <Foot columns={visible} rows={rows} {...totalsOf(shown, rows.length, tree !== undefined)} />
             )}
           </table>
           {order.length === 0 && (
-            <p class="empty" data-testid="no-rows">
-              {rows.length === 0 ? t.table.none(nouns) : t.table.noMatch(nouns)}{" "}
-              {rows.length > 0 && (
-                <button
-                  type="button"
-                  class="link"
-                  onClick={() => {
-                    setExpression("");
-                    props.onFilter(null);
-                  }}
-                >
-                  {t.table.clear}
-                </button>
-              )}
-            </p>
+            <NoRows
+              rows={rows.length}
+              nouns={nouns}
+              clear={() => {
+                setExpression("");
+                props.onFilter(null);
+              }}
+            />
           )}
         </div>
       </div>
     </Filtered.Provider>
+  );
+}
+
+/** The rows that the foot sums: in a tree those that the filter finds, as these alone count once. */
+function totalsOf({ chosen, order }: TableRows, rows: number, tree: boolean) {
+  return { order: tree ? chosen : order, all: chosen.length === rows };
+}
+
+interface ToolbarProps<Row> {
+  props: TableProps<Row>;
+  shown: TableRows;
+  /** The columns that are shown. */
+  visible: readonly Column<Row>[];
+  nouns: string;
+  expression: string;
+  setExpression: (expression: string) => void;
+}
+
+/** The filter, how many rows it leaves, what the page adds, the choice of columns, and CSV. */
+function Toolbar<Row>({ props, shown, visible, nouns, expression, setExpression }: ToolbarProps<Row>) {
+  const { name, columns, rows } = props;
+  const remembered = useContext(ColumnMemoryContext);
+  return (
+    <div class="toolbar">
+      <FilterBox
+        columns={columns}
+        value={expression}
+        error={shown.parsed.error}
+        noun={nouns}
+        onInput={setExpression}
+        onSettled={props.onFilter}
+      />
+      <span class="muted" data-testid="row-count">
+        {t.table.rows(shown.chosen.length, rows.length, props.noun, nouns)}
+      </span>
+      {props.children}
+      <span class="push" />
+      {columns.length > 2 && (
+        <ColumnChooser
+          columns={columns}
+          choice={remembered.get(name)}
+          onChoose={(c) => remembered.set(name, c)}
+        />
+      )}
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => save(props, shown, visible)}
+        data-testid="csv"
+        title={t.table.saveShown}
+      >
+        CSV
+      </button>
+    </div>
+  );
+}
+
+/** Downloads the rows that are shown; those of a tree in its order, whatever is closed. */
+function save<Row>(
+  { name, rows, tree }: TableProps<Row>,
+  { sorted, order }: TableRows,
+  columns: readonly Column<Row>[],
+): void {
+  const chosen = (tree ? treeOrder(tree.parents, sorted, () => true) : order).map(
+    (index) => rows[index] as Row,
+  );
+  const path: Column<Row>[] = tree?.path
+    ? [{ key: "path", title: "", kind: "text", width: 0, value: tree.path }]
+    : [];
+  const { names, body } = exported([...path, ...columns], chosen);
+  download(`${name}.csv`, csv(names, body), "text/csv;charset=utf-8");
+}
+
+interface SortableHeadProps<Row> {
+  props: TableProps<Row>;
+  columns: readonly Column<Row>[];
+  keys: readonly SortKey[];
+}
+
+function SortableHead<Row>({ props, columns, keys }: SortableHeadProps<Row>) {
+  return (
+    <>
+      <colgroup>
+        {columns.map((c, i) => (
+          <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />
+        ))}
+      </colgroup>
+      <Head
+        columns={columns}
+        keys={keys}
+        onSort={(column, add) => {
+          const text = formatSort(nextSort(keys, column, add));
+          props.onSort(text === props.defaultSort ? null : text);
+        }}
+      />
+    </>
+  );
+}
+
+interface BodyProps<Row> {
+  props: TableProps<Row>;
+  columns: readonly Column<Row>[];
+  shown: TableRows;
+  grid: Pick<ReturnType<typeof useGrid>, "active" | "first" | "last">;
+  /** Of the table; a row's has its position, too. */
+  id: string;
+}
+
+/** The rows on the screen, and room for those above and below. */
+function Body<Row>({ props, columns, shown, grid: { active, first, last }, id }: BodyProps<Row>) {
+  const { rows, tree } = props;
+  const { order, parents, filtered, largest } = shown;
+  return (
+    <tbody>
+      <Gap rows={first} />
+      {order.slice(first, last).map((index, i) => {
+        const row = rows[index] as Row;
+        const key = props.rowKey(row);
+        return (
+          <RowView
+            key={key}
+            id={`${id}-${first + i}`}
+            row={row}
+            rowKey={key}
+            columns={columns}
+            position={first + i}
+            active={first + i === active}
+            selected={key === props.selected}
+            inferred={props.inferred ?? false}
+            largest={(c) => largest.get(c.key) ?? 1}
+            {...(tree && parents.has(index) && { expanded: filtered || tree.isOpen(row) })}
+            {...(props.onOpen && { onOpen: props.onOpen })}
+          />
+        );
+      })}
+      <Gap rows={order.length - last} />
+    </tbody>
+  );
+}
+
+function Gap({ rows }: { rows: number }) {
+  if (rows <= 0) return null;
+  return <tr class="gap" aria-hidden="true" style={{ height: `${rows * ROW_PX}px` }} />;
+}
+
+/** Why there are no rows; a filter can be cleared. */
+function NoRows({ rows, nouns, clear }: { rows: number; nouns: string; clear: () => void }) {
+  return (
+    <p class="empty" data-testid="no-rows">
+      {rows === 0 ? t.table.none(nouns) : t.table.noMatch(nouns)}{" "}
+      {rows > 0 && (
+        <button type="button" class="link" onClick={clear}>
+          {t.table.clear}
+        </button>
+      )}
+    </p>
   );
 }

@@ -20,19 +20,8 @@ interface GridRows<Row> {
 
 export function useGrid<Row>({ rows, order, parents, filtered, tree, onOpen }: GridRows<Row>) {
   const [active, setActive] = useState(-1);
-  const [view, setView] = useState({ top: 0, height: 600 });
-  const scroller = useRef<HTMLDivElement>(null);
+  const { scroller, view, onScroll } = useScroll();
   const grid = useRef<HTMLTableElement>(null);
-  useLayoutEffect(() => {
-    const box = scroller.current;
-    if (!box) return undefined;
-    const measure = (): void => setView({ top: box.scrollTop, height: box.clientHeight });
-    const observer = new ResizeObserver(measure);
-    observer.observe(box);
-    measure();
-    return () => observer.disconnect();
-  }, []);
-
   const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN_ROWS);
   const last = Math.min(order.length, Math.ceil((view.top + view.height) / ROW_PX) + MARGIN_ROWS);
 
@@ -75,9 +64,26 @@ export function useGrid<Row>({ rows, order, parents, filtered, tree, onOpen }: G
     else if (!right && open && !filtered) of.setOpen(row, false);
     else if (!right) move(Math.max(0, order.indexOf(of.parents[index] ?? -1)));
   };
+  return { scroller, grid, active, first, last, onScroll, onKeyDown };
+}
+
+/** The part of the rows that is on the screen, in pixels. */
+function useScroll() {
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const scroller = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (!box) return undefined;
+    const measure = (): void => setView({ top: box.scrollTop, height: box.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(box);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+
   const onScroll = (): void => {
     const box = scroller.current;
     if (box) setView({ top: box.scrollTop, height: box.clientHeight });
   };
-  return { scroller, grid, active, first, last, onScroll, onKeyDown };
+  return { scroller, view, onScroll };
 }

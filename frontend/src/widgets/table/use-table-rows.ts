@@ -19,6 +19,9 @@ interface Source<Row> {
   tree?: Tree<Row>;
 }
 
+/** The rows by their numbers. */
+export type TableRows = ReturnType<typeof useTableRows>;
+
 export function useTableRows<Row>(
   { columns, rows, sort, defaultSort, tree }: Source<Row>,
   expression: string,

@@ -56,11 +56,6 @@ export function TimeCanvas(props: TimeCanvasProps) {
   usePainting(canvas, scene, { camera, lines, width, height, top }, picked, hovered);
   useWheel(canvas, props);
   const tip = hover && (hovered === null || scene.rectangles.start_ns.length > hovered) ? hover : null;
-  const onKeyDown = (e: KeyboardEvent): void => {
-    if (!ARROWS.has(e.key) || e.shiftKey || e.ctrlKey || e.metaKey || e.altKey) return;
-    e.preventDefault();
-    onArrow(e.key);
-  };
   return (
     <div
       class="timecanvas"
@@ -68,7 +63,7 @@ export function TimeCanvas(props: TimeCanvasProps) {
       tabIndex={0}
       role="application"
       aria-label={t.widgets.timelineKeys}
-      onKeyDown={onKeyDown}
+      onKeyDown={(e) => walk(e, onArrow)}
       onScroll={(e) => {
         setTop(e.currentTarget.scrollTop);
         clearHover();
@@ -102,6 +97,12 @@ export function TimeCanvas(props: TimeCanvasProps) {
       </div>
     </div>
   );
+}
+
+function walk(event: KeyboardEvent, onArrow: (key: string) => void): void {
+  if (!ARROWS.has(event.key) || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  onArrow(event.key);
 }
 
 /** The size of what scrolls. */

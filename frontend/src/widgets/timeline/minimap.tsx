@@ -1,5 +1,5 @@
 // The whole recording in a strip, with the part that is shown: drag to look elsewhere.
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { centred, span, type Camera } from "./camera";
 import { duration } from "../../lib/format";
@@ -26,16 +26,8 @@ const RULER = 20;
 
 export function Minimap({ camera, all, density, of, marks, onCamera, left, children }: MinimapProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(800);
   const anchor = useRef<number | null>(null);
-  useLayoutEffect(() => {
-    if (!box.current) return undefined;
-    const observer = new ResizeObserver(
-      ([entry]) => entry && setWidth(Math.max(50, entry.contentRect.width - left)),
-    );
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, [left]);
+  const width = useWidthBeside(box, left);
   const x = (at: number): number => ((at - all.start) / Math.max(1, span(all))) * width;
   const moved = (event: PointerEvent): number =>
     all.start +
@@ -43,7 +35,6 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left, child
   const center = (at: number): void => onCamera(centred(camera, at, all));
   const shown = { from: Math.max(0, x(camera.start)), to: Math.min(width, x(camera.stop)) };
   const [first, step] = [x(of.start), (x(of.stop) - x(of.start)) / Math.max(1, density.length)];
-  const scale = width / span(camera);
   return (
     <div class="minimap" ref={box}>
       <div class="corner" style={{ width: `${left}px` }}>
@@ -84,20 +75,42 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left, child
           <line key={at} class="mark" x1={x(at)} x2={x(at)} y2={HEIGHT} />
         ))}
       </svg>
-      <svg class="ruler" width={width} height={RULER} style={{ marginLeft: `${left}px` }} aria-hidden="true">
-        {timeTicks(camera.start, camera.stop, width / 120).map((tick) => {
-          const at = (tick.at - camera.start) * scale;
-          return (
-            <g key={tick.at}>
-              <line x1={at} x2={at} y1={RULER - 5} y2={RULER} />
-              <text x={at + 3} y={13}>
-                {tick.label}
-              </text>
-            </g>
-          );
-        })}
-      </svg>
+      <Ruler camera={camera} width={width} left={left} />
     </div>
+  );
+}
+
+/** The width of an element without what is left in it. */
+function useWidthBeside(box: RefObject<HTMLElement | null>, left: number): number {
+  const [width, setWidth] = useState(800);
+  useLayoutEffect(() => {
+    if (!box.current) return undefined;
+    const observer = new ResizeObserver(
+      ([entry]) => entry && setWidth(Math.max(50, entry.contentRect.width - left)),
+    );
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, [box, left]);
+  return width;
+}
+
+/** The times of the part that is shown. */
+function Ruler({ camera, width, left }: { camera: Camera; width: number; left: number }) {
+  const scale = width / span(camera);
+  return (
+    <svg class="ruler" width={width} height={RULER} style={{ marginLeft: `${left}px` }} aria-hidden="true">
+      {timeTicks(camera.start, camera.stop, width / 120).map((tick) => {
+        const at = (tick.at - camera.start) * scale;
+        return (
+          <g key={tick.at}>
+            <line x1={at} x2={at} y1={RULER - 5} y2={RULER} />
+            <text x={at + 3} y={13}>
+              {tick.label}
+            </text>
+          </g>
+        );
+      })}
+    </svg>
   );
 }
 

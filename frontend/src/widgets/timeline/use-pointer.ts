@@ -50,64 +50,38 @@ const CLICK_PX = 4;
 const EDGE_PX = 4;
 
 export function usePointer(canvas: RefObject<HTMLCanvasElement | null>, shown: OnCanvas, on: PointerEvents) {
-  const { scene, camera, lines, all, area, width, top } = shown;
-  const [hover, setHover] = useState<Hover | null>(null);
-  const [onEdge, setOnEdge] = useState(false);
+  const { camera, all, width, top } = shown;
+  const { hover, onEdge, under, edge, lookAt, clearHover, leave } = useLook(shown);
   const drag = useRef<Drag | null>(null);
   const place = (event: PointerEvent | MouseEvent): { x: number; y: number; at: number } => {
     const box = canvas.current?.getBoundingClientRect();
     const x = event.clientX - (box?.left ?? 0);
     return { x, y: event.clientY - (box?.top ?? 0), at: camera.start + (x / width) * span(camera) };
   };
-  const under = (x: number, y: number): number | null =>
-    hit(scene, linesByTrack(lines), camera, width, x, y + top);
-  const edge = (x: number): number | null => otherEdge(area, camera, width, x);
-
   const onPointerDown = (event: PointerEvent): void => {
     if (event.button !== 0 && event.button !== 1) return;
     (event.currentTarget as Element).setPointerCapture(event.pointerId);
     const { x, y } = place(event);
-    const pan = event.shiftKey || event.button === 1;
-    drag.current = {
-      x: event.clientX,
-      height: y + top,
-      camera,
-      pan,
-      moved: false,
-      other: pan ? null : edge(x),
-    };
+    drag.current = dragFrom(event, y + top, camera, edge(x));
     event.preventDefault();
     window.focus(); // which was just prevented, and without it no key comes here
-  };
-  const look = (x: number, y: number): void => {
-    setOnEdge(edge(x) !== null);
-    const index = under(x, y);
-    const found: HitTarget | null =
-      index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
-    setHover(found && { under: found, x, y });
   };
   const onPointerMove = (event: PointerEvent): void => {
     const { x, y, at } = place(event);
     on.onHover(at);
     const from = drag.current;
     if (!from) {
-      look(x, y);
+      lookAt(x, y);
       return;
     }
     if (!from.moved && Math.abs(event.clientX - from.x) < CLICK_PX) return;
     from.moved = true;
-    setHover(null);
+    clearHover();
     if (from.pan) {
       on.onCamera(panned(from.camera, (from.x - event.clientX) / width, all));
       return;
     }
-    const other = from.other ?? at - ((event.clientX - from.x) / width) * span(camera);
-    const heights: [number, number] = [Math.min(y + top, from.height), Math.max(y + top, from.height)];
-    on.onArea({
-      start: Math.min(at, other),
-      stop: Math.max(at, other),
-      heights: from.other === null ? heights : null,
-    });
+    on.onArea(areaOf(from, { x: event.clientX, height: y + top, at }, { camera, width }));
   };
   const onPointerUp = (event: PointerEvent): void => {
     const from = drag.current;
@@ -116,21 +90,68 @@ export function usePointer(canvas: RefObject<HTMLCanvasElement | null>, shown: O
     const { x, y } = place(event);
     on.onPick(under(x, y));
   };
-  const onPointerLeave = (): void => {
-    setHover(null);
+  const handlers = {
+    onPointerDown,
+    onPointerMove,
+    onPointerUp,
+    onPointerLeave: (): void => {
+      leave();
+      on.onHover(null);
+    },
+    onPointerCancel: (): void => {
+      drag.current = null;
+    },
+    onDblClick: (event: MouseEvent): void => {
+      const { x, y } = place(event);
+      const rectangle = under(x, y);
+      if (rectangle !== null) on.onOpen(rectangle);
+    },
+  };
+  return { hover, clearHover, onEdge, handlers };
+}
+
+/** What is under the pointer: a rectangle, a counter, or an edge of the selected stretch. */
+function useLook({ scene, camera, lines, area, width, top }: OnCanvas) {
+  const [hover, setHover] = useState<Hover | null>(null);
+  const [onEdge, setOnEdge] = useState(false);
+  const under = (x: number, y: number): number | null =>
+    hit(scene, linesByTrack(lines), camera, width, x, y + top);
+  const edge = (x: number): number | null => otherEdge(area, camera, width, x);
+
+  const lookAt = (x: number, y: number): void => {
+    setOnEdge(edge(x) !== null);
+    const index = under(x, y);
+    const found: HitTarget | null =
+      index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
+    setHover(found && { under: found, x, y });
+  };
+  const clearHover = (): void => setHover(null);
+  const leave = (): void => {
+    clearHover();
     setOnEdge(false);
-    on.onHover(null);
   };
-  const onPointerCancel = (): void => {
-    drag.current = null;
+  return { hover, onEdge, under, edge, lookAt, clearHover, leave };
+}
+
+/** Shift and the middle button move the picture; `other` is the edge that stays, if one is dragged. */
+function dragFrom(event: PointerEvent, height: number, camera: Camera, other: number | null): Drag {
+  const pan = event.shiftKey || event.button === 1;
+  return { x: event.clientX, height, camera, pan, moved: false, other: pan ? null : other };
+}
+
+/** What a drag selects: from where it began, or from the edge that stays. */
+function areaOf(
+  from: Drag,
+  now: { x: number; height: number; at: number },
+  { camera, width }: Pick<OnCanvas, "camera" | "width">,
+): DrawnArea {
+  const other = from.other ?? now.at - ((now.x - from.x) / width) * span(camera);
+  const heights: [number, number] = [Math.min(now.height, from.height), Math.max(now.height, from.height)];
+  return {
+    start: Math.min(now.at, other),
+    stop: Math.max(now.at, other),
+    heights: from.other === null ? heights : null,
   };
-  const onDblClick = (event: MouseEvent): void => {
-    const { x, y } = place(event);
-    const rectangle = under(x, y);
-    if (rectangle !== null) on.onOpen(rectangle);
-  };
-  const handlers = { onPointerDown, onPointerMove, onPointerUp, onPointerLeave, onPointerCancel, onDblClick };
-  return { hover, clearHover: () => setHover(null), onEdge, handlers };
 }
 
 /** Near an edge of the selected stretch: where the other one is. */

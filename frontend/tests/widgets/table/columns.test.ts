@@ -4,6 +4,7 @@ import {
   boundOf,
   exact,
   exported,
+  field,
   filterRows,
   fitting,
   formatSort,
@@ -14,7 +15,7 @@ import {
   sortRows,
   type Column,
 } from "../../../src/widgets/table/columns";
-import { niceTicks } from "../../../src/widgets/charts/stacked-bars";
+import { niceTicks } from "../../../src/widgets/charts/ticks";
 
 interface Row {
   name: string;
@@ -38,6 +39,20 @@ const sorted = (text: string) =>
   sortRows(ROWS, ALL, parseSort(text, COLUMNS), COLUMNS)
     .map((i) => ROWS[i]?.name)
     .join("");
+
+test("a field's column has the row's value, and what else it is given", () => {
+  const column = field<Row>("total_ns", { title: "Total", help: "In all" }, "time", 76, { additive: true });
+  const { value, ...rest } = column;
+  expect(rest).toEqual({
+    key: "total_ns",
+    title: "Total",
+    help: "In all",
+    kind: "time",
+    width: 76,
+    additive: true,
+  });
+  expect(ROWS.map(value)).toEqual([5, null, 7, 6]);
+});
 
 test("numbers sort as numbers, text as text", () => {
   expect(sorted("-calls")).toBe("cbad");

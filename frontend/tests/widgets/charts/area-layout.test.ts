@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ownFrame } from "../../../src/lib/python-stack";
 import { parseRange } from "../../../src/lib/time-range";
-import { extent, pointAt, type Point } from "../../../src/widgets/charts/area-chart";
+import { extent, pointAt, type Point } from "../../../src/widgets/charts/area-layout";
 import { byteTicks, timeTicks } from "../../../src/widgets/charts/ticks";
 
 const POINTS: Point[] = [

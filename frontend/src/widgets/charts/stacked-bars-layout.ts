@@ -1,0 +1,101 @@
+// Where the bars of a chart are, and the paths of their parts.
+import { CATEGORIES, LOOKS, type Category, type Look } from "../../lib/color";
+import { niceTicks } from "./ticks";
+
+export interface Bar {
+  key: string;
+  label: string;
+  total: number;
+  parts: Readonly<Record<Category, number>>;
+  /** Cut off by the end of the recording: drawn faint, with a dashed outline. */
+  incomplete: boolean;
+  /** How parts are known; a part that is not here has one look, see `hatched`. */
+  looks?: Readonly<Partial<Record<Category, Readonly<Partial<Record<Look, number>>>>>>;
+  /** How far off an inferred total and its parts may be; null where that is not known. */
+  bound?: number | null;
+  bounds?: Readonly<Partial<Record<Category, number | null>>>;
+}
+
+export const HEIGHT = 220;
+export const LEFT = 60;
+export const BOTTOM = 20;
+export const TOP = 8;
+const WIDEST = 64;
+
+export interface Scale {
+  ticks: readonly number[];
+  /** From the left edge of one bar to that of the next. */
+  slot: number;
+  barWidth: number;
+  /** The left edge of a bar. */
+  x: (bar: number) => number;
+  y: (ns: number) => number;
+}
+
+export function scaleOf(bars: readonly Bar[], width: number): Scale {
+  const most = Math.max(1, ...bars.map((b) => b.total + (b.bound ?? 0)));
+  const ticks = niceTicks(most);
+  const top = Math.max(most, ticks.at(-1) ?? 0);
+  const slot = Math.min(WIDEST * 1.4, (width - LEFT - 8) / Math.max(1, bars.length));
+  const barWidth = Math.max(0.5, Math.min(WIDEST, slot < 4 ? slot : slot - Math.min(8, slot * 0.25)));
+  return {
+    ticks,
+    slot,
+    barWidth,
+    x: (bar) => LEFT + 4 + bar * slot + (slot - barWidth) / 2,
+    y: (ns) => HEIGHT - BOTTOM - (ns / top) * (HEIGHT - BOTTOM - TOP),
+  };
+}
+
+/** The looks of a part and how much has each, the best known first. */
+export function segments(bar: Bar, category: Category, hatched: ReadonlySet<Category>): [Look, number][] {
+  const byLook = bar.looks?.[category];
+  if (!byLook) return [[hatched.has(category) ? "inferred" : "measured", bar.parts[category]]];
+  return LOOKS.flatMap((look): [Look, number][] => (byLook[look] ? [[look, byLook[look]]] : []));
+}
+
+/** How far off the bars may be, as one path. */
+export const whiskers = (bars: readonly Bar[], { x, y, barWidth }: Scale): string =>
+  bars
+    .map((b, i) =>
+      barWidth < 4 || !b.bound
+        ? ""
+        : whisker(x(i) + barWidth / 2, y(b.total + b.bound), y(Math.max(0, b.total - b.bound))),
+    )
+    .join("");
+
+const whisker = (x: number, top: number, low: number): string =>
+  `M${x - 3} ${top}h6M${x - 3} ${low}h6M${x} ${top}V${low}`;
+
+type Paths = Record<Category, Record<Look, { whole: string; cut: string }>>;
+
+export function pathsOf(
+  bars: readonly Bar[],
+  { x, y, barWidth: width }: Scale,
+  hatched: ReadonlySet<Category>,
+): Paths {
+  const empty = (): Paths[Category] => ({
+    measured: { whole: "", cut: "" },
+    inferred: { whole: "", cut: "" },
+    bounded: { whole: "", cut: "" },
+  });
+  const paths = Object.fromEntries(CATEGORIES.map((c) => [c, empty()])) as Paths;
+  bars.forEach((bar, i) => {
+    let base = 0;
+    for (const [c, look, part] of CATEGORIES.flatMap((of) =>
+      segments(bar, of, hatched).map(([known, ns]) => [of, known, ns] as const),
+    )) {
+      if (part <= 0) continue;
+      const low = y(base);
+      base += part;
+      // A hairline between the parts: they differ by more than colour.
+      const height = low - y(base);
+      const gap = height > 3 ? 1 : 0;
+      paths[c][look][bar.incomplete ? "cut" : "whole"] +=
+        `M${px(x(i))} ${px(low - gap)}h${px(width)}V${px(y(base))}h${px(-width)}z`;
+    }
+  });
+  return paths;
+}
+
+const px = (at: number): string => at.toFixed(2);
