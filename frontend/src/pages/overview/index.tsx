@@ -15,6 +15,7 @@ import { Averages } from "./averages";
 import { TopFindings } from "./top-findings";
 import { KeyFigures } from "./key-figures";
 import { IdleSteps, IdleTime } from "./idle-time";
+import { RecordingLine } from "./recording-line";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { StepLink } from "../shared/step-link";
@@ -68,6 +69,7 @@ function Page({
   };
   return (
     <div class="overview" aria-busy={busy}>
+      <RecordingLine overview={all} />
       {hostOnly && <NoDeviceTimes overview={all} />}
       <KeyFigures all={all} now={now} step={step} />
       <div class="columns">
