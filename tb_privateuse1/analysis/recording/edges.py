@@ -20,7 +20,7 @@ _LEAST_NS = 500_000
 """A wait on an idle device returns within some µs; this is far beyond."""
 
 _TIMES = 4
-"""A wait or a pause that recurs is part of the program. The edge's must be this many times it."""
+"""A wait that recurs is part of the program. The first one must be this many times it."""
 
 _PROFILER = re.compile(r"torch/(autograd/)?profiler|(enable|disable|prepare)_profiler")
 _STEP = "ProfilerStep#"
@@ -100,42 +100,47 @@ def _wait(trace: Trace) -> Edge:
 def profiler_stop(trace: Trace) -> Edge:
     """Return the time behind the recording's last work, or from a last step that is cut off.
 
-    In several steps, a pause at the end of each is the program's own.
+    Profilers synchronize the device when they stop. A last step that stays open behind such a wait
+    ends with the profiler; without one, or if the other steps end so, too, its time is its own.
     """
     ops, launches, kernels, steps = trace.ops, trace.launches, trace.kernels, trace.steps
     work = ~_matches(trace, re.compile(f"^{_STEP}"))[ops.name]
-    last = [int(ops.end_ns[work].max(initial=0)), int(kernels.end_ns.max(initial=0))]
+    waits = blocking_calls.blocking_calls(trace)
+    last_op = int(ops.end_ns[work].max(initial=0))
+    last = [last_op, int(kernels.end_ns.max(initial=0))]
     if len(trace.frames):
         own = ~_matches(trace, _PROFILER)[trace.frames.name]
         last.append(int(trace.frames.start_ns[own].max(initial=0)))
-    # A wait within a step's range is the program's own: the profiler stops behind it.
-    begun = launches.start_ns < ops.end_ns.max(initial=0) if len(ops) else launches.start_ns >= 0
-    waits = blocking_calls.blocking_calls(trace)
-    last.append(int(launches.end_ns[begun | ~waits].max(initial=0)))
+    is_trailing = waits & (launches.start_ns >= last_op) & bool(work.any())
+    last.append(int(launches.end_ns[~is_trailing].max(initial=0)))
+    is_steps = len(steps) > 0 and _STEP in trace.text(steps.name[-1])
+    if is_steps:
+        inside = launches.start_ns < steps.host_end_ns[-1]
+        last.append(int(launches.end_ns[inside].max(initial=0)))
+        is_open = bool((is_trailing & inside).any()) and not _end_with_waits(trace, work, waits)
+        last.append(0 if is_open else int(steps.host_end_ns[-1]))
     start = max(last)
-    trailing = np.flatnonzero(~begun & waits)
+    if is_steps and bool(steps.incomplete[-1]) and not steps.incomplete[:-1].any():
+        start = min(start, int(steps.start_ns[-1])) if len(steps) > 1 else start
+    trailing = np.flatnonzero(is_trailing)
     launch = int(trailing[-1]) if len(trailing) else NONE
-    is_steps = _STEP in trace.text(steps.name[-1]) if len(steps) else False
-    if is_steps and len(steps) > 1:
-        if bool(steps.incomplete[-1]) and not steps.incomplete[:-1].any():
-            start = min(start, int(steps.start_ns[-1]))
-        elif trace.end_ns - start < _TIMES * _pauses(trace, work):
-            return Edge(intervals.EMPTY)
     if trace.end_ns <= start:
         return Edge(intervals.EMPTY)
     return Edge((np.array([start]), np.array([trace.end_ns])), launch=launch)
 
 
-def _pauses(trace: Trace, work: Bools) -> float:
-    """Return the median time from the last operator or call of a step to the end of its range."""
+def _end_with_waits(trace: Trace, work: Bools, waits: Bools) -> bool:
+    """Return whether most of the steps but the last end with a wait behind their operators."""
     ops, launches, steps = trace.ops, trace.launches, trace.steps
+    if len(steps) < 2:
+        return False
     inside = work & (ops.step >= 0)
-    last = steps.host_start_ns.copy()
-    np.maximum.at(last, ops.step[inside], ops.end_ns[inside])
+    last_op, last_wait = np.zeros(len(steps), np.int64), np.full(len(steps), -1)
+    np.maximum.at(last_op, ops.step[inside], ops.end_ns[inside])
     at = np.searchsorted(steps.host_start_ns, launches.start_ns, side="right") - 1
-    np.maximum.at(last, at[at >= 0], launches.end_ns[at >= 0])
-    pauses = steps.host_end_ns - np.minimum(last, steps.host_end_ns)
-    return float(np.median(pauses[:-1]))
+    own = waits & (at >= 0) & (launches.start_ns < steps.host_end_ns[at])
+    np.maximum.at(last_wait, at[own], launches.start_ns[own])
+    return 2 * int((last_wait >= last_op)[:-1].sum()) > len(steps) - 1
 
 
 def _matches(trace: Trace, pattern: re.Pattern[str]) -> Bools:

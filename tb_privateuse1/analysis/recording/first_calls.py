@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.trace import groupby, intervals, uncertainty
 from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.model import MEMCPY, MISSING, NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _LEAST_NS = 1_000_000
 """Nothing but a load or a wait keeps a call of the runtime for a millisecond."""
@@ -71,11 +71,11 @@ def _launches(trace: Trace, busy: intervals.Set) -> tuple[I64, I64]:
     rows = rows[prompt & ~_mostly(busy, launches.start_ns[rows], launches.end_ns[rows])]
     if not len(rows):
         return _none()
-    names, name = groupby.group_rows(launches.name)
+    name, names = launches.name, len(trace.strings)
     others = ~waits
     others[rows] = False
     usual = _medians(group[others], duration[others], len(groups))[group[rows]]
-    by_name = _medians(name[others], duration[others], len(names))[name[rows]]
+    by_name = _medians(name[others], duration[others], names)[name[rows]]
     usual = np.where(usual == MISSING, by_name, usual)
     alone = usual == MISSING
     whole = int(np.median(duration[others])) if others.any() else MISSING
@@ -95,8 +95,8 @@ def _operators(trace: Trace, busy: intervals.Set) -> tuple[I64, I64]:
         long &= np.isin(ops.thread, np.unique(trace.launches.thread))
     long[blocking_calls.blocking_operators(trace)] = False
     long[trace.collectives.op[trace.collectives.op >= 0]] = False
-    groups, group = groupby.group_rows(ops.name)
-    long &= _is_first(group, len(groups), ops.start_ns)
+    group, groups = ops.name, len(trace.strings)
+    long &= _is_first(group, groups, ops.start_ns)
     rows = np.flatnonzero(long)
     rows = rows[~_mostly(busy, ops.start_ns[rows], ops.end_ns[rows])]
     rows = rows[[not _may_wait(trace, trace.text(name)) for name in ops.name[rows]]]
@@ -104,9 +104,9 @@ def _operators(trace: Trace, busy: intervals.Set) -> tuple[I64, I64]:
         return _none()
     later = ops.kind == OPERATOR
     later[rows] = False
-    greatest = np.zeros(len(groups), np.int64)
+    greatest = np.zeros(groups, np.int64)
     np.maximum.at(greatest, group[later], ops.self_ns[later])
-    count = np.bincount(group[later], minlength=len(groups))[group[rows]]
+    count = np.bincount(group[later], minlength=groups)[group[rows]]
     usual = greatest[group[rows]]
     least = np.maximum(_TIMES * np.maximum(usual, 1), _TIMES_PAUSES * greatest.max())
     found = (count >= _FEWEST_PEERS) & (ops.self_ns[rows] >= least)
@@ -119,7 +119,7 @@ def _may_wait(trace: Trace, name: str) -> bool:
     return blocks(name) or kind == "copy" or (kind == "other" and "::" not in name)
 
 
-def _is_first(group: I64, groups: int, start_ns: I64) -> Bools:
+def _is_first(group: I32 | I64, groups: int, start_ns: I64) -> Bools:
     earliest = np.full(groups, np.iinfo(np.int64).max)
     np.minimum.at(earliest, group, start_ns)
     first: Bools = start_ns == earliest[group]
@@ -132,7 +132,7 @@ def _mostly(busy: intervals.Set, starts: I64, ends: I64) -> Bools:
     return mostly
 
 
-def _medians(group: I64, values: I64, groups: int) -> I64:
+def _medians(group: I32 | I64, values: I64, groups: int) -> I64:
     """Return the lower median of each group's values; ``MISSING`` for an empty group."""
     order = np.lexsort((values, group))
     count = np.bincount(group, minlength=groups)

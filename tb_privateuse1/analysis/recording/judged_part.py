@@ -68,7 +68,7 @@ def judged_part(trace: Trace, row: int | None = None) -> JudgedPart:
 def _steady_iterations(trace: Trace, first_time: intervals.Set) -> intervals.Set:
     """Return the time of the iterations behind the last first-time work; two or more, or none."""
     found = recording_iterations.iterations(trace)
-    if found is None or found.source == "steps" or not len(first_time[0]):
+    if found is None or found.source == "steps":
         return intervals.EMPTY
     after = found.start_ns >= first_time[1][-1]
     if np.count_nonzero(after) < _FEWEST:

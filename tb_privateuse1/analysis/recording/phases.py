@@ -5,6 +5,7 @@ The default is steady: any other phase needs events that prove it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -13,6 +14,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.recording import capture_and_compilation, edges, first_calls
 from tb_privateuse1.analysis.recording.durations import write_duration
+from tb_privateuse1.analysis.recording.iterations import iterations
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import TableName
@@ -38,6 +40,8 @@ _MOST_ROWS = 5
 _LONGEST_NAME = 100
 _FEW_STEPS = 3
 _LITTLE = 0.01
+_TIMES_ITERATION = 10
+"""Iterations do the same work: an order of magnitude is no variation of it."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +118,9 @@ def _proofs(trace: Trace) -> Iterator[_Proof]:
     yield from _captures(trace)
     yield from _compilations(trace)
     yield from _startup(trace)
-    for edge in edges.drains(trace):
-        yield _drain(trace, edge)
+    drains = [_drain(trace, edge) for edge in edges.drains(trace)]
+    yield from drains
+    yield from _slow_start(trace, drains)
     stop = edges.profiler_stop(trace)
     yield _Proof(
         "profiler_stop",
@@ -148,7 +153,8 @@ def _compilations(trace: Trace) -> Iterator[_Proof]:
             table = getattr(trace, name)
             longest = rows[np.argsort(table.start_ns[rows] - table.end_ns[rows], kind="stable")]
             sentence = say(
-                "The compiler runs for {time} ({name}).",
+                "The compiler runs {times}, for {time} in all ({name}).",
+                times=plural(len(time[0]), "time"),
                 time=write_duration(intervals.length(time)),
                 name=trace.text(table.name[longest[0]]),
             )
@@ -198,6 +204,33 @@ def _startup(trace: Trace) -> Iterator[_Proof]:
         sentence = join_sentences((first, more if len(rows) > 1 else ""))
         shown = tuple(rows[order[:_MOST_ROWS]].tolist())
         yield _Proof("startup", _closed(start, end), sentence, name, shown)
+
+
+def _slow_start(trace: Trace, drains: Iterable[_Proof]) -> Iterator[_Proof]:
+    """Yield a first iteration that takes ten times as long as each later one."""
+    found = iterations(trace)
+    if found is None or len(found.start_ns) <= _FEW_STEPS:
+        return
+    start, end = found.start_ns, found.end_ns
+    if found.source == "steps":  # the device's end may be late: the host's range is its own
+        start, end = trace.steps.host_start_ns, trace.steps.host_end_ns
+    greatest = int((end - start)[1:].max())
+    first = intervals.subtract((start[:1], end[:1]), _union(proof.time for proof in drains))
+    if intervals.length(first) < _TIMES_ITERATION * max(greatest, 1):
+        return
+    inside = np.flatnonzero((trace.ops.start_ns >= start[0]) & (trace.ops.end_ns <= end[0]))
+    longest = inside[np.argsort(-trace.ops.self_ns[inside], kind="stable")[:_MOST_ROWS]]
+    sentence = say(
+        "The first iteration took {first}, later ones {greatest} at most.",
+        first=write_duration(intervals.length(first)),
+        greatest=write_duration(greatest),
+    )
+    rows = tuple(longest.tolist())
+    yield _Proof("startup", first, sentence, "ops" if rows else None, rows)
+
+
+def _union(sets: Iterable[intervals.Set]) -> intervals.Set:
+    return functools.reduce(intervals.merge, sets, intervals.EMPTY)
 
 
 def _closed(start: I64, end: I64) -> intervals.Set:

@@ -9,12 +9,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from tb_privateuse1.analysis.operators import kinds_of_work
+from tb_privateuse1.analysis.recording import capture_and_compilation
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, OPERATOR, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 WorkloadKind = Literal["training", "inference", "serving", "unknown"]
 WORKLOADS: tuple[WorkloadKind, ...] = get_args(WorkloadKind)
@@ -53,7 +54,8 @@ def _unknown() -> Workload:
 
 def _training(trace: Trace) -> Workload | None:
     """Return training if gradients are computed or an optimizer steps."""
-    backward = np.flatnonzero(call_tree.linked_forward(trace.ops) >= 0)
+    real = _outside_compilers(trace)
+    backward = np.flatnonzero((call_tree.linked_forward(trace.ops) >= 0) & real)
     if len(backward):
         reason = say("Operators of a backward pass have the sequence numbers of forward operators.")
         return Workload("training", reason, int(backward[0]))
@@ -63,10 +65,18 @@ def _training(trace: Trace) -> Workload | None:
         (training_phases.STEPPING, say("An optimizer takes a step.")),
         (training_phases.RESETTING, say("An optimizer resets its gradients.")),
     ):
-        rows = np.flatnonzero(kinds == kind)
+        rows = np.flatnonzero((kinds == kind) & real)
         if len(rows):
             return Workload("training", reason, int(rows[0]))
     return None
+
+
+def _outside_compilers(trace: Trace) -> Bools:
+    """Return by row of ``trace.ops`` whether it runs, instead of being traced by a compiler."""
+    time, *_ = capture_and_compilation.compilations(trace)
+    starts = trace.ops.start_ns
+    outside: Bools = intervals.covered_length(time, starts, starts + 1) == 0
+    return outside
 
 
 def _serving(trace: Trace) -> Workload | None:
@@ -107,7 +117,7 @@ def _outermost(trace: Trace, rows: I64, pattern: re.Pattern[str]) -> I64:
 def _inference(trace: Trace) -> Workload | None:
     """Return inference if there are matrix operators, and none of them records a gradient."""
     ops = trace.ops
-    own = ops.kind == OPERATOR
+    own = (ops.kind == OPERATOR) & _outside_compilers(trace)
     if (ops.sequence[own] >= 0).any():
         return None
     names = [

@@ -47,9 +47,11 @@ def test_work_from_before_the_recording_is_no_slow_step() -> None:
 
 
 def test_a_profiler_that_stops_is_no_slow_step() -> None:
-    run = program([1000, 1000, 1000])
-    with run.step():
-        run.op("aten::mm", 1000, kernel=20)
-        run.wait()
-        run.rest(3000)
+    run = Program()
+    for number in range(4):
+        with run.step():
+            run.op("aten::mm", 1000, kernel=20)
+            if number == 3:
+                run.wait("cudaDeviceSynchronize")
+                run.rest(3000)
     assert found(RULE, run.trace()) == []

@@ -27,10 +27,10 @@ def test_a_recording_of_start_up_is_named() -> None:
 
 
 def test_no_other_rule_judges_it() -> None:
-    told = advise(startup().trace())
-    assert {row.cause for row in told.found} == {"recording"}
-    assert not any(row.saving_ns for row in told.found)
-    waiting = [one for one in told.asked if one.rule == "host_bound"]
+    advice = advise(startup().trace())
+    assert {row.cause for row in advice.found} == {"recording"}
+    assert not any(row.saving_ns for row in advice.found)
+    waiting = [one for one in advice.asked if one.rule == "host_bound"]
     assert waiting[0].answer == "not_asked"
 
 
@@ -42,6 +42,6 @@ def test_steady_steps_are_fine() -> None:
 @pytest.mark.parametrize("place", ["cuda/alexnet_startup", "rocm/sglang_decode_capture"])
 def test_real_start_up_and_capture_get_no_other_advice(place: str) -> None:
     (path,) = (FOLDER / place).glob("*.pt.trace.json*")
-    told = advise(load(path))
-    assert {row.rule for row in told.found} == {"unsteady_recording", "incomplete_recording"}
-    assert not any(row.saving_ns for row in told.found)
+    advice = advise(load(path))
+    assert {row.rule for row in advice.found} == {"unsteady_recording", "incomplete_recording"}
+    assert not any(row.saving_ns for row in advice.found)

@@ -195,18 +195,38 @@ def test_the_profilers_synchronization_is_its_stop() -> None:
     assert found.table == "launches"
 
 
-def test_a_last_step_that_stays_open_is_a_stop() -> None:
-    run = steps(Program(), 3)
-    start = run.now
-    with run.step():
-        for _ in range(5):
-            run.op("aten::mm", 10, kernel=50)
-        run.wait()
-        worked = run.now
-        run.rest(5000)
+def stays_open(waits: str, last: str) -> Trace:
+    """Steps that end with one wait, the last one with another; it stays open behind that."""
+    run = Program()
+    for number in range(4):
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 100, kernel=50)
+            for name in filter(None, [waits, last if number == 3 else ""]):
+                run.wait(name)
+            run.rest(5000 if number == 3 else 0)
+    return run.trace()
+
+
+def test_a_last_step_that_stays_open_behind_a_synchronization_is_a_stop() -> None:
+    (found,) = unsteady(stays_open("", "cudaDeviceSynchronize"))
+    assert (found.kind, found.start_ns, found.table) == ("profiler_stop", 2_071_000, "launches")
+
+
+def test_a_last_step_without_the_profilers_synchronization_is_its_own() -> None:
+    assert unsteady(stays_open("", "")) == []
+    assert unsteady(stays_open("cudaStreamSynchronize", "")) == []
+
+
+def test_a_first_iteration_ten_times_as_long_is_startup() -> None:
+    run = Program()
+    for number in range(5):
+        with run.step():
+            for _ in range(20):
+                run.op("aten::mm", 200 if number == 0 else 10, kernel=5)
     (found,) = unsteady(run.trace())
-    assert (found.kind, found.start_ns) == ("profiler_stop", round(worked * 1000))
-    assert start < worked
+    assert (found.kind, found.start_ns, found.end_ns) == ("startup", 0, 4_020_000)
+    assert "The first iteration took 4.02 ms, later ones 220 µs at most" in found.sentence
 
 
 def test_a_pause_at_the_end_of_each_step_is_the_program() -> None:
