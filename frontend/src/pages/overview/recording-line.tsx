@@ -17,7 +17,12 @@ export function RecordingLine({ overview }: { overview: Overview }) {
       {!isWhole && (
         <ul class="legend" aria-label={texts.phases} data-testid="phases">
           {recording.phases.map((phase) => (
-            <Phase key={phase.start_ns} phase={phase} end={overview.duration_ns} />
+            <Phase
+              key={phase.start_ns}
+              phase={phase}
+              end={overview.duration_ns}
+              isJudged={recording.judged_ns > 0}
+            />
           ))}
         </ul>
       )}
@@ -25,7 +30,14 @@ export function RecordingLine({ overview }: { overview: Overview }) {
   );
 }
 
-function Phase({ phase, end }: { phase: RecordingPhase; end: number }) {
+interface PhaseProps {
+  phase: RecordingPhase;
+  end: number;
+  /** If nothing is judged, no work counts as steady. */
+  isJudged: boolean;
+}
+
+function Phase({ phase, end, isJudged }: PhaseProps) {
   const length = phase.end_ns - phase.start_ns;
   return (
     <li data-key={phase.kind} data-value={length} class={phase.kind === "steady" ? "muted" : ""}>
@@ -33,7 +45,7 @@ function Phase({ phase, end }: { phase: RecordingPhase; end: number }) {
         {...stretch(phase.start_ns, phase.end_ns, end)}
         title={[exactDuration(length), phase.sentence].filter(Boolean).join("\n")}
       >
-        {texts.kinds[phase.kind]}
+        {phase.kind === "steady" && !isJudged ? texts.rest : texts.kinds[phase.kind]}
       </a>{" "}
       <span class="muted">{duration(length)}</span>
     </li>

@@ -28,6 +28,7 @@ export const overview = {
 /** The kind of recording, and its phases. */
 export const recordingLine = {
   phases: "Phases of the recording",
+  rest: "the rest",
   kinds: {
     capture: "graph capture",
     compilation: "compilation",
