@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.analysis.idle import bottleneck
-from tb_privateuse1.analysis.steps import judged_window
+from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import TableName
@@ -17,7 +17,9 @@ from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
-Need = Literal["device", "operators", "steps", "shapes", "stacks", "memory", "links", "collectives"]
+Need = Literal[
+    "device", "operators", "steps", "shapes", "stacks", "memory", "links", "collectives", "steady"
+]
 """A kind of data that a rule needs in the trace."""
 
 LACKS: dict[Need, str] = {
@@ -29,6 +31,7 @@ LACKS: dict[Need, str] = {
     "memory": say("memory events (profile_memory=True)"),
     "links": say("links from device activities to operators"),
     "collectives": say("collectives with their sizes"),
+    "steady": say("a steady part (a schedule with wait and warmup)"),
 }
 """The words for each kind of data, and how to record it."""
 
@@ -36,19 +39,19 @@ LACKS: dict[Need, str] = {
 class JudgedTrace:
     """A trace and its judged steps. ``selection.RuleContext`` adds the selection of rows.
 
-    ``row`` is a selected row of ``trace.steps``. None judges all complete steps in which our
-    capture did not keep the device busy.
+    ``row`` is a selected row of ``trace.steps``. None judges all steps that are complete and steady
+    (``analysis.recording``).
     """
 
     def __init__(self, trace: Trace, row: int | None = None) -> None:
         self.trace = trace
-        steps = trace.steps
-        candidates = np.arange(len(steps)) if row is None else np.array([row])
-        complete = candidates[~steps.incomplete[candidates] & ~steps.primed[candidates]]
-        self.steps: I64 = complete if len(complete) else candidates
+        part = judged_part(trace, row)
+        self.steps: I64 = part.steps
         """The judged rows of ``trace.steps``."""
-        self.window = judged_window.judged_window(trace, self.steps)
-        """The time of the judged steps: rules save nothing outside of it."""
+        self.window = part.window
+        """The steady time of the judged steps: rules save nothing outside of it."""
+        self.is_steady = part.is_steady
+        """Whether any part of the recording can be judged."""
         self.window_ns = intervals.length(self.window)
 
     @functools.cached_property
@@ -84,6 +87,7 @@ class JudgedTrace:
             "memory": len(trace.memory) > 0,
             "links": bool((trace.kernels.op >= 0).any()),
             "collectives": len(trace.collectives) > 0,
+            "steady": self.is_steady,
         }
         return frozenset(need for need, is_present in present.items() if is_present)
 

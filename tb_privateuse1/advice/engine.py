@@ -122,7 +122,9 @@ Answer = Literal["found", "nothing", "not_asked", "failed"]
 def _ask(
     rule: Rule, case: RuleContext, found: list[tuple[Rule, RuleFinding]]
 ) -> tuple[Answer, tuple[str, ...]]:
-    if lacks := tuple(LACKS[need] for need in rule.needs if need not in case.has):
+    # Only the recording itself can be judged if no part of it is steady.
+    needs = rule.needs if rule.cause == "recording" else (*rule.needs, "steady")
+    if lacks := tuple(LACKS[need] for need in needs if need not in case.has):
         return "not_asked", lacks
     try:
         findings = list(rule.check(case))

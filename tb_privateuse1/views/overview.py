@@ -9,6 +9,7 @@ import numpy as np
 from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.idle import table as idle_table
 from tb_privateuse1.analysis.operators import totals as operators_totals
+from tb_privateuse1.analysis.recording.summary import Recording, summary
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.steps.table import (
@@ -92,6 +93,8 @@ class Overview(Result):
     """The result of the view."""
 
     provenance: Provenance
+    recording: Recording
+    """The kind of recording, and what of it is judged; of the whole trace."""
     device: tuple[trace_labels.Fact, ...]
     run: tuple[trace_labels.Fact, ...]
     duration_ns: int
@@ -136,6 +139,7 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     idle = idle_table.idle_table(trace, kernels)
     return Overview(
         provenance=provenance(trace),
+        recording=summary(trace),
         device=trace_labels.device(trace),
         run=trace_labels.run(trace),
         duration_ns=trace.end_ns,

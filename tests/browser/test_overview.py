@@ -200,3 +200,19 @@ def test_the_average_step_is_that_of_the_result_and_has_the_selected_one_beside_
     head = dashboard.get("averages").locator("th")
     expect(head.filter(has_text=f"Step {number_of}")).to_have_count(1)
     expect(head.filter(has_text="Difference")).to_have_count(1)
+
+
+@pytest.mark.parametrize("run", ["ddp", "mlp", "host"])
+def test_the_first_line_says_what_kind_of_recording_it_is(dashboard: Dashboard, run: str) -> None:
+    dashboard.open(run=run)
+    recording = result(dashboard, f"run={run}")["recording"]
+    line = dashboard.get("recording")
+    assert line.get_attribute("data-key") == recording["kind"]
+    assert recording["sentence"] in line.inner_text()
+    phases = dashboard.get("phases").locator("li[data-key]")
+    kinds = phases.evaluate_all("rows => rows.map(r => r.dataset.key)")
+    shown = [phase["kind"] for phase in recording["phases"]]
+    assert kinds == (shown if set(shown) != {"steady"} else [])
+    if kinds:
+        phases.locator("a").first.click()
+        dashboard.shows("page-timeline")

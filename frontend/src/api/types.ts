@@ -816,6 +816,7 @@ export interface OtherOperators {
 /** The result of the view. */
 export interface Overview {
   provenance: Provenance;
+  recording: Recording;
   device: Fact[];
   run: Fact[];
   duration_ns: number;
@@ -1012,6 +1013,31 @@ export interface RankSymptom {
   rule: string;
   title: string;
   explanation: string;
+}
+
+/** The kind of recording, and what of it is judged. */
+export interface Recording {
+  kind: "steady" | "partly_steady" | "startup" | "compilation" | "capture";
+  workload: "training" | "inference" | "serving" | "unknown";
+  workload_reason: string;
+  sentence: string;
+  hint: string;
+  phases: RecordingPhase[];
+  judged_steps: string[];
+  judged_ns: number;
+  iterations: number | null;
+  iterations_source: "steps" | "annotations" | "repetition" | null;
+}
+
+/** A phase of the recording, with the event that proves it. */
+export interface RecordingPhase {
+  kind: "capture" | "compilation" | "startup" | "drain" | "profiler_stop" | "steady";
+  start_ns: number;
+  end_ns: number;
+  sentence: string;
+  table: "ops" | "frames" | "launches" | "kernels" | "memory" | null;
+  row: number | null;
+  event: string;
 }
 
 /** By track, row and start. Several short ranges (``count``) show the longest. */

@@ -44,6 +44,7 @@ from tb_privateuse1.advice.rules import (
     tiny_kernels,
     uneven_steps,
     unrolled_foreach,
+    unsteady_recording,
     waiting_ranks,
     zeroed_gradients,
 )
@@ -95,6 +96,7 @@ RULES: tuple[Rule, ...] = (
     cpu_fallback.RULE,
     unrolled_foreach.RULE,
     decomposed.RULE,
+    unsteady_recording.RULE,
     no_device_times.RULE,
     coarse_events.RULE,
     incomplete_recording.RULE,

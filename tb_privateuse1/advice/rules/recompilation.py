@@ -7,21 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.analysis.recording.capture_and_compilation import (
+    COMPILER_FRAMES,
+    COMPILER_RANGES,
+)
 from tb_privateuse1.trace import intervals
 
-_RANGES = r"^(_compile\.compile_inner|compile_fx_inner|entire_frame_compile|backend_compile)\b"
-_FRAMES = (
-    r"torch/_dynamo/convert_frame\.py\(\d+\): (_compile|compile_inner)$"
-    r"|torch/_inductor/compile_fx\.py\(\d+\): compile_fx$|triton/compiler/\w+\.py\(\d+\): compile$"
-)
 _LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the compiler's ranges or frames."""
-    ranges = case.ops(_RANGES)
+    ranges = case.ops(COMPILER_RANGES)
     frames = case.trace.frames
-    framed = np.flatnonzero(case.named("frames", _FRAMES)) if len(frames) else ranges[:0]
+    framed = np.flatnonzero(case.named("frames", COMPILER_FRAMES)) if len(frames) else ranges[:0]
     compiling = intervals.merge(case.time(ranges), case.time(framed, "frames"))
     claim = case.of_host(compiling)
     if claim is None or case.share(intervals.length(claim)) < _LEAST:

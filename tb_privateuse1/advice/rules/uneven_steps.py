@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, plural, say
-from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE
@@ -20,12 +19,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the excess of complete steps over the median, by its largest part."""
     steps = case.trace.steps
     rows = case.steps
-    # The first step waits for work from before the recording.
-    hidden = intervals.covered_length(
-        launch_times.unrecorded_start(case.trace), steps.start_ns, steps.end_ns
-    )
-    start = steps.start_ns + hidden
-    duration = steps.end_ns[rows] - start[rows]
+    # The judged time leaves out work from before the recording, and the profiler's end.
+    first, last = _edges(case.window, steps.start_ns[rows], steps.end_ns[rows])
+    duration = last - first
     if len(rows) < _FEW:
         return
     median = round(float(np.median(duration)))
@@ -33,13 +29,13 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if not len(slow) or median <= 0:
         return
     at = rows[slow]
-    claim = intervals.union(start[at] + median, steps.end_ns[at])
+    claim = intervals.union(first[slow] + median, last[slow])
     ranges = _ranges(case, at)
     parts = breakdown.step_breakdown(case.trace)
     usual = {part: float(np.median(column[rows])) for part, column in parts.items()}
     excess_ns = {part: float(parts[part][at].sum()) - len(at) * usual[part] for part in parts}
     part = max(excess_ns, key=lambda name: excess_ns[name])
-    first = say(" The first one is among them: it may still warm up.") if 0 in slow else ""
+    early = say(" The first one is among them: it may still warm up.") if 0 in slow else ""
     longest = float(duration[slow].max()) / median
     yield RuleFinding(
         title=say(
@@ -54,15 +50,26 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             median=median / 1e6,
             part=part,
             more=excess_ns[part] / 1e6,
-            first=first,
+            first=early,
         ),
         events=len(at),
         evidence=case.examples("ops", ranges),
         how=say("What each of these steps took beyond the median, and no other finding explains."),
         claim=claim,
-        confidence="low" if first else "medium",
+        confidence="low" if early else "medium",
         lacks=case.lacks("shapes", "stacks"),
     )
+
+
+def _edges(window: intervals.Set, start: I64, end: I64) -> tuple[I64, I64]:
+    """Return the first and the last instant of each step that the window covers."""
+    if not len(window[0]):
+        return start, start
+    at = np.minimum(np.searchsorted(window[1], start, side="right"), len(window[0]) - 1)
+    first = np.maximum(start, window[0][at])
+    at = np.maximum(np.searchsorted(window[0], end) - 1, 0)
+    last = np.minimum(end, window[1][at])
+    return first, np.maximum(first, last)
 
 
 def _ranges(case: RuleContext, at: I64) -> I64:

@@ -16,7 +16,9 @@ def text_report(result: Any, width: int | None = None) -> str:
     """Return the text of a result; lines are cut to ``width`` columns, if given."""
     fields = [field.name for field in dataclasses.fields(result)]
     fields.sort(key=lambda name: (_is_block(getattr(result, name)), name == "provenance"))
-    lines = list(_fields(result, fields))
+    recording = getattr(result, "recording", None)
+    first = [] if recording is None else [recording.sentence, recording.hint, ""]
+    lines = [*map(plain_text, filter(None, first)), *_fields(result, fields)]
     cut = [line[: width - 1] + "…" if width and len(line) > width else line for line in lines]
     return "\n".join(cut).strip("\n") + "\n"
 

@@ -10,6 +10,7 @@ import { TopFindings } from "./top-findings";
 import { KeyFigures } from "./key-figures";
 import { IdleSteps, IdleTime } from "./idle-time";
 import { part, selectedStep, Steps } from "./steps";
+import { RecordingLine } from "./recording-line";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { TimelineSource } from "../shared/timeline-source";
@@ -51,6 +52,7 @@ function Page({ selected, all, now, busy }: OverviewPageProps) {
   const { step } = state.value;
   return (
     <div class="overview" aria-busy={busy}>
+      <RecordingLine overview={all} />
       {hostOnly && <NoDeviceTimes overview={all} />}
       <KeyFigures all={all} now={now} step={step} />
       <div class="columns">

@@ -1,6 +1,7 @@
 """Steps that take longer than the others."""
 
 from tb_privateuse1.advice.rules.uneven_steps import RULE
+from tests.support import make
 from tests.support.program import Program, found
 
 
@@ -33,3 +34,24 @@ def test_even_steps_are_fine() -> None:
 
 def test_two_steps_have_no_usual() -> None:
     assert found(RULE, program([1000, 2000]).trace()) == []
+
+
+def test_work_from_before_the_recording_is_no_slow_step() -> None:
+    early = [make.kernel("gemm", 300 * i, 300 * i + 290) for i in range(10)]
+    run = program([1000, 1000, 1000, 1000])
+    for event in run.events:
+        event["ts"] += 5
+    late = [e for e in run.events if e["cat"] == "kernel"]
+    late[0]["ts"] = 3010  # the stream runs what came before it first
+    assert found(RULE, make.trace(*early, *run.events)) == []
+
+
+def test_a_profiler_that_stops_is_no_slow_step() -> None:
+    run = Program()
+    for number in range(4):
+        with run.step():
+            run.op("aten::mm", 1000, kernel=20)
+            if number == 3:
+                run.wait("cudaDeviceSynchronize")
+                run.rest(3000)
+    assert found(RULE, run.trace()) == []

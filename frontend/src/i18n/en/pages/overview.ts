@@ -25,6 +25,20 @@ export const overview = {
   average: "average",
 };
 
+/** The kind of recording, and its phases. */
+export const recordingLine = {
+  phases: "Phases of the recording",
+  rest: "the rest",
+  kinds: {
+    capture: "graph capture",
+    compilation: "compilation",
+    startup: "start-up",
+    drain: "drain of earlier work",
+    profiler_stop: "profiler stops",
+    steady: "steady",
+  },
+};
+
 /** The average step. */
 export const averages = {
   title: "Average step",

@@ -1,0 +1,13 @@
+"""Kind of a recording: its phases, its workload and iterations, and the part that is judged.
+
+``phases`` divides a recording into start-up, compilation, graph capture, drain, steady work and
+the profiler's end. ``workload`` and ``iterations`` find what repeats. ``judged_part`` is the time
+that advice covers, and ``summary`` has the sentence that says so.
+"""
+
+__all__ = [
+    "capture_and_compilation",
+    "judged_part",
+    "phases",
+    "summary",
+]

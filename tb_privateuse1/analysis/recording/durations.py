@@ -1,0 +1,18 @@
+"""Write durations in texts."""
+
+from __future__ import annotations
+
+from tb_privateuse1.i18n import say
+
+_SECOND, _MILLISECOND = 1_000_000_000, 1_000_000
+
+
+def write_duration(ns: int) -> str:
+    """Return a duration as text, in s, ms or µs; files of whole µs have durations of 0."""
+    if ns >= _SECOND:
+        return say("{value:,.3g} s", value=ns / _SECOND)
+    if ns >= _MILLISECOND:
+        return say("{value:,.3g} ms", value=ns / _MILLISECOND)
+    if not ns:
+        return say("less than 1 µs")
+    return say("{value:,.3g} µs", value=ns / 1000)

@@ -1,0 +1,134 @@
+"""Find the iterations of a recording: by its steps, by annotations, or by what repeats.
+
+Repetition is of the sequence of launches (by kernel), or of outermost operators if nothing is
+launched. A name that occurs once per iteration, at equal distances, marks its borders. Layers
+repeat within a single iteration, too; but beside them it has work that occurs only once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import ANNOTATION, OPERATOR, Trace
+from tb_privateuse1.trace.table import I64
+
+IterationSource = Literal["steps", "annotations", "repetition"]
+
+STEP = "ProfilerStep#"
+
+_COVERS = 0.5
+"""Annotations are the iterations if they cover this share of the recording's host time."""
+
+_MATCHES = 0.9
+"""Share of a periodic sequence that equals the sequence one period later."""
+
+_ONCE = 0.1
+"""Share of the names that may occur only once in repeated iterations."""
+
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class Iterations:
+    """The iterations in order of time: ns on the host, and the ranges that name them."""
+
+    source: IterationSource
+    start_ns: I64
+    end_ns: I64
+    ops: I64
+    """Rows of ``trace.ops`` for annotations and steps; empty by repetition."""
+
+
+@memoize
+def iterations(trace: Trace) -> Iterations | None:
+    """Return the iterations of the recording; None if nothing repeats and nothing names them."""
+    steps = trace.steps
+    if any(trace.text(name).startswith(STEP) for name in steps.name[:1]):
+        rows = np.flatnonzero(np.isin(trace.ops.name, steps.name))
+        return Iterations("steps", steps.start_ns, steps.end_ns, rows)
+    return _annotations(trace) or _repetition(trace)
+
+
+def _annotations(trace: Trace) -> Iterations | None:
+    """Return outermost annotations of one thread that repeat and cover most of the time."""
+    ops = trace.ops
+    rows = np.flatnonzero((ops.kind == ANNOTATION) & (ops.parent < 0))
+    if len(rows) < 2:
+        return None
+    texts = {
+        n: _DIGITS.sub("#", trace.text(n)) for n in groupby.distinct_values(ops.name[rows]).tolist()
+    }
+    number = {text: i for i, text in enumerate(dict.fromkeys(texts.values()))}
+    plain = np.array([number[texts[n]] for n in ops.name[rows].tolist()])
+    _, group = groupby.group_rows(plain, ops.thread[rows])
+    count = np.bincount(group)
+    rows = rows[count[group] > 1]
+    if not len(rows):
+        return None
+    length = ops.end_ns[rows] - ops.start_ns[rows]
+    threads = np.bincount(ops.thread[rows], weights=length)
+    rows = rows[ops.thread[rows] == np.argmax(threads)]
+    host_ns = int(ops.end_ns.max() - ops.start_ns.min())
+    if threads.max() < _COVERS * host_ns:
+        return None
+    rows = rows[np.argsort(ops.start_ns[rows], kind="stable")]
+    return Iterations("annotations", ops.start_ns[rows], ops.end_ns[rows], rows)
+
+
+def _repetition(trace: Trace) -> Iterations | None:
+    """Return the periods of the sequence of launches or outermost operators."""
+    token, at_ns, end_ns = _sequence(trace)
+    anchors = _anchors(token)
+    if anchors is None:
+        return None
+    start = at_ns[anchors]
+    end = np.append(start[1:], end_ns)
+    return Iterations("repetition", start, end, np.empty(0, np.int64))
+
+
+def _sequence(trace: Trace) -> tuple[I64, I64, int]:
+    """Return names as numbers, their times, and the end of the last one."""
+    launches, kernels, ops = trace.launches, trace.kernels, trace.ops
+    rows = np.flatnonzero(kernels.launch >= 0)
+    if len(rows):
+        # One launch may run many kernels (a graph's replay): the first one names it.
+        call, first = np.unique(kernels.launch[rows], return_index=True)
+        order = np.argsort(launches.start_ns[call], kind="stable")
+        call, first = call[order], rows[first[order]]
+        return kernels.name[first].astype(np.int64), launches.start_ns[call], trace.end_ns
+    top = np.flatnonzero((ops.kind == OPERATOR) & (ops.parent < 0))
+    if not len(top):
+        return np.empty(0, np.int64), np.empty(0, np.int64), 0
+    main = np.argmax(np.bincount(ops.thread[top]))
+    top = top[ops.thread[top] == main]
+    _, group = groupby.group_rows(ops.name[top], ops.shapes[top])
+    return group, ops.start_ns[top], int(ops.end_ns[top].max())
+
+
+def _anchors(token: I64) -> I64 | None:
+    """Return the places in a sequence where its period begins; None without a period.
+
+    The period is the distance of names that occur least often, but more than once.
+    """
+    if not len(token):
+        return None
+    values, count = np.unique(token, return_counts=True)
+    several = count[count > 1]
+    if not len(several) or (count == 1).mean() > _ONCE:
+        return None
+    least = int(several.min())
+    rare = values[count == least]
+    places = np.flatnonzero(np.isin(token, rare[:1]))
+    period = round(float(np.median(np.diff(places))))
+    if period < 2 or period >= len(token) or np.ptp(np.diff(places)) > (1 - _MATCHES) * period:
+        return None
+    if (token[period:] == token[:-period]).mean() < _MATCHES:
+        return None
+    first = np.argmax(np.isin(token, rare))
+    return np.flatnonzero(token == token[first])

@@ -1,0 +1,76 @@
+"""Find the part of a recording that is judged: its steady steps, or what is steady of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.recording import iterations as recording_iterations
+from tb_privateuse1.analysis.recording.phases import FIRST_TIME, KINDS, phases, time_of
+from tb_privateuse1.analysis.steps import judged_window
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+MATERIAL = 0.1
+"""Share of a step. A step with more first-time or edge work is not steady."""
+
+_FEWEST = 2
+"""Steady steps; with fewer, steps with work at an edge only stay, without that edge."""
+
+
+@dataclass(frozen=True)
+class JudgedPart:
+    """The judged steps (rows of ``trace.steps``) and their time; the time is empty if none is
+    steady.
+    """
+
+    steps: I64
+    window: intervals.Set
+    left_out: I64
+    """Complete steps that are not steady."""
+    is_steady: bool = True
+    """False if each step is a start-up, a compilation or a capture, and nothing repeats later."""
+
+
+def judged_part(trace: Trace, row: int | None = None) -> JudgedPart:
+    """Return the steady part of all steps, or of one row of ``trace.steps``.
+
+    Complete steps come before incomplete ones, and before those in which our capture kept the
+    device busy.
+    """
+    steps = trace.steps
+    candidates = np.arange(len(steps)) if row is None else np.array([row])
+    complete = candidates[~steps.incomplete[candidates] & ~steps.primed[candidates]]
+    chosen = complete if len(complete) else candidates
+    found = phases(trace)
+    first_time = time_of(found, FIRST_TIME)
+    edges = time_of(found, set(KINDS) - FIRST_TIME - {"steady"})
+    start, end = steps.start_ns[chosen], steps.end_ns[chosen]
+    length = np.maximum(end - start, 1)
+    at_edge = intervals.covered_length(edges, start, end)
+    # First-time work is the host's: the device may still be in an earlier step.
+    own = steps.take(chosen)
+    first = intervals.covered_length(first_time, own.host_start_ns, own.host_end_ns)
+    host = own.host_end_ns - own.host_start_ns
+    warm = first < MATERIAL * np.maximum(np.maximum(length - at_edge, host - at_edge), 1)
+    clean = warm & (at_edge < MATERIAL * length)
+    kept = clean if np.count_nonzero(clean) >= _FEWEST else warm
+    if len(warm) and not warm.any():
+        window = _steady_iterations(trace, first_time) if row is None else intervals.EMPTY
+        return JudgedPart(chosen, window, chosen[:0], is_steady=len(window[0]) > 0)
+    window = judged_window.judged_window(trace, chosen[kept])
+    window = intervals.subtract(window, intervals.merge(first_time, edges))
+    return JudgedPart(chosen[kept], window, chosen[~kept])
+
+
+def _steady_iterations(trace: Trace, first_time: intervals.Set) -> intervals.Set:
+    """Return the time of the iterations behind the last first-time work; two or more, or none."""
+    found = recording_iterations.iterations(trace)
+    if found is None or found.source == "steps":
+        return intervals.EMPTY
+    after = found.start_ns >= first_time[1][-1]
+    if np.count_nonzero(after) < _FEWEST:
+        return intervals.EMPTY
+    return intervals.union(found.start_ns[after], found.end_ns[after])

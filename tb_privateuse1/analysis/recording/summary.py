@@ -1,0 +1,209 @@
+"""Summarize a recording: its kind, phases and judged part, in one sentence and one hint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1.analysis.recording import judged_part
+from tb_privateuse1.analysis.recording.durations import write_duration
+from tb_privateuse1.analysis.recording.iterations import STEP, IterationSource, iterations
+from tb_privateuse1.analysis.recording.phases import (
+    FIRST_TIME,
+    KINDS,
+    Phase,
+    PhaseKind,
+    phases,
+    time_of,
+)
+from tb_privateuse1.analysis.recording.workload import WorkloadKind, workload
+from tb_privateuse1.i18n import join_list, join_sentences, plural, say
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import NONE, Trace
+
+RecordingKind = Literal["steady", "partly_steady", "startup", "compilation", "capture"]
+"""``steady``: all of it is judged; ``partly_steady``: some is left out; the others say what the
+recording is instead: nothing in it is judged."""
+
+_KIND_NAMES: dict[PhaseKind, str] = {
+    "startup": say("start-up"),
+    "compilation": say("compilation"),
+    "capture": say("graph capture"),
+    "drain": say("drain of earlier work"),
+    "profiler_stop": say("the profiler's end"),
+    "steady": say("steady work"),
+}
+
+_WORKLOADS: dict[WorkloadKind, str] = {
+    "training": say("Training"),
+    "inference": say("Inference"),
+    "serving": say("Serving"),
+    "unknown": say("Recording"),
+}
+
+_RECORD_LATER = say(
+    "Record later: schedule(wait=5, warmup=2, active=3) and prof.step() after each step."
+)
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class RecordingPhase:
+    """A phase of the recording, with the event that proves it."""
+
+    kind: PhaseKind
+    start_ns: int
+    end_ns: int
+    sentence: str
+    """What the events show; empty if steady."""
+    table: TableName | None
+    row: int | None
+    """The event that proves it, the longest of several: a row of ``table``; null if steady."""
+    event: str
+    """Its name."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The kind of recording, and what of it is judged."""
+
+    kind: RecordingKind
+    workload: WorkloadKind
+    workload_reason: str
+    sentence: str
+    """One line: the workload, what is judged and what is left out."""
+    hint: str
+    """What to record instead; empty if that would change nothing."""
+    phases: tuple[RecordingPhase, ...]
+    judged_steps: tuple[str, ...]
+    """Names of the judged steps; empty without steps or if nothing is judged."""
+    judged_ns: int
+    """Length of the judged time."""
+    iterations: int | None
+    """Number of iterations found; null if nothing repeats."""
+    iterations_source: IterationSource | None
+
+
+@memoize
+def summary(trace: Trace) -> Recording:
+    """Return the summary of a recording."""
+    found, part, work = phases(trace), judged_part.judged_part(trace), workload(trace)
+    judged_ns = intervals.length(part.window)
+    repeated = iterations(trace)
+    names = [trace.text(name) for name in trace.steps.name[part.steps].tolist()]
+    is_steps = any(name.startswith(STEP) for name in names)
+    kind = _kind(trace, part)
+    is_steps &= judged_ns > 0
+    sentence, hint = _judged(trace, part, is_steps) if part.is_steady else _unjudged(trace, kind)
+    return Recording(
+        kind=kind,
+        workload=work.kind,
+        workload_reason=work.reason,
+        sentence=sentence,
+        hint=hint,
+        phases=tuple(_phase(trace, phase) for phase in found),
+        judged_steps=tuple(names) if is_steps else (),
+        judged_ns=judged_ns,
+        iterations=len(repeated.start_ns) if repeated else None,
+        iterations_source=repeated.source if repeated else None,
+    )
+
+
+def _kind(trace: Trace, part: judged_part.JudgedPart) -> RecordingKind:
+    if not part.is_steady:
+        return _first_time_kind(trace)
+    unsteady = time_of(phases(trace), set(KINDS) - {"steady"})
+    least = judged_part.MATERIAL * max(trace.end_ns, 1)
+    is_partly = len(part.left_out) > 0 or intervals.length(unsteady) >= least
+    return "partly_steady" if is_partly else "steady"
+
+
+def _first_time_kind(trace: Trace) -> RecordingKind:
+    """Return the kind of first-time work that takes longest."""
+    kinds: tuple[RecordingKind, ...] = "startup", "compilation", "capture"
+    length = {
+        kind: sum(p.end_ns - p.start_ns for p in phases(trace) if p.kind == kind) for kind in kinds
+    }
+    return max(kinds, key=lambda kind: length[kind])
+
+
+def _unjudged(trace: Trace, kind: RecordingKind) -> tuple[str, str]:
+    """Return sentence and hint of a recording without a steady part."""
+    own = [phase for phase in phases(trace) if phase.kind == kind]
+    taken = sum(phase.end_ns - phase.start_ns for phase in own)
+    head = say(
+        "Recording of {kind}, which takes {time} of {whole}: no steady step is in it.",
+        kind=_KIND_NAMES[own[0].kind],
+        time=write_duration(taken),
+        whole=write_duration(trace.end_ns),
+    )
+    return join_sentences((head, own[0].sentence)), _RECORD_LATER
+
+
+def _judged(trace: Trace, part: judged_part.JudgedPart, is_steps: bool) -> tuple[str, str]:
+    """Return sentence and hint of a recording with a steady part."""
+    judged_ns = intervals.length(part.window)
+    name = _named(trace)
+    if is_steps:
+        per_step = write_duration(round(judged_ns / max(len(part.steps), 1)))
+        # A single step has no other one to be as steady as.
+        several = len(part.steps) > 1
+        count = plural(len(part.steps), "steady step") if several else plural(1, "step")
+        head = say("{name}, {steps} of {time} judged.", name=name, steps=count, time=per_step)
+    else:
+        head = say("{name}, {time} judged.", name=name, time=write_duration(judged_ns))
+    reasons, missing = _left_out(trace, part), len(trace.steps) - len(part.steps)
+    left: str = ""
+    if missing:
+        left = say(
+            "{steps} left out: {reasons}.",
+            steps=plural(missing, "step"),
+            reasons=join_list(reasons),
+        )
+    elif reasons:
+        left = say("Left out: {reasons}.", reasons=join_list(reasons))
+    is_first_time = time_of(phases(trace), FIRST_TIME)[0].size > 0
+    return join_sentences((head, left)), _RECORD_LATER if is_first_time else ""
+
+
+def _named(trace: Trace) -> str:
+    """Return the name of the workload, with the iterations that annotations name."""
+    work = workload(trace)
+    counts = [plural(work.prefill, "prefill iteration")] if work.prefill else []
+    counts += [plural(work.decode, "decode iteration")] if work.decode else []
+    name = _WORKLOADS[work.kind]
+    return say("{name} ({counts})", name=name, counts=join_list(counts)) if counts else name
+
+
+def _left_out(trace: Trace, part: judged_part.JudgedPart) -> list[str]:
+    """Return each reason for which time or steps are left out."""
+    texts: list[str] = []
+    for kind in KINDS[:-1]:
+        taken = sum(p.end_ns - p.start_ns for p in phases(trace) if p.kind == kind)
+        if taken:
+            what, time = _KIND_NAMES[kind], write_duration(taken)
+            texts.append(say("{what} ({time})", what=what, time=time))
+    missing = np.setdiff1d(np.arange(len(trace.steps)), part.steps)
+    if trace.steps.incomplete[missing].any():
+        texts.append(say("incomplete"))
+    if trace.steps.primed[missing].any():
+        texts.append(say("device loaded by the capture"))
+    return texts
+
+
+def _phase(trace: Trace, phase: Phase) -> RecordingPhase:
+    row = phase.rows[0] if phase.table and phase.rows else None
+    name = getattr(trace, phase.table).name[row] if phase.table and row is not None else NONE
+    return RecordingPhase(
+        kind=phase.kind,
+        start_ns=phase.start_ns,
+        end_ns=phase.end_ns,
+        sentence=phase.sentence,
+        table=phase.table if row is not None else None,
+        row=row,
+        event=trace.text(name)[:_LONGEST_NAME],
+    )
