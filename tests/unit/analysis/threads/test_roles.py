@@ -111,3 +111,13 @@ def test_a_thread_that_only_copies_loads() -> None:
     ]  # fmt: skip
     assert role_of(trace(*training(), *copies))["6"] == "loader"
     assert not roles.thread_roles(trace(*training(), *copies)).driving[-1]
+
+
+def test_the_main_thread_has_the_steps() -> None:
+    """Without steps the main thread has the most operators."""
+    other = [op("b", 10 * i, 10 * i + 5, thread=2) for i in range(3)]
+    with_steps = trace(step(1, 0, 50), op("a", 1, 9), *other)
+    without = trace(op("a", 1, 9), *other)
+    for made, name in ((with_steps, "a"), (without, "b")):
+        row = [made.text(one) for one in made.ops.name].index(name)
+        assert roles.thread_roles(made).main == made.ops.thread[row]
