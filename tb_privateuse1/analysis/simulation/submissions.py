@@ -12,12 +12,10 @@ import numpy as np
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.idle.bottleneck import BLOCKED_NS
 from tb_privateuse1.analysis.idle.launch_times import launch_latency_ns
+from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import NONE, Frames, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-
-_SKEW_NS = 20_000
-"""Clocks differ: an activity may end this long after the return of its wait."""
 
 _WHOLE_DEVICE = re.compile(r"device_?synchroni|^synchronize$|ctx_?synchroni", re.IGNORECASE)
 
@@ -136,14 +134,17 @@ def _awaited(
 ) -> tuple[I64, I64]:
     """Return pairs (activity, wait).
 
-    A copy's call waits for that copy, other waits for activities launched before.
+    A copy's call waits for that copy, other waits for activities launched before. If the clocks
+    disagree, the copy may end behind its call: the activity before it ends in the call.
     """
-    kernels, launches = trace.kernels, trace.launches
+    kernels, launches, slack = trace.kernels, trace.launches, clock_slack_ns(trace)
     own = np.where(
         launch >= 0,
         _last(kernels.launch, len(launches), kernels.end_ns)[launch],
         _last(kernels.op, len(trace.ops), kernels.end_ns)[op],
     )
+    behind = np.append(kernels.end_ns, 0)[own] - end
+    own[(behind > 0) & (behind <= slack)] = NONE
     long = launches.end_ns - launches.start_ns >= BLOCKED_NS
     queued = (launch >= 0) & np.append(long, False)[launch]
     queued &= (own >= 0) & (np.append(kernels.end_ns, 0)[own] > end)
@@ -163,7 +164,7 @@ def _awaited(
         )
         done = np.searchsorted(ends, end[others], side="right")
         at = np.minimum(before, done) - 1
-        late = np.append(ends, 0)[before - 1] > end[others] + _SKEW_NS
+        late = np.append(ends, 0)[before - 1] > end[others] + slack
         hit = (at >= 0) & ~late
         each = hit & whole[others]
         pairs.append((rows[at[each]], others[each]))
