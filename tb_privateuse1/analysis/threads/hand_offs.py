@@ -26,7 +26,7 @@ _OVERLAP = 0.1
 """They may overlap by this part of what independent threads would: a range can end late."""
 
 
-_LONGER = 0.95
+_LONGER = 0.75
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,9 @@ def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns) -> bool:
 def long_pauses(first: intervals.Set, second: intervals.Set) -> tuple[float, float]:
     """Return how long the longer pauses within the work of each of two threads are, in ns.
 
-    Only pauses of both threads count. Behind such a pause a thread goes on by itself. The 95th
-    percentile leaves out single ones, in which a thread had no core.
+    Only pauses of both threads count. Behind such a pause a thread goes on by itself: between
+    operators the program's code is slower than the engine of autograd. The upper quartile leaves
+    out single pauses in which a thread had no core.
     """
     starts = np.concatenate((first[0], second[0]))
     ends = np.concatenate((first[1], second[1]))
@@ -140,7 +141,7 @@ def long_pauses(first: intervals.Set, second: intervals.Set) -> tuple[float, flo
     order = np.argsort(starts, kind="stable")
     starts, ends, of = starts[order], np.maximum.accumulate(ends[order]), of[order]
     pause = starts[1:] - ends[:-1]
-    inside = (of[1:] == of[:-1]) & (pause > 0)
+    inside = (of[1:] == of[:-1]) & (pause >= _LONG_NS)
     mine, others = pause[inside & (of[1:] == 0)], pause[inside & (of[1:] == 1)]
     return _long(mine), _long(others)
 
