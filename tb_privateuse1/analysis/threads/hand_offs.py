@@ -105,11 +105,12 @@ def usual_turns(turns: Turns) -> Turns:
     )
 
 
-def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns) -> bool:
+def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns, of: int) -> bool:
     """Return whether a worker works only while a thread is away, and hardly by chance.
 
     Chance would place each run of work anywhere in the time of both threads. The probability that
-    it meets no work of the thread is the room for it in the thread's pauses.
+    it meets no work of the thread is the room for it in the thread's pauses. ``of`` is the number
+    of workers: one of many keeps apart more easily.
     """
     if not len(turns):
         return False
@@ -125,7 +126,7 @@ def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns) -> bool:
     run = turns.done_ns - turns.begin_ns
     at = np.searchsorted(pause, run)
     room = (longer[at] - (len(pause) - at) * run) / whole
-    return float(np.log(np.maximum(room, 1e-9)).sum()) <= math.log(_CHANCE)
+    return float(np.log(np.maximum(room, 1e-9)).sum()) <= math.log(_CHANCE / of)
 
 
 def long_pauses(first: intervals.Set, second: intervals.Set) -> tuple[float, float]:

@@ -35,6 +35,8 @@ MAIN, AUTOGRAD, LAUNCHER, LOADER, COMMUNICATION, WAITING, OTHER = range(len(ROLE
 _BACKWARD = re.compile(rf"^{ENGINE}|AccumulateGrad$|Backward\d*$")
 """Names of nodes of the backward pass; old torch does not name the engine around them."""
 
+_LOADER_CODE = "torch/utils/data/"
+
 _MOSTLY = 0.8
 """A thread that does nothing else spends at least this share of its work or time so."""
 
@@ -93,9 +95,12 @@ def _turns(
     for worker in workers:
         work = activity.full_work(trace, worker)
         found = turns_between(main, own, worker, work, trace.end_ns)
-        taking = takes_turns(own, work, found)
+        taking = takes_turns(own, work, found, len(workers))
         if backward[worker] > 0 or (taking and role[worker] == launching):
             role[worker] = AUTOGRAD
+        elif taking and role[worker] == OTHER:
+            # The main thread waits for its results, and it launches nothing.
+            role[worker] = LOADER
         if taking:
             turns.append(usual_turns(found))
         elif backward[worker] > 0:
@@ -118,9 +123,12 @@ def _backward_shares(trace: Trace) -> Shares:
 
 
 def _loader_threads(trace: Trace) -> I64:
-    """Return the threads that run a data loader's ranges."""
-    rows = np.append(call_tree.starts_with(trace, call_tree.LOADER), False)[trace.ops.name]
-    return groupby.distinct_values(trace.ops.thread[rows & (trace.ops.thread >= 0)])
+    """Return the threads that run a data loader's ranges or code."""
+    ops, frames = trace.ops, trace.frames
+    row = np.append(call_tree.starts_with(trace, call_tree.LOADER), False)[ops.name]
+    code = np.append(call_tree.starts_with(trace, _LOADER_CODE), False)[frames.name]
+    threads = np.concatenate((ops.thread[row], frames.thread[code]))
+    return groupby.distinct_values(threads[threads >= 0])
 
 
 def _waiting_threads(trace: Trace, counts: activity.Counts) -> Bools:
@@ -170,18 +178,26 @@ def _main_thread(
     handed = _handed_kernels(trace)
     # The second number decides only between equal first ones.
     amount = counts.operators * (int(counts.calls.max()) + 1) + counts.calls
+    launches = counts.kernels + handed > 0
+    # Python beside the launches may prepare data.
+    if (able & launches).any():
+        python[~launches] = 0
     for evidence in (counts.steps, loops, python, handed):
         if (evidence[able] > 0).any():
             return int(np.argmax(np.where(able, evidence, NONE)))
-    if (able & (backward < _MOSTLY)).any():
-        able &= backward < _MOSTLY
+    loading = np.zeros(n, np.bool_)
+    loading[_loader_threads(trace)] = True
+    for unlikely in (loading & ~launches, backward >= _MOSTLY):
+        if (able & ~unlikely).any():
+            able &= ~unlikely
     most = int(np.argmax(np.where(able, amount, NONE)))
     for other in np.flatnonzero(able).tolist():
         if other == most:
             continue
         one, work = activity.sure_work(trace, other), activity.full_work(trace, most)
         taken = turns_between(other, one, most, work, trace.end_ns)
-        if takes_turns(one, work, taken) and _drives(activity.full_work(trace, other), work):
+        apart = takes_turns(one, work, taken, int(able.sum()) - 1)
+        if apart and _drives(activity.full_work(trace, other), work):
             most = other
     return most
 

@@ -81,16 +81,16 @@ def test_autograd_of_two_devices() -> None:
     """Both threads work while the main one is away."""
     second = [
         event
-        for i in range(3)
+        for i in range(5)
         for event in (
             op("aten::mm", 1000 * i + 355, 1000 * i + 515, thread=7),
             launch(1000 * i + 400, 1000 * i + 405, 700 + i, thread=7),
             kernel("gemm", 1000 * i + 410, 1000 * i + 420, 700 + i, device=1),
         )
     ]
-    made = trace(*training(), *second)
+    made = trace(*training(steps=5), *second)
     assert role_of(made) == {"1": "main", "2": "autograd", "7": "autograd"}
-    assert len(turns.find_turns(made)) == 6
+    assert len(turns.find_turns(made)) == 10
 
 
 def test_work_in_a_long_pause_is_no_turn() -> None:
@@ -186,3 +186,16 @@ def test_the_main_thread_has_the_steps() -> None:
     for made, name in ((with_steps, "a"), (without, "b")):
         row = [made.text(one) for one in made.ops.name].index(name)
         assert roles.thread_roles(made).main == made.ops.thread[row]
+
+
+def test_a_thread_that_prepares_batches_loads() -> None:
+    """The main thread waits for it, and it launches nothing; or it runs torch's data loader."""
+    batches = [
+        op("aten::stack", 1000 * i + 820, 1000 * i + 1180, thread=6) for i in range(3)
+    ]  # fmt: skip
+    assert role_of(trace(*training(steps=4), *batches))["6"] == "loader"
+    pins = [
+        frame("torch/utils/data/_utils/pin_memory.py(31): do_one_step", 0, 3000, thread=6),
+        *(op("aten::pin_memory", 90 * i, 90 * i + 60, thread=6) for i in range(30)),
+    ]
+    assert role_of(trace(*training(), *pins))["6"] == "loader"
