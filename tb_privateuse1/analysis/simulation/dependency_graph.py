@@ -17,6 +17,9 @@ import numpy as np
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.simulation import submissions, usual_latencies
 from tb_privateuse1.analysis.simulation.replay import Network, Weights, settled
+from tb_privateuse1.analysis.threads import roles
+from tb_privateuse1.analysis.threads.hand_offs import Turns
+from tb_privateuse1.analysis.threads.turns import find_turns
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
 
@@ -118,8 +121,8 @@ def build_graph(trace: Trace) -> Graph:
     calls = bottleneck.find_waits(trace)
     submission = submissions.find_submissions(trace, calls)
     waits = submissions.find_waits(trace, submission, calls)
-    main = submissions.main_thread(trace)
-    turns = submissions.find_turns(trace, main)
+    main = roles.thread_roles(trace).main
+    turns = find_turns(trace)
     points = _Collected()
     known = np.flatnonzero(submission.thread >= 0)
     hands = points.add(submission.thread[known], submission.at_ns[known], _HANDS)
@@ -173,7 +176,7 @@ def build_graph(trace: Trace) -> Graph:
     )
 
 
-def _turns(points: _Collected, turns: submissions.Turns) -> tuple[I64, I64, I64, I64]:
+def _turns(points: _Collected, turns: Turns) -> tuple[I64, I64, I64, I64]:
     """Add the points of hand-offs; return those of leaving, beginning, being done, returning."""
     nothing = np.zeros(len(turns.thread), np.int64)
     leaves = points.add(turns.thread, turns.leave_ns, _LEAVES)

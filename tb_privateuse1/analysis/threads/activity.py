@@ -1,0 +1,110 @@
+"""Find what host threads do: when they work, what they launch, and what runs around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import KERNEL, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Numbers of events of each thread, by row of ``trace.threads``."""
+
+    operators: I64
+    """Operators, without steps."""
+    annotations: I64
+    """``record_function`` ranges, without steps."""
+    calls: I64
+    """Calls of the device's runtime."""
+    frames: I64
+    """Python frames."""
+    steps: I64
+    """``ProfilerStep`` ranges."""
+    kernels: I64
+    """Kernels that the thread launched, without communication."""
+    communication: I64
+    """Communication kernels that it launched, and operators that communicate."""
+    copies: I64
+    """Copies and fills that it launched."""
+
+    @property
+    def active(self) -> Bools:
+        """Return by thread whether it has any event."""
+        host = self.operators + self.annotations + self.calls + self.frames + self.steps
+        some: Bools = host > 0
+        return some
+
+
+def count_events(trace: Trace) -> Counts:
+    """Return what each thread does, in numbers of events."""
+    ops, kernels, n = trace.ops, trace.kernels, len(trace.threads)
+
+    def per_thread(threads: I64) -> I64:
+        return np.bincount(threads[threads >= 0], minlength=n).astype(np.int64)
+
+    step = step_rows(trace)
+    launching = launching_threads(trace)
+    kernel = (kernels.kind == KERNEL) & ~kernels.communication
+    collectives = trace.collectives.op[trace.collectives.op >= 0]
+    return Counts(
+        operators=per_thread(ops.thread[(ops.kind == OPERATOR) & ~step].astype(np.int64)),
+        annotations=per_thread(ops.thread[(ops.kind != OPERATOR) & ~step].astype(np.int64)),
+        calls=per_thread(trace.launches.thread.astype(np.int64)),
+        frames=per_thread(trace.frames.thread.astype(np.int64)),
+        steps=per_thread(ops.thread[step].astype(np.int64)),
+        kernels=per_thread(launching[kernel]),
+        communication=per_thread(launching[kernels.communication])
+        + per_thread(ops.thread[collectives].astype(np.int64)),
+        copies=per_thread(launching[kernels.kind != KERNEL]),
+    )
+
+
+def step_rows(trace: Trace) -> Bools:
+    """Return a mask of the rows of ``trace.ops`` that are profiler steps."""
+    numbered = [name for name in trace.steps.name.tolist() if "#" in trace.text(name)]
+    named: Bools = np.isin(trace.ops.name, np.array(numbered, np.int32))
+    return named
+
+
+def launching_threads(trace: Trace) -> I64:
+    """Return the thread that launched each device activity, by call or operator, or ``NONE``."""
+    kernels = trace.kernels
+    by_call = np.append(trace.launches.thread, np.int32(NONE))[kernels.launch]
+    by_op = np.append(trace.ops.thread, np.int32(NONE))[kernels.op]
+    return np.where(kernels.launch >= 0, by_call, by_op).astype(np.int64)
+
+
+def sure_work(trace: Trace, thread: int) -> intervals.Set:
+    """Return when a thread surely works: in runtime calls, and at the edges of its ranges.
+
+    Between the edges of an operator, an annotation or a Python frame it may wait for another
+    thread. An edge counts as 1 ns.
+    """
+    ops, frames, calls = trace.ops, trace.frames, trace.launches
+    op, frame = np.flatnonzero(ops.thread == thread), np.flatnonzero(frames.thread == thread)
+    first = np.concatenate((ops.start_ns[op], frames.start_ns[frame]))
+    last = np.concatenate((ops.end_ns[op], frames.end_ns[frame]))
+    call = np.flatnonzero(calls.thread == thread)
+    return intervals.union(
+        np.concatenate((calls.start_ns[call], first, last - 1)),
+        np.concatenate((calls.end_ns[call], first + 1, last)),
+    )
+
+
+def full_work(trace: Trace, thread: int) -> intervals.Set:
+    """Return when a thread works if it never waits: also in operators that call no others."""
+    ops = trace.ops
+    calls_others = np.zeros(len(ops) + 1, np.bool_)
+    calls_others[ops.parent] = True
+    working = (ops.kind == OPERATOR) & (ops.thread == thread) & ~calls_others[:-1]
+    innermost = np.flatnonzero(working & ~step_rows(trace))
+    sure = sure_work(trace, thread)
+    return intervals.union(
+        np.concatenate((sure[0], ops.start_ns[innermost])),
+        np.concatenate((sure[1], ops.end_ns[innermost])),
+    )

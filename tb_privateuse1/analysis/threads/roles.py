@@ -1,0 +1,222 @@
+"""Find what each host thread does, from its behavior: who launches, and who waits for whom."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.steps.training_phases import ENGINE
+from tb_privateuse1.analysis.threads import activity
+from tb_privateuse1.analysis.threads.hand_offs import (
+    Turns,
+    long_pauses,
+    near_turns,
+    takes_turns,
+    turns_between,
+    usual_turns,
+)
+from tb_privateuse1.trace import call_tree, groupby, intervals
+from tb_privateuse1.trace.blocking_names import blocks, polls, sleeps
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I8, I64, Bools
+
+Shares = NDArray[np.float64]
+
+Role = Literal["main", "autograd", "launcher", "loader", "communication", "waiting", "other"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""``Roles.role`` is an index into this."""
+MAIN, AUTOGRAD, LAUNCHER, LOADER, COMMUNICATION, WAITING, OTHER = range(len(ROLES))
+
+_BACKWARD = re.compile(rf"^{ENGINE}|AccumulateGrad$|Backward\d*$")
+"""Names of nodes of the backward pass; old torch does not name the engine around them."""
+
+_LOADER_CODE = "torch/utils/data/"
+
+_MOSTLY = 0.8
+"""A thread that does nothing else spends at least this share of its work or time so."""
+
+_PROGRAM = (call_tree.LOADER, "Optimizer.")
+"""Ranges that torch makes in the thread of the training loop."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The role of each host thread."""
+
+    role: I8
+    """By row of ``trace.threads``, an index into ``ROLES``; ``NONE`` for one without events."""
+    main: int
+    """The row of the main thread, or ``NONE``."""
+    turns: tuple[Turns, ...] = ()
+    """The hand-offs between the main thread and each worker that takes turns with it."""
+
+    @property
+    def driving(self) -> Bools:
+        """Return by thread whether its own time can delay launches: main, autograd, launcher."""
+        drives: Bools = np.isin(self.role, (MAIN, AUTOGRAD, LAUNCHER))
+        return drives
+
+
+@memoize
+def thread_roles(trace: Trace) -> Roles:
+    """Return what each host thread does."""
+    counts = activity.count_events(trace)
+    backward = _backward_shares(trace)
+    waiting = _waiting_threads(trace, counts)
+    working = np.flatnonzero(counts.active & ~waiting)
+    main = _main_thread(trace, counts, backward, waiting)
+    role = np.full(len(trace.threads), OTHER, np.int8)
+    role[counts.copies > 0] = LOADER
+    role[_loader_threads(trace)] = LOADER
+    role[counts.kernels > 0] = LAUNCHER
+    role[(counts.communication > 0) & (counts.kernels == 0)] = COMMUNICATION
+    role[waiting] = WAITING
+    if main != NONE:
+        role[main] = MAIN
+    role[~counts.active] = NONE
+    workers = working[working != main] if main != NONE else working[:0]
+    turns = _turns(trace, main, workers.tolist(), role, backward)
+    return Roles(role, main, turns)
+
+
+def _turns(
+    trace: Trace, main: int, workers: list[int], role: I8, backward: Shares
+) -> tuple[Turns, ...]:
+    """Return the turns of the main thread with workers; set the role of those of autograd."""
+    if not workers:
+        return ()
+    turns, own = [], activity.sure_work(trace, main)
+    launching = LAUNCHER if len(trace.kernels) else OTHER
+    for worker in workers:
+        work = activity.full_work(trace, worker)
+        found = turns_between(main, own, worker, work, trace.end_ns)
+        taking = takes_turns(own, work, found, len(workers))
+        if backward[worker] > 0 or (taking and role[worker] == launching):
+            role[worker] = AUTOGRAD
+        elif taking and role[worker] == OTHER:
+            # The main thread waits for its results, and it launches nothing.
+            role[worker] = LOADER
+        if taking:
+            turns.append(usual_turns(found))
+        elif backward[worker] > 0:
+            turns.append(usual_turns(near_turns(found)))
+    return tuple(turns)
+
+
+def _backward_shares(trace: Trace) -> Shares:
+    """Return by thread the share of its outermost operators that belong to backward passes."""
+    ops, n = trace.ops, len(trace.threads)
+    named = np.array([bool(_BACKWARD.search(text)) for text in trace.strings] + [False])
+    rows = named[ops.name] | ((ops.sequence >= 0) & (ops.forward_thread > 0))
+    operator = (ops.kind == OPERATOR) & ~activity.step_rows(trace)
+    outer = operator & ~np.append(operator, False)[ops.parent]
+    known = ops.thread >= 0
+    some = np.bincount(ops.thread[known & outer & rows], minlength=n)
+    inner = np.bincount(ops.thread[known & rows], minlength=n) > 0
+    share = some / np.maximum(np.bincount(ops.thread[known & outer], minlength=n), 1)
+    return np.where(inner, np.maximum(share, np.finfo(np.float64).tiny), 0.0)
+
+
+def _loader_threads(trace: Trace) -> I64:
+    """Return the threads that run a data loader's ranges or code."""
+    ops, frames = trace.ops, trace.frames
+    row = np.append(call_tree.starts_with(trace, call_tree.LOADER), False)[ops.name]
+    code = np.append(call_tree.starts_with(trace, _LOADER_CODE), False)[frames.name]
+    threads = np.concatenate((ops.thread[row], frames.thread[code]))
+    return groupby.distinct_values(threads[threads >= 0])
+
+
+def _waiting_threads(trace: Trace, counts: activity.Counts) -> Bools:
+    """Return by thread whether it only waits: it launches nothing and runs no operator.
+
+    Its calls wait or ask whether something is done. Its Python time is almost all in one frame
+    that spans the recording, or in frames that wait by their names.
+    """
+    n, calls, frames = len(trace.threads), trace.launches, trace.frames
+    idle_call = np.array([blocks(text) or polls(text) for text in trace.strings] + [False])
+    other_calls = np.bincount(calls.thread[~idle_call[calls.name]], minlength=n)
+    launched = counts.kernels + counts.communication + counts.copies
+    ranges = counts.operators + counts.annotations + counts.steps
+    still: Bools = counts.active & (ranges + launched + other_calls == 0)
+    own = np.flatnonzero(np.append(still, False)[frames.thread])
+    thread, self_ns = frames.thread[own], frames.self_ns[own]
+    used = groupby.distinct_values(frames.name[own]).tolist()
+    sleeping = np.zeros(len(trace.strings) + 1, np.bool_)
+    sleeping[[name for name in used if name >= 0 and sleeps(trace.strings[name])]] = True
+    total = groupby.sums(thread, self_ns, n)
+    asleep = groupby.sums(thread, np.where(sleeping[frames.name[own]], self_ns, 0), n)
+    longest = np.zeros(n, np.int64)
+    np.maximum.at(longest, thread, self_ns)
+    return still & (np.maximum(longest, asleep) >= _MOSTLY * total)
+
+
+def _main_thread(
+    trace: Trace,
+    counts: activity.Counts,
+    backward: Shares,
+    waiting: Bools,
+) -> int:
+    """Return the thread that drives the program, or ``NONE``.
+
+    It has the steps, else the ranges of the training loop, else the Python frames around
+    operators, else operators whose kernels another thread launches, else the most operators. Of two
+    that take turns, one has the pauses: it goes on by itself.
+    """
+    ops, frames, n = trace.ops, trace.frames, len(trace.threads)
+    able = counts.active & ~waiting & (counts.operators + counts.calls + counts.steps > 0)
+    if not able.any():
+        return NONE
+    loop = np.append(call_tree.starts_with(trace, *_PROGRAM), False)[ops.name]
+    loops = np.bincount(ops.thread[loop & (ops.thread >= 0)], minlength=n)
+    outer = frames.parent < 0
+    python = groupby.sums(frames.thread[outer], frames.end_ns[outer] - frames.start_ns[outer], n)
+    handed = _handed_kernels(trace)
+    # The second number decides only between equal first ones.
+    amount = counts.operators * (int(counts.calls.max()) + 1) + counts.calls
+    launches = counts.kernels + handed > 0
+    # Python beside the launches may prepare data.
+    if (able & launches).any():
+        python[~launches] = 0
+    for evidence in (counts.steps, loops, python, handed):
+        if (evidence[able] > 0).any():
+            return int(np.argmax(np.where(able, evidence, NONE)))
+    loading = np.zeros(n, np.bool_)
+    loading[_loader_threads(trace)] = True
+    for unlikely in (loading & ~launches, backward >= _MOSTLY):
+        if (able & ~unlikely).any():
+            able &= ~unlikely
+    most = int(np.argmax(np.where(able, amount, NONE)))
+    for other in np.flatnonzero(able).tolist():
+        if other == most:
+            continue
+        one, work = activity.sure_work(trace, other), activity.full_work(trace, most)
+        taken = turns_between(other, one, most, work, trace.end_ns)
+        apart = takes_turns(one, work, taken, int(able.sum()) - 1)
+        if apart and _drives(activity.full_work(trace, other), work):
+            most = other
+    return most
+
+
+def _drives(one: intervals.Set, other: intervals.Set) -> bool:
+    """Return whether the first of two threads that take turns is the one that calls the other.
+
+    It has the longer pauses: after a pause of both, it goes on by itself. Without any pause, it is
+    the one that begins.
+    """
+    own, others = long_pauses(one, other)
+    return own > others if own != others else bool(one[0][0] < other[0][0])
+
+
+def _handed_kernels(trace: Trace) -> I64:
+    """Return by thread how many activities of its operators another thread launched."""
+    kernels = trace.kernels
+    rows = np.flatnonzero((kernels.op >= 0) & (kernels.launch >= 0))
+    operator = trace.ops.thread[kernels.op[rows]]
+    handed = operator != trace.launches.thread[kernels.launch[rows]]
+    found: I64 = np.bincount(operator[handed], minlength=len(trace.threads)).astype(np.int64)
+    return found
