@@ -1,0 +1,152 @@
+"""Time and record one pair: ``python -m benchmarks.pairs.measure NAME FOLDER [--rounds N]``.
+
+Both forms run in this process in turns (A B A B …): other programs on the machine slow both.
+Prints the times as JSON. The traces are in ``FOLDER/before-0``, ``after-0``, ``before-1`` …
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import json
+import time
+from pathlib import Path
+from types import ModuleType
+
+import torch
+from torch.profiler import ProfilerActivity, schedule
+
+from benchmarks.pairs.pair import Forms, Pair, Step
+
+FORMS = ("before", "after")
+STEPS = 4
+"""Recorded steps."""
+
+_WARM_STEPS = 6
+"""Before each series: what data loader workers have prefetched while the other form ran."""
+
+_SERIES_NS = 60_000_000
+_FEWEST = 4
+"""Steps of a series."""
+
+
+def pair_named(name: str) -> Pair:
+    """Return a pair; only those of the reference device load it."""
+    modules = ["benchmarks.pairs.host_programs"]
+    if not name.endswith("_cpu"):
+        importlib.import_module("refdevice")
+        modules.append("benchmarks.pairs.device_programs")
+    for module in modules:
+        for pair in importlib.import_module(module).PAIRS:
+            if pair.name == name:
+                return pair
+    raise SystemExit(f"there is no pair {name!r}")
+
+
+def wait(pair: Pair) -> None:
+    """Wait for the device."""
+    if pair.device != "cpu":
+        torch.accelerator.synchronize()
+
+
+def series(pair: Pair, step: Step, enter: Step | None, count: int) -> float:
+    """Return the time of a step, ns: of ``count`` steps in a row, the device's end included."""
+    if enter is not None:
+        enter()
+    for _ in range(_WARM_STEPS):
+        step()
+    wait(pair)
+    begin = time.perf_counter_ns()
+    for _ in range(count):
+        step()
+    wait(pair)
+    return (time.perf_counter_ns() - begin) / count
+
+
+def in_turns(pair: Pair, steps: tuple[Step, Step], forms: Forms, rounds: int) -> list[list[float]]:
+    """Return the step times of both forms, round by round."""
+    enter = forms.enter or (None, None)
+    counts = []
+    for step, setting in zip(steps, enter, strict=True):
+        once = min(series(pair, step, setting, 2) for _ in range(3))
+        counts.append(max(round(_SERIES_NS / once), _FEWEST))
+    times: list[list[float]] = [[], []]
+    for number in range(rounds):
+        for form in (0, 1) if number % 2 == 0 else (1, 0):
+            times[form].append(series(pair, steps[form], enter[form], counts[form]))
+    return times
+
+
+def profiler_of(pair: Pair) -> ModuleType:
+    """Return the module to profile with: ours where device times are inferred."""
+    if pair.route == "inferred":
+        return importlib.import_module("tb_privateuse1.capture")
+    if pair.device != "cpu":
+        importlib.import_module("refdevice").register_kineto()
+    return torch.profiler
+
+
+def record(pair: Pair, step: Step, out: Path, *, stacks: bool) -> None:
+    """Write a trace of ``STEPS`` steps into a folder."""
+    profiler = profiler_of(pair)
+    activities = [ProfilerActivity.CPU]
+    if pair.device != "cpu":
+        activities.append(ProfilerActivity.PrivateUse1)
+    for _ in range(_WARM_STEPS):
+        step()
+    with profiler.profile(
+        activities=activities,
+        schedule=schedule(wait=0, warmup=1, active=STEPS, repeat=1),
+        on_trace_ready=profiler.tensorboard_trace_handler(
+            str(out), worker_name="pair", use_gzip=True
+        ),
+        with_stack=stacks,
+    ) as recording:
+        for number in range(1 + STEPS):
+            step()
+            if number in (0, STEPS):  # nothing unrecorded delays the first, all of the last is here
+                wait(pair)
+            recording.step()
+
+
+def measure(pair: Pair, folder: Path, rounds: int, recordings: int) -> dict[str, object]:
+    """Return the times of both forms, and of the part that the fix replaces, ns per step."""
+    if pair.device != "cpu":
+        refdevice = importlib.import_module("refdevice")
+        refdevice.configure(**pair.settings)
+    forms = pair.build()
+    steps = forms.before, forms.after
+    gc.collect()
+    gc.freeze()
+    found: dict[str, object] = {}
+    if pair.stacks_after is None:
+        found["step_ns"] = in_turns(pair, steps, forms, rounds)
+    if forms.part is not None:
+        found["part_ns"] = in_turns(pair, forms.part, forms, max(rounds // 2, 3))
+    stacks = pair.stacks, pair.stacks if pair.stacks_after is None else pair.stacks_after
+    for number in range(recordings):
+        for form in (0, 1):
+            if forms.enter is not None:
+                forms.enter[form]()
+            out = folder / f"{FORMS[form]}-{number}"
+            record(pair, steps[form], out, stacks=stacks[form])
+    return found
+
+
+def main() -> None:
+    """Measure the pair that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--recordings", type=int, default=5)
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    pair = pair_named(options.name)
+    print(json.dumps(measure(pair, options.folder, options.rounds, options.recordings)))
+
+
+if __name__ == "__main__":
+    main()
