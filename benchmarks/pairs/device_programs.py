@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from benchmarks.pairs.host_programs import (
+    PREFETCH,
     UPDATES,
     ZEROS,
     accumulation,
@@ -24,9 +25,9 @@ def data_loader() -> Forms:
     """Read a batch on the training thread, or with two workers."""
 
     def form(workers: int) -> Step:
-        model = perceptron(256, 64, 6).to(DEVICE)
+        model = perceptron(256, 64, 24).to(DEVICE)
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
-        data = batches(256, 16, 400e-6, workers)
+        data = batches(256, 16, 250e-6, workers)
 
         def step() -> None:
             inputs, targets = (each.to(DEVICE) for each in next(data))
@@ -148,8 +149,8 @@ def copies_do_not_wait() -> Forms:
     """Copy inputs from pageable memory with a wait for each, or by way of staged memory."""
 
     def form(non_blocking: bool) -> Step:
-        model = perceptron(512, 128, 6).to(DEVICE)
-        shards = [torch.rand(64, 512) for _ in range(4)]
+        model = perceptron(512, 32, 6).to(DEVICE)
+        shards = [torch.rand(64, 512) for _ in range(8)]
 
         @torch.no_grad()
         def step() -> torch.Tensor:
@@ -217,7 +218,7 @@ SLOW = {"speed": 0.5}
 PAIRS = (
     Pair(
         "data_loader_refdev", "two data loader workers", "refdev", data_loader, ("data_loader=0",),
-        settings=SLOW,
+        settings=SLOW, warm_steps=PREFETCH,
     ),
     Pair("zero_grad_refdev", "gradients are dropped, not zeroed", "refdev", zero_grad, ZEROS),
     Pair(

@@ -45,6 +45,8 @@ class Pair:
     """Set where the fix is another way to record: only recorded steps are compared then."""
     settings: Mapping[str, float] = field(default_factory=dict)
     """Of the reference device."""
+    warm_steps: int = 2
+    """Before each series of steps."""
     work: float = 1
     """The work of a step after the fix, in steps before it: its time is divided by this."""
 

@@ -58,6 +58,11 @@ def step_ns(path: Path) -> int:
     return answer.measured_ns
 
 
+def steps_ns(path: Path) -> list[int]:
+    """Return each judged step of a recording."""
+    return [step.measured_ns for step in ask(load(path), ()).steps]
+
+
 def ask(trace: Trace, changes: Sequence[str]) -> WhatIf:
     """Return the view's answer."""
     lines = [line for change in changes for line in _lines(trace, change)]
@@ -67,9 +72,14 @@ def ask(trace: Trace, changes: Sequence[str]) -> WhatIf:
 
 
 def gains(answer: WhatIf) -> tuple[float, float, float]:
-    """Return the predicted gain of a step, and the least and most that it may be, ns."""
-    gain, bound = answer.gain_ns or 0, answer.bound_ns or 0
-    return gain, gain - bound, gain + bound
+    """Return the predicted gain of a step, and the least and most that it may be, ns.
+
+    The view has a range, or a bound for both sides; one that is not known is 0 wide.
+    """
+    gain = answer.gain_ns or 0
+    bound = getattr(answer, "bound_ns", None) or 0
+    low, high = (getattr(answer, f"gain_{end}_ns", None) for end in ("low", "high"))
+    return gain, gain - bound if low is None else low, gain + bound if high is None else high
 
 
 def _lines(trace: Trace, change: str) -> list[str]:

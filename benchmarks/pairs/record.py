@@ -28,6 +28,10 @@ ROOT = Path(__file__).parents[2]
 TRUTH = "pairs.json"
 BEFORE = "before.1"
 
+_FREED_MEMORY = 1 << 30
+"""The C library keeps this much. Else whether memory goes back to the system, and is cleared when
+it comes again, changes from one run to the next and hides what a fix gains on the CPU."""
+
 _NOTCH = 1.57
 """McGill, Tukey and Larsen (1978): a median is within this many IQR / sqrt(n), 95 % of the time."""
 
@@ -98,10 +102,17 @@ def run(pair: Pair, work: Path, rounds: int, recordings: int) -> dict[str, Any]:
         *(sys.executable, "-W", "ignore", "-m", "benchmarks.pairs.measure", pair.name, str(work)),
         *("--rounds", str(rounds), "--recordings", str(recordings)),
     ]
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    memory = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), _FREED_MEMORY)
+    environment = {
+        **os.environ,
+        **{name: str(value) for name, value in memory.items()},
+        "PYTHONPATH": paths,
+        "OMP_NUM_THREADS": "1",
+    }
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True, text=True
-    )
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True, text=True,
+        start_new_session=True,
+    )  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

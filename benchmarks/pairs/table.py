@@ -91,9 +91,9 @@ def rows(folder: Path) -> Iterator[Row]:
 
 
 def shared(pair: RecordedPair) -> Row:
-    """Return the row of two recordings: their own steps are all that is known."""
+    """Return the row of two recordings: their own steps, usual ones, are all that is known."""
     before, after = (trace_in(SHARED / each) for each in (pair.before, pair.after))
-    was, now = prediction.step_ns(before), prediction.step_ns(after)
+    was, now = (statistics.median(prediction.steps_ns(path)) for path in (before, after))
     truth = {
         "fix": pair.fix,
         "device": pair.device,
