@@ -16,8 +16,8 @@ def main() -> None:
     parser.add_argument("command", choices=["record", "table"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="record pairs with this in their name")
-    parser.add_argument("--rounds", type=int, default=30, help="series of steps for each form")
-    parser.add_argument("--recordings", type=int, default=7, help="recordings of each form")
+    parser.add_argument("--rounds", type=int, default=25, help="series of steps for each form")
+    parser.add_argument("--recordings", type=int, default=5, help="recordings of each form")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     if options.command == "table":

@@ -20,6 +20,10 @@ import torch
 from torch.profiler import ProfilerActivity, schedule
 
 from benchmarks.pairs.pair import Forms, Pair, Step
+from benchmarks.pairs.quiet import quietest
+
+Times = dict[str, list[float] | float]
+"""Step times ``before`` and ``after``, ns, and the cores that ``others`` used meanwhile."""
 
 FORMS = ("before", "after")
 STEPS = 4
@@ -28,6 +32,9 @@ STEPS = 4
 _SERIES_NS = 40_000_000
 _FEWEST = 4
 """Steps of a series."""
+
+_SECONDS = 7.0
+"""To find quiet rounds, and quiet recordings."""
 
 _PRIORITY = -15
 """Of the system's scheduler, where it allows that: other programs hold a step up less often."""
@@ -66,18 +73,25 @@ def series(pair: Pair, step: Step, enter: Step | None, count: int) -> float:
     return (time.perf_counter_ns() - begin) / count
 
 
-def in_turns(pair: Pair, steps: tuple[Step, Step], forms: Forms, rounds: int) -> list[list[float]]:
-    """Return the step times of both forms, round by round."""
+def in_turns(pair: Pair, steps: tuple[Step, Step], forms: Forms, rounds: int) -> Times:
+    """Return the step times of both forms, of the quietest rounds."""
     enter = forms.enter or (None, None)
     counts = []
     for step, setting in zip(steps, enter, strict=True):
         once = min(series(pair, step, setting, 2) for _ in range(3))
         counts.append(max(round(_SERIES_NS / once), _FEWEST))
-    times: list[list[float]] = [[], []]
-    for number in range(rounds):
-        for form in (0, 1) if number % 2 == 0 else (1, 0):
-            times[form].append(series(pair, steps[form], enter[form], counts[form]))
-    return times
+
+    def one_round(number: int) -> list[float]:
+        order = (0, 1) if number % 2 == 0 else (1, 0)
+        times = {form: series(pair, steps[form], enter[form], counts[form]) for form in order}
+        return [times[0], times[1]]
+
+    found, others = quietest(one_round, rounds, _SECONDS)
+    return {
+        "before": [one[0] for one in found],
+        "after": [one[1] for one in found],
+        "others": others,
+    }
 
 
 def profiler_of(pair: Pair) -> ModuleType:
@@ -119,27 +133,36 @@ def go_first() -> None:
         Path("/proc/self/autogroup").write_text(str(_PRIORITY))
 
 
+def record_all(pair: Pair, forms: Forms, folder: Path, wanted: int) -> list[int]:
+    """Record both forms in turns; return the numbers of the quietest recordings."""
+    after = pair.stacks if pair.stacks_after is None else pair.stacks_after
+
+    def one_recording(number: int) -> int:
+        for form, step, stacks in (
+            (0, forms.before, pair.stacks), (1, forms.after, after),
+        ):  # fmt: skip
+            if forms.enter is not None:
+                forms.enter[form]()
+            record(pair, step, folder / f"{FORMS[form]}-{number}", stacks=stacks)
+        return number
+
+    return quietest(one_recording, wanted, _SECONDS)[0]
+
+
 def measure(pair: Pair, folder: Path, rounds: int, recordings: int) -> dict[str, object]:
     """Return the times of both forms, and of the part that the fix replaces, ns per step."""
     if pair.device != "cpu":
         refdevice = importlib.import_module("refdevice")
         refdevice.configure(**pair.settings)
     forms = pair.build()
-    steps = forms.before, forms.after
     gc.collect()
     gc.freeze()
     found: dict[str, object] = {}
     if pair.stacks_after is None:
-        found["step_ns"] = in_turns(pair, steps, forms, rounds)
+        found["steps"] = in_turns(pair, (forms.before, forms.after), forms, rounds)
     if forms.part is not None:
-        found["part_ns"] = in_turns(pair, forms.part, forms, max(rounds // 2, 3))
-    stacks = pair.stacks, pair.stacks if pair.stacks_after is None else pair.stacks_after
-    for number in range(recordings):
-        for form in (0, 1):
-            if forms.enter is not None:
-                forms.enter[form]()
-            out = folder / f"{FORMS[form]}-{number}"
-            record(pair, steps[form], out, stacks=stacks[form])
+        found["part"] = in_turns(pair, forms.part, forms, max(rounds // 2, 3))
+    found["recordings"] = record_all(pair, forms, folder, recordings)
     return found
 
 
@@ -148,7 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--recordings", type=int, default=5)
     options = parser.parse_args()
     go_first()

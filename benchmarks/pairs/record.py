@@ -62,29 +62,35 @@ def machine() -> dict[str, object]:
 def measured(pair: Pair, work: Path, rounds: int, recordings: int) -> dict[str, Any]:
     """Return the truth of one pair, and the number of its typical recording."""
     times = run(pair, work, rounds, recordings)
-    recorded = [
-        [prediction.step_ns(trace_in(work / f"{form}-{i}")) for i in range(recordings)]
+    numbers = times["recordings"]
+    recorded = {
+        form: [prediction.step_ns(trace_in(work / f"{form}-{number}")) for number in numbers]
         for form in ("before", "after")
-    ]
-    before, after = times.get("step_ns", recorded)
-    usual = statistics.median(recorded[0])
+    }
+    steps = times.get("steps", recorded)
+    usual = statistics.median(recorded["before"])
     changes = pair.changes
-    if "part_ns" in times:
-        was, now = (statistics.median(each) for each in times["part_ns"])
-        changes = tuple(change.replace("{part}", f"{now / was:.3g}") for change in changes)
+    if "part" in times:
+        ratio = statistics.median(times["part"]["after"]) / statistics.median(
+            times["part"]["before"]
+        )
+        changes = tuple(change.replace("{part}", f"{ratio:.3g}") for change in changes)
+    distance = {
+        number: abs(step - usual) for number, step in zip(numbers, recorded["before"], strict=True)
+    }
     return {
         "fix": pair.fix,
         "device": pair.device,
         "route": pair.route,
         "changes": changes,
         "work": pair.work,
-        "before_ns": round(statistics.median(before)),
-        "after_ns": round(statistics.median(after)),
-        "gain_error_ns": round(gain_error(before, after, pair.work)),
+        "before_ns": round(statistics.median(steps["before"])),
+        "after_ns": round(statistics.median(steps["after"])),
+        "gain_error_ns": round(gain_error(steps["before"], steps["after"], pair.work)),
         "recorded_before_ns": round(usual),
-        "recorded_after_ns": round(statistics.median(recorded[1])),
-        "load": round(os.getloadavg()[0], 1),
-        "typical": min(range(recordings), key=lambda i: abs(recorded[0][i] - usual)),
+        "recorded_after_ns": round(statistics.median(recorded["after"])),
+        "others_cores": round(steps.get("others", 0.0), 2),
+        "typical": min(numbers, key=distance.__getitem__),
     }
 
 
