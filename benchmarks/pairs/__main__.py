@@ -19,9 +19,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=25, help="series of steps for each form")
     parser.add_argument("--recordings", type=int, default=5, help="recordings of each form")
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--write", type=Path, help="write the tables into this document")
     options = parser.parse_args()
     if options.command == "table":
-        print(table.report(options.folder, markdown=options.markdown))
+        text = table.report(options.folder, markdown=options.markdown or bool(options.write))
+        if options.write:
+            table.write(text, options.write)
+        else:
+            print(text)
         return
     sys.path.append(str(ROOT / "examples" / "refdevice"))
     # These need torch and the reference device; the table does not.

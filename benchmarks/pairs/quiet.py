@@ -32,16 +32,19 @@ def others_share(measure: Callable[[], Result]) -> tuple[Result, float]:
 
 
 def quietest(
-    measure: Callable[[int], Result], wanted: int, seconds: float
+    measure: Callable[[int], Result],
+    wanted: int,
+    seconds: float,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[list[Result], float]:
     """Measure until there are ``wanted`` quiet results or time is over.
 
     Return the quietest ones, in order, and the mean of the cores that others used in them.
     """
     found: list[tuple[Result, float]] = []
-    end = time.perf_counter() + seconds
+    end = clock() + seconds
     while len(found) < wanted or (
-        sum(share < QUIET for _, share in found) < wanted and time.perf_counter() < end
+        sum(share < QUIET for _, share in found) < wanted and clock() < end
     ):
         number = len(found)
         found.append(others_share(functools.partial(measure, number)))

@@ -15,8 +15,10 @@ from benchmarks.pairs.record import BEFORE, TRUTH, trace_in
 
 COLUMNS = (
     "pair", "fix", "device", "step, ms", "real gain", "recorded step, ms", "recorded gain",
-    "predicted gain", "inside", "error", "recorded: inside", "error", "held",
+    "predicted gain", "inside", "error", "recorded inside", "recorded error", "held",
 )  # fmt: skip
+
+BEGIN, END = "<!-- pairs: generated -->", "<!-- end of the pairs -->"
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,13 @@ def lines(table: Iterable[Sequence[str]], *, markdown: bool) -> Iterator[str]:
         yield "| " + " | ".join(row) + " |" if markdown else "\t".join(row)
         if markdown and number == 0:
             yield "|" + "---|" * len(row)
+
+
+def write(text: str, document: Path) -> None:
+    """Replace the tables of a document, which stand between two comments."""
+    begin, _, rest = document.read_text().partition(BEGIN)
+    _, _, end = rest.partition(END)
+    document.write_text(f"{begin}{BEGIN}\n\n{text}\n\n{END}{end}")
 
 
 def report(folder: Path, *, markdown: bool) -> str:
