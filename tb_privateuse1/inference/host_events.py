@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +24,16 @@ from tb_privateuse1.trace.model import (
     Memory,
     Ops,
 )
+from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
 _OPERATORS = frozenset({"cpu_op", "operator"})
 _ANNOTATIONS = frozenset({"user_annotation"})
 _FRAMES = frozenset({"python_function"})
+
+_NO_STEPS = re.compile("gpu|device|kernel|runtime|driver|python_function", re.IGNORECASE)
+"""Categories of the device's side, which copy steps, and those with ranges of their own."""
 
 _UNCOUNTED = frozenset(
     {
@@ -83,7 +88,7 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
 
     Removes the groups of ranges from ``raw``.
     """
-    operators, annotations = _of(raw, _OPERATORS), _of(raw, _ANNOTATIONS)
+    operators, annotations = _operators_and_annotations(raw)
     if uncounted := [i for i, text in enumerate(raw.strings) if text in _UNCOUNTED]:
         operators = operators.take(~np.isin(operators.name, uncounted))
     launched = frozenset(
@@ -127,6 +132,25 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
         MetadataClaims.by(ranges),
         tasks,
     )
+
+
+def _operators_and_annotations(raw: Raw) -> tuple[Group, Group]:
+    """Remove the host's named ranges from ``raw`` and return them by kind.
+
+    A step is an annotation, whatever its category: old torch and torch_npu write ``cpu_op``, and
+    other profilers categories of their own, which count if no usual category has steps.
+    """
+    operators, annotations = _of(raw, _OPERATORS), _of(raw, _ANNOTATIONS)
+    named = np.append(step_strings(raw.strings), False)
+    ours = named[operators.name]
+    steps = [operators.take(ours)]
+    if not ours.any() and not named[annotations.name].any() and named.any():
+        others = [c for c in raw.groups if not _NO_STEPS.search(c)]
+        steps = [raw.groups[c].take(named[raw.groups[c].name]) for c in others]
+    if any(map(len, steps)):
+        operators = operators.take(~ours)
+        annotations = Group.join([annotations, *steps], MISSING_OF)
+    return operators, annotations
 
 
 def _frames(frames: Group, nested: _Nested, is_frame: Bools, op: I32) -> Frames:

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import intervals, step_names
 from tb_privateuse1.trace.model import NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 MODULE = "nn.Module: "
 """How the names of a module's frames start; its class and number follow (torch's tracer)."""
 
-STEP, LOADER = "ProfilerStep#", "enumerate(DataLoader)"
+STEP, LOADER = step_names.PREFIX, "enumerate(DataLoader)"
 """Ranges that torch makes around steps and batches; they are not parts of a program."""
 
 
