@@ -123,7 +123,8 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     is_operator = is_op.copy()
     is_operator[is_op] = kinds == OPERATOR
     caller = nested.enclosing(is_operator)[is_call]
-    launches, tasks = _launches(raw, calls, caller, ops, dequeued)
+    place = around[is_call], nested.enclosing(is_frame)[is_call]
+    launches, tasks = _launches(raw, calls, caller, place, ops, dequeued)
     return Host(
         ops,
         _frames(frames, nested, is_frame, around[is_frame]),
@@ -170,25 +171,31 @@ def _frames(frames: Group, nested: _Nested, is_frame: Bools, op: I32) -> Frames:
 
 
 def _launches(
-    raw: Raw, calls: Group, caller: I32, ops: Ops, dequeued: int
+    raw: Raw, calls: Group, caller: I32, place: tuple[I32, I32], ops: Ops, dequeued: int
 ) -> tuple[Launches, task_queue.Tasks]:
     """Return the launch calls with their operators, and those that a task queue made.
 
     ``caller`` is the operator around each call, counted among the operators, or ``NONE``: then an
-    arrow from the queue shows it, and the External id first.
+    arrow from the queue shows it, and the External id first. ``place`` are the innermost range and
+    the innermost Python frame around each.
     """
     operator = np.append(np.flatnonzero(ops.kind == OPERATOR), NONE).astype(np.int32)
     caller = operator[caller]
     by_id = rows_of(ops.external_id, calls.id("external_id"))
     by_arrow, tasks = task_queue.link_tasks(raw.flows, calls, caller < 0, ops, dequeued)
     by_id = np.where(by_id >= 0, by_id, by_arrow)
+    around, frame = place
+    op = np.where(caller >= 0, caller, by_id)
     launches = Launches(
         name=calls.name,
         start_ns=calls.start_ns,
         end_ns=calls.end_ns,
         thread=calls.thread,
         correlation=calls.id("correlation"),
-        op=np.where(caller >= 0, caller, by_id),
+        op=op,
+        around=np.where(op >= 0, op, around).astype(np.int32),
+        frame=frame,
+        kernel_name=calls.text("kernel"),
         event=calls.event,
     )
     return launches, tasks

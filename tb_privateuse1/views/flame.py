@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import all_languages, say
-from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace import call_tree, intervals, kernel_context
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
@@ -138,7 +138,7 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
         value = np.where(inside, call_tree.clip_ends(thread, around, start, end) - start, 0)
     bound = np.zeros(len(value), np.int64)
     if on_device:
-        holder = call_tree.self_or_nearest(around, inside)[: len(ops)]
+        holder = call_tree.self_or_nearest(around, inside)
         leaves = _leaves(trace, holder, row, len(start))
         parent = np.concatenate((parent, leaves.parent))
         name = np.concatenate((name, leaves.name))
@@ -177,7 +177,7 @@ def _left_out(kind: I8, levels: Levels) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _Leaves:
-    """Device activities as the innermost rows, and one row around those without an operator."""
+    """Device activities as the innermost rows, and one row around those from nowhere known."""
 
     parent: I32
     name: I32
@@ -188,11 +188,12 @@ class _Leaves:
 
 
 def _leaves(trace: Trace, holder: I32, row: int | None, rows: int) -> _Leaves:
-    """``holder`` is the range that shows each operator; ``rows`` how many ranges there are."""
-    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
+    """``holder`` is the range that shows each range; ``rows`` how many ranges there are."""
+    some = np.flatnonzero(in_step(trace.kernels.step, row))
+    kernels = trace.kernels.take(some)
     n = len(kernels)
     nowhere = rows + n
-    parent = call_tree.take(holder, kernels.op)
+    parent = call_tree.take(holder, kernel_context.kernel_parents(trace)[some])
     parent = np.where(parent >= 0, parent, nowhere)
     lost = bool((parent == nowhere).any())
     return _Leaves(

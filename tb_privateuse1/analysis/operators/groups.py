@@ -89,8 +89,12 @@ def python_stack(trace: Trace, row: int) -> str | None:
         return None
     if trace.ops.stack[row] >= 0:
         return trace.text(trace.ops.stack[row]) or None
+    return frame_stack(trace, int(trace.ops.frame[row]))
+
+
+def frame_stack(trace: Trace, frame: int) -> str | None:
+    """Return the names of a Python frame and those around it, innermost first, joined by ``;``."""
     names = []
-    frame = int(trace.ops.frame[row])
     while frame >= 0:
         names.append(trace.text(trace.frames.name[frame]))
         frame = int(trace.frames.parent[frame])

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import ANNOTATION, Trace
+from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 Source = Literal["modules", "annotations", "none"]
@@ -24,6 +24,8 @@ class Regions:
     end_ns: I64
     parent: I32
     of_op: I32
+    of_launch: I32
+    """That of the launch itself, for activities without an operator."""
 
 
 def find_regions(
@@ -34,6 +36,20 @@ def find_regions(
     if source == "annotations" or (source == "best" and not len(found.name)):
         found = _annotations(trace)
     return found
+
+
+def kernel_regions(trace: Trace, regions: Regions) -> tuple[I32, I32]:
+    """Return the region of each row of ``trace.kernels`` in the forward and the backward pass.
+
+    An operator of the backward pass has its forward operator's region; an activity without an
+    operator has that of its launch, in the forward pass. Each is ``NONE`` where the other holds.
+    """
+    kernels, forward = trace.kernels, call_tree.forward_of(trace.ops)
+    ahead = np.where(forward >= 0, NONE, regions.of_op).astype(np.int32)
+    launched = call_tree.take(regions.of_launch, kernels.launch)
+    of_kernel = np.where(kernels.op >= 0, call_tree.take(ahead, kernels.op), launched)
+    back = call_tree.take(call_tree.take(regions.of_op, forward), kernels.op)
+    return of_kernel.astype(np.int32), back
 
 
 def region_labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
@@ -60,6 +76,7 @@ def _modules(trace: Trace) -> Regions:
         frames.end_ns[wanted],
         up[wanted],
         call_tree.take(inner, trace.ops.frame),
+        call_tree.take(inner, trace.launches.frame),
     )
 
 
@@ -70,11 +87,13 @@ def _annotations(trace: Trace) -> Regions:
     )[ops.name]
     number = (np.cumsum(wanted) - 1).astype(np.int32)
     up = call_tree.take(number, intervals.nearest(ops.parent, wanted))
+    of_op = call_tree.take(number, call_tree.self_or_nearest(ops.parent, wanted))
     return Regions(
         "annotations",
         ops.name[wanted],
         ops.start_ns[wanted],
         ops.end_ns[wanted],
         up[wanted],
-        call_tree.take(number, call_tree.self_or_nearest(ops.parent, wanted)),
+        of_op,
+        call_tree.take(of_op, trace.launches.around),
     )

@@ -59,7 +59,7 @@ class Links:
     operator: Item | None
     """Of a kernel or a launch: who made it."""
     parents: tuple[Item, ...]
-    """The operators around it, the innermost first."""
+    """The operators and annotations around it, or its operator, the innermost first."""
     frames: tuple[Item, ...]
     """The Python frames around it, the innermost first."""
     source: SourceLine | None
@@ -103,7 +103,8 @@ def links(
     launch, op, frame = _origin(trace, table, index)
     kernels = _kernels(trace, op) if table == "ops" else np.empty(0, np.int64)
     of_kernels = trace.kernels.end_ns[kernels] - trace.kernels.start_ns[kernels]
-    around = _chain(trace.ops.parent, op)
+    within = op if op >= 0 or launch < 0 else int(trace.launches.around[launch])
+    around = _chain(trace.ops.parent, within)
     frames = _chain(trace.frames.parent, frame)
     above = frames or _forward_frames(trace, op)
     if table == "frames":
@@ -125,7 +126,7 @@ def links(
         step=_step(trace, table, index),
         launch=_item(trace, pyramid, "launches", launch if table == "kernels" else NONE),
         operator=_item(trace, pyramid, "ops", op if table != "ops" else NONE),
-        parents=tuple(item(trace, pyramid, "ops", row) for row in around[1:]),
+        parents=tuple(item(trace, pyramid, "ops", row) for row in around[op >= 0 :]),
         frames=tuple(item(trace, pyramid, "frames", row) for row in frames[:_MOST]),
         source=_source(trace, above),
         source_forward=not frames and bool(above) and table != "frames",
@@ -156,19 +157,8 @@ def _origin(trace: Trace, table: TableName, index: int) -> tuple[int, int, int]:
     if op >= 0:
         frame = int(trace.ops.frame[op])
     elif launch >= 0:
-        frame = _frame_at(trace, launch)
+        frame = int(trace.launches.frame[launch])
     return launch, op, frame
-
-
-def _frame_at(trace: Trace, launch: int) -> int:
-    """Return the innermost Python frame around a launch that no operator made."""
-    frames, launches = trace.frames, trace.launches
-    thread = launches.thread[launch]
-    first, last = np.searchsorted(frames.thread, (thread, thread + 1))
-    at = launches.start_ns[launch]
-    around = (frames.start_ns[first:last] <= at) & (frames.end_ns[first:last] >= at)
-    inside = np.flatnonzero(around)
-    return int(first + inside[-1]) if len(inside) else NONE
 
 
 def _chain(parent: I32, row: int) -> list[int]:
