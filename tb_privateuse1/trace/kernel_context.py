@@ -13,8 +13,8 @@ import numpy as np
 
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I32
+from tb_privateuse1.trace.model import FRAME, NONE, OPERATOR, Kernels, Trace
+from tb_privateuse1.trace.table import I32, Bools
 
 
 @dataclass(frozen=True)
@@ -66,3 +66,48 @@ def launching_call(trace: Trace) -> I32:
     kernels = trace.kernels
     name = call_tree.take(trace.launches.name, kernels.launch)
     return np.where(kernels.op >= 0, NONE, name).astype(np.int32)
+
+
+def operator_names(trace: Trace, kernels: Kernels) -> I32:
+    """Return the name of the operator that launched each activity, ``NONE`` if unknown.
+
+    For the replay of a graph it is the operator that launched it in the graph's capture.
+    """
+    own = call_tree.take(trace.ops.name, kernels.op)
+    return np.where(kernels.op >= 0, own, captured_operators(trace, kernels)).astype(np.int32)
+
+
+def captured_operators(trace: Trace, kernels: Kernels) -> I32:
+    """Return the name of the operator around each activity's captured launch, or ``NONE``."""
+    return _captured(trace, kernels, trace.captures.kind == OPERATOR)
+
+
+def captured_modules(trace: Trace, kernels: Kernels) -> I32:
+    """Return the name of the innermost module around each captured launch, or ``NONE``."""
+    return _captured(trace, kernels, is_captured_module(trace))
+
+
+def is_captured_module(trace: Trace) -> Bools:
+    """Return which rows of ``trace.captures`` are calls of an nn.Module."""
+    named = np.append(call_tree.starts_with(trace, call_tree.MODULE), False)
+    is_module: Bools = (trace.captures.kind == FRAME) & named[trace.captures.name]
+    return is_module
+
+
+def captured_stack(trace: Trace, row: int) -> str | None:
+    """Return the Python frames around a captured launch, innermost first, joined by ``;``.
+
+    ``row`` is one of ``trace.captures``.
+    """
+    captures, names = trace.captures, []
+    while row >= 0:
+        if captures.kind[row] == FRAME:
+            names.append(trace.text(captures.name[row]))
+        row = int(captures.parent[row])
+    return ";".join(names) or None
+
+
+def _captured(trace: Trace, kernels: Kernels, wanted: Bools) -> I32:
+    captures = trace.captures
+    name = call_tree.take(captures.name, call_tree.self_or_nearest(captures.parent, wanted))
+    return call_tree.take(name, kernels.capture)

@@ -88,7 +88,8 @@ def modules(
     """
     row = step_row(trace, step)
     ranges = named_regions.find_regions(trace, source)
-    chosen = call_tree.started_in(trace, ranges.start_ns, row)
+    recorded = np.arange(len(ranges.name)) < ranges.recorded
+    chosen = recorded & call_tree.started_in(trace, ranges.start_ns, row)
     labels, label = named_regions.region_labels(trace, ranges.name, group)
     nodes = call_tree.merge_calls(ranges.parent, label, np.ones(len(label), np.bool_))
     return _result(trace, ranges, nodes, labels, chosen, row)
@@ -137,7 +138,7 @@ def _result(
     used = with_descendants(nodes.parent, calls + ahead.kernels + back.kernels + back_host) > 0
     spread = _Figures(
         calls=calls,
-        instances=_instances(ranges, of, n),
+        instances=np.maximum(_instances(ranges, of, n), 1),
         host_self=own,
         host_total=total,
         device_self=ahead.ns,

@@ -6,48 +6,11 @@ import pytest
 
 from tb_privateuse1.inference import graph_captures
 from tb_privateuse1.trace.model import Trace
-from tests.support.make import Event, annotation, frame, kernel, op, span, trace
+from tests.support.graphs import call, captured, replay
+from tests.support.make import kernel, op, trace
 from tests.support.shared_traces import FOLDER, load, needs_traces
 
 CAPTURE = "sglang_decode_capture"
-
-
-def call(name: str, at: float, correlation: int = -1, **args: object) -> Event:
-    """A call of the runtime."""
-    return span("cuda_runtime", name, at, at + 1, correlation=correlation, **args)
-
-
-def capture(
-    start: float, *, named: bool = True, ops: tuple[str, ...] = ("mm", "add")
-) -> list[Event]:
-    """The capture of a graph with a kernel for each operator, in a module of the model."""
-    end = start + 10 * len(ops)
-    events = [
-        annotation("capture_32", start - 5, end + 5),
-        frame("runner.py(3): capture", start - 4, end + 4),
-        call("cudaStreamBeginCapture", start - 2),
-        frame("nn.Module: Net_0", start, end),
-        call("cudaStreamEndCapture", end + 1),
-    ]
-    for i, name in enumerate(ops):
-        at = start + 10 * i
-        told = {"kernel": f"{name}_kernel"} if named else {}
-        events += [op(f"aten::{name}", at + 1, at + 8), call("cudaLaunchKernel", at + 3, **told)]
-    return events
-
-
-def replay(start: float, correlation: int, *names: str, streams: int = 1) -> list[Event]:
-    """A launch of the graph with its kernels."""
-    launched = call("cudaGraphLaunch", start, correlation)
-    around = frame("serve.py(9): step", start - 1, start + 2)
-    return [
-        around,
-        launched,
-        *(
-            kernel(name, start + 10 + i, start + 11 + i, correlation, stream=7 + i % streams)
-            for i, name in enumerate(names)
-        ),
-    ]
 
 
 def paths(t: Trace) -> list[str]:
@@ -55,9 +18,10 @@ def paths(t: Trace) -> list[str]:
     found = []
     for node in t.kernels.capture.tolist():
         names: list[str] = []
-        while node >= 0:
-            names.insert(0, t.text(t.captures.name[node]))
-            node = int(t.captures.parent[node])
+        at = node
+        while at >= 0:
+            names.insert(0, t.text(t.captures.name[at]))
+            at = int(t.captures.parent[at])
         found.append(" / ".join(names))
     return found
 
@@ -67,7 +31,7 @@ NET = "nn.Module: Net_0 / aten::"
 
 def test_kernels_of_each_replay_have_the_captures_ranges() -> None:
     t = trace(
-        *capture(10),
+        *captured(10),
         *replay(100, 1, "mm_kernel", "add_kernel"),
         *replay(200, 2, "mm_kernel", "add_kernel"),
     )
@@ -76,33 +40,33 @@ def test_kernels_of_each_replay_have_the_captures_ranges() -> None:
 
 
 def test_order_counts_among_kernels_of_one_name_only() -> None:
-    t = trace(*capture(10), *replay(100, 1, "add_kernel", "mm_kernel", streams=2))
+    t = trace(*captured(10), *replay(100, 1, "add_kernel", "mm_kernel", streams=2))
     assert paths(t) == [NET + "add", NET + "mm"]
 
 
 @pytest.mark.parametrize("names", [("mm_kernel",) * 2, ("mm_kernel", "add_kernel", "add_kernel")])
 def test_another_graph_has_no_capture(names: tuple[str, ...]) -> None:
-    t = trace(*capture(10), *replay(100, 1, *names))
+    t = trace(*captured(10), *replay(100, 1, *names))
     assert paths(t) == [""] * len(names)
     assert not len(t.captures)
 
 
 def test_without_names_the_order_of_one_stream_counts() -> None:
-    events = capture(10, named=False)
+    events = captured(10, named=False)
     assert paths(trace(*events, *replay(100, 1, "a", "b"))) == [NET + "mm", NET + "add"]
     assert paths(trace(*events, *replay(100, 1, "a", "b", streams=2))) == ["", ""]
     assert paths(trace(*events, *replay(100, 1, "a", "b", "c"))) == [""] * 3
 
 
 def test_two_captures_that_could_be_it_are_none() -> None:
-    events = capture(10, named=False) + capture(50, named=False, ops=("mul", "exp"))
+    events = captured(10, named=False) + captured(50, named=False, ops=("mul", "exp"))
     assert paths(trace(*events, *replay(100, 1, "a", "b"))) == ["", ""]
-    same = capture(10) + capture(50)
+    same = captured(10) + captured(50)
     assert paths(trace(*same, *replay(100, 1, "mm_kernel", "add_kernel")))[0] == NET + "mm"
 
 
 def test_copies_go_by_their_own_order() -> None:
-    events = [*capture(10), call("cudaMemcpyAsync", 18)]
+    events = [*captured(10), call("cudaMemcpyAsync", 18)]
     copy = kernel("Memcpy DtoD", 105, 106, 1, category="gpu_memcpy")
     t = trace(*events, *replay(100, 1, "mm_kernel", "add_kernel"), copy)
     assert paths(t) == ["nn.Module: Net_0", NET + "mm", NET + "add"]
@@ -110,7 +74,7 @@ def test_copies_go_by_their_own_order() -> None:
 
 def test_a_capture_of_another_recording() -> None:
     t = trace(*replay(100, 1, "mm_kernel", "add_kernel"))
-    other = trace(*capture(10))
+    other = trace(*captured(10))
     assert paths(graph_captures.add_captures(t, lambda: [other])) == [NET + "mm", NET + "add"]
 
 
@@ -118,18 +82,18 @@ def test_no_other_recording_is_read_without_need() -> None:
     def others() -> list[Trace]:
         raise AssertionError("not needed")
 
-    graph_captures.add_captures(trace(op("a", 0, 1), *capture(10)), others)
-    own = trace(*capture(10), *replay(100, 1, "mm_kernel", "add_kernel"))
+    graph_captures.add_captures(trace(op("a", 0, 1), *captured(10)), others)
+    own = trace(*captured(10), *replay(100, 1, "mm_kernel", "add_kernel"))
     graph_captures.add_captures(own, others)
 
 
 @needs_traces
 def test_a_served_model_and_its_capture() -> None:
-    served, captured = (
+    served, recorded = (
         load(next((FOLDER / "rocm" / name).glob("*.json.gz")))
         for name in ("sglang_decode", CAPTURE)
     )
-    made = graph_captures.add_captures(served, lambda: [captured])
+    made = graph_captures.add_captures(served, lambda: [recorded])
     replayed = made.kernels.capture >= 0
     assert replayed.sum() == 544
     assert all("nn.Module: Qwen3" in path or "nn.Module: Logits" in path or not path
