@@ -20,7 +20,7 @@ from tb_privateuse1.trace.table import I64, Bools
 
 
 class Origin(NamedTuple):
-    """What is known of activities; None where it is not, or does not separate rows."""
+    """The origin of activities; None if it is not known, or does not separate rows."""
 
     name: str | None = None
     """The captured operator, or its kind of work."""
@@ -46,8 +46,8 @@ class Row:
 def rows_without_operator(trace: Trace, inside: Bools, group: Group, limit: int) -> list[Row]:
     """Return the groups of activities without an operator, the most time first.
 
-    ``inside`` selects rows of ``trace.kernels``. Groups beyond ``limit``, and activities of which
-    nothing is known, are one last row.
+    ``inside`` selects rows of ``trace.kernels``. Groups beyond ``limit``, and activities without a
+    known origin, are one last row.
     """
     rows = np.flatnonzero(inside & (trace.kernels.op < 0))
     origins, member = _origins(trace, rows, group)
