@@ -20,7 +20,7 @@ from tb_privateuse1.trace.findings import Example, TableName
 from tb_privateuse1.trace.model import MEMCPY, OPERATOR
 from tb_privateuse1.trace.table import I32, I64, Bools
 
-_RANGES = r"^(ProfilerStep#|enumerate\(DataLoader\)|Optimizer\.)"
+_RANGES = r"^(enumerate\(DataLoader\)|Optimizer\.)"
 
 _MOST_EXAMPLES = 5
 _LONGEST_NAME = 200

@@ -24,9 +24,10 @@ class TraceFiles:
     rank: int | None
     """Null if the rank is from the order of names alone."""
     others: tuple[TraceFiles, ...] = ()
-    """Recordings of the run that may have durations for this one, if kernels are inferred: the
-    first spans of this rank and of the lowest one. (All would be too many to read. These stay
-    the same while a run continues, and are the ones to prime.)"""
+    """Recordings of the run that may help to read this one: if kernels are inferred, those with
+    durations, the first spans of this rank and of the lowest one; else that in which graphs were
+    captured, the first span of this rank. (All would be too many to read. These stay the same
+    while a run continues, and are the ones to prime.)"""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -37,6 +38,7 @@ class TraceFiles:
 def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
     """Return the files of a run, each with its helpful other recordings (``TraceFiles.others``)."""
     first: dict[int, TraceFiles] = {}
+    opening: dict[int, TraceFiles] = {}
     linked: dict[Place, TraceFiles] = {}
     for place, recording in sorted(files.items()):
         rank = place[1]
@@ -45,7 +47,9 @@ def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
             linked[place] = replace(recording, others=tuple(dict.fromkeys(others)))
             first.setdefault(rank, linked[place])
         else:
-            linked[place] = recording
+            start = tuple(filter(None, [opening.get(rank)]))
+            linked[place] = replace(recording, others=start)
+            opening.setdefault(rank, recording)
     return linked
 
 

@@ -74,6 +74,9 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "thread": _THREAD,
         "correlation": "correlation id",
         "op": "row of ops: who called it",
+        "around": "row of ops: who called it, or without an operator the innermost annotation",
+        "frame": "row of frames: the innermost one around it",
+        "kernel_name": "the launched kernel, where the call itself names it",
         "event": _EVENT,
     },
     "lanes": {
@@ -91,6 +94,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "lane": "row of lanes: where it ran",
         "launch": "row of launches: the call that launched it",
         "op": "row of ops: the operator it came from",
+        "capture": "row of captures: where a replayed graph has it from",
         "step": "row of steps",
         "config": "row of configs: how it was launched",
         "correlation": "correlation id",
@@ -98,6 +102,19 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "evidence": "measured, or what it is inferred from",
         "start_bound_ns": "largest error of the start; 0 where measured, null where not known",
         "duration_bound_ns": "largest error of the duration",
+        "event": _EVENT,
+    },
+    "captures": {
+        "row": "its number",
+        "name": "operator, annotation or Python function around captured launches",
+        "kind": "operator, annotation or frame",
+        "parent": "row of captures: the innermost one around it",
+    },
+    "device_annotations": {
+        "row": "its number",
+        "name": "the name given to record_function",
+        **_RANGE,
+        "lane": "row of lanes: whose activities it spans",
         "event": _EVENT,
     },
     "memory": {
@@ -146,11 +163,13 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 
 _ENUMERATED = {
     ("ops", "kind"): ("operator", "annotation"),
+    ("captures", "kind"): ("operator", "annotation", "frame"),
     ("kernels", "kind"): ("kernel", "memcpy", "memset"),
     ("kernels", "evidence"): EVIDENCE,
 }
 _TEXTS = {
     "name",
+    "kernel_name",
     "pid",
     "tid",
     "shapes",
@@ -170,9 +189,11 @@ _FROM_ZERO = {
         "parent",
         "frame",
         "op",
+        "around",
         "step",
         "lane",
         "launch",
+        "capture",
         "kernel",
         "config",
         "event",

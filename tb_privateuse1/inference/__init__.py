@@ -14,6 +14,7 @@ import numpy as np
 from tb_privateuse1.inference import (
     collectives,
     device_timeline,
+    graph_captures,
     host_events,
     measured_timeline,
     quality,
@@ -72,6 +73,7 @@ def build_trace(
     if activities is None:
         activities = _infer(host, strings, sidecar, others)
     trace = _assemble(raw, meta, vendor, host, activities, strings)
+    trace = graph_captures.add_captures(trace, others)
     findings = trace_metadata.metadata_findings(raw, sidecar, vendor, activities)
     findings += quality.check_quality(trace, clues, sidecar)
     if trace.meta.timeline == "inferred":
@@ -103,7 +105,8 @@ def _assemble(
     kernels = activities.kernels
     start, end = _extent(host, kernels)
     host_events.shift_times(host, start)
-    for column in (kernels.start_ns, kernels.end_ns):
+    marks = activities.annotations
+    for column in (kernels.start_ns, kernels.end_ns, marks.start_ns, marks.end_ns):
         host_events.shift_column(column, start)
     table, step_of_ops, step_of_kernels = steps.build_steps(
         host.ops, kernels, host.launches, strings, end - start
@@ -122,6 +125,7 @@ def _assemble(
         launches=host.launches,
         lanes=activities.lanes,
         kernels=dataclasses.replace(kernels, step=step_of_kernels),
+        device_annotations=marks,
         memory=host.memory,
         steps=table,
         collectives=rows,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +23,16 @@ from tb_privateuse1.trace.model import (
     Memory,
     Ops,
 )
+from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
 _OPERATORS = frozenset({"cpu_op", "operator"})
 _ANNOTATIONS = frozenset({"user_annotation"})
 _FRAMES = frozenset({"python_function"})
+
+_NO_STEPS = re.compile("gpu|device|kernel|runtime|driver|python_function", re.IGNORECASE)
+"""Categories of the device's side, which copy steps, and those with ranges of their own."""
 
 _UNCOUNTED = frozenset(
     {
@@ -82,7 +87,7 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
 
     Removes the groups of ranges from ``raw``.
     """
-    operators, annotations = _of(raw, _OPERATORS), _of(raw, _ANNOTATIONS)
+    operators, annotations = _operators_and_annotations(raw)
     if uncounted := [i for i, text in enumerate(raw.strings) if text in _UNCOUNTED]:
         operators = operators.take(~np.isin(operators.name, uncounted))
     launched = frozenset(
@@ -117,7 +122,8 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     is_operator = is_op.copy()
     is_operator[is_op] = kinds == OPERATOR
     caller = nested.enclosing(is_operator)[is_call]
-    launches, tasks = _launches(raw, calls, caller, ops, dequeued)
+    place = around[is_call], nested.enclosing(is_frame)[is_call]
+    launches, tasks = _launches(raw, calls, caller, place, ops, dequeued)
     return Host(
         ops,
         _frames(frames, nested, is_frame, around[is_frame]),
@@ -126,6 +132,25 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
         MetadataClaims.by(ranges),
         tasks,
     )
+
+
+def _operators_and_annotations(raw: Raw) -> tuple[Group, Group]:
+    """Remove the host's named ranges from ``raw`` and return them by kind.
+
+    A step is an annotation, whatever its category: old torch and torch_npu write ``cpu_op``, and
+    other profilers categories of their own, which count if no usual category has steps.
+    """
+    operators, annotations = _of(raw, _OPERATORS), _of(raw, _ANNOTATIONS)
+    named = np.append(step_strings(raw.strings), False)
+    ours = named[operators.name]
+    steps = [operators.take(ours)]
+    if not ours.any() and not named[annotations.name].any() and named.any():
+        others = [c for c in raw.groups if not _NO_STEPS.search(c)]
+        steps = [raw.groups[c].take(named[raw.groups[c].name]) for c in others]
+    if any(map(len, steps)):
+        operators = operators.take(~ours)
+        annotations = Group.join([annotations, *steps], MISSING_OF)
+    return operators, annotations
 
 
 def _frames(frames: Group, nested: _Nested, is_frame: Bools, op: I32) -> Frames:
@@ -145,25 +170,31 @@ def _frames(frames: Group, nested: _Nested, is_frame: Bools, op: I32) -> Frames:
 
 
 def _launches(
-    raw: Raw, calls: Group, caller: I32, ops: Ops, dequeued: int
+    raw: Raw, calls: Group, caller: I32, place: tuple[I32, I32], ops: Ops, dequeued: int
 ) -> tuple[Launches, task_queue.Tasks]:
     """Return the launch calls with their operators, and those that a task queue made.
 
     ``caller`` is the operator around each call, counted among the operators, or ``NONE``: then an
-    arrow from the queue shows it, and the External id first.
+    arrow from the queue shows it, and the External id first. ``place`` are the innermost range and
+    the innermost Python frame around each.
     """
     operator = np.append(np.flatnonzero(ops.kind == OPERATOR), NONE).astype(np.int32)
     caller = operator[caller]
     by_id = rows_of(ops.external_id, calls.id("external_id"))
     by_arrow, tasks = task_queue.link_tasks(raw.flows, calls, caller < 0, ops, dequeued)
     by_id = np.where(by_id >= 0, by_id, by_arrow)
+    around, frame = place
+    op = np.where(caller >= 0, caller, by_id)
     launches = Launches(
         name=calls.name,
         start_ns=calls.start_ns,
         end_ns=calls.end_ns,
         thread=calls.thread,
         correlation=calls.id("correlation"),
-        op=np.where(caller >= 0, caller, by_id),
+        op=op,
+        around=np.where(op >= 0, op, around).astype(np.int32),
+        frame=frame,
+        kernel_name=calls.text("kernel"),
         event=calls.event,
     )
     return launches, tasks

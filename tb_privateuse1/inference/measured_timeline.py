@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from tb_privateuse1.inference import flow_arrows
@@ -18,6 +20,7 @@ from tb_privateuse1.trace.model import (
     MEMSET,
     MISSING,
     NONE,
+    DeviceAnnotations,
     Kernels,
     Lanes,
     Launches,
@@ -28,6 +31,10 @@ from tb_privateuse1.trace.vendor import Vendor
 
 MERGED_CATEGORY = "device_kernel"
 """The category that ``export/chrome.py`` and the published recipe write: inferred times."""
+
+
+_ANNOTATIONS = re.compile(r"\w_user_annotation$", re.IGNORECASE)
+"""Categories of a device's copies of annotations: ``gpu_user_annotation`` of kineto."""
 
 
 def build_activities(
@@ -69,6 +76,7 @@ def build_activities(
         lane=lane,
         launch=launch,
         op=_operators(events, launch, ops, launches),
+        capture=np.full(len(events), NONE, np.int32),
         step=np.full(len(events), NONE, np.int32),
         config=config,
         correlation=correlation,
@@ -78,7 +86,30 @@ def build_activities(
         duration_bound_ns=np.where(merged, events.id("duration_bound_ns", int(MISSING)), 0),
         event=events.event,
     )
-    return Activities(kernels, lanes, claims=MetadataClaims.by(events), configs=configs)
+    return Activities(
+        kernels,
+        lanes,
+        claims=MetadataClaims.by(events),
+        configs=configs,
+        annotations=_annotations(raw, lanes),
+    )
+
+
+def _annotations(raw: Raw, lanes: Lanes) -> DeviceAnnotations:
+    """Return the device's copies of annotations, on the lanes that ran activities."""
+    groups = [group for c, group in raw.groups.items() if _ANNOTATIONS.search(c)]
+    events = Group.join(groups, MISSING_OF)
+    device, stream = _device_and_stream(raw, events)
+    same = (device[:, None] == lanes.device) & (stream[:, None] == lanes.stream)
+    rows = np.flatnonzero(same.any(axis=1))
+    rows = rows[np.argsort(events.start_ns[rows], kind="stable")]
+    return DeviceAnnotations(
+        name=events.name[rows],
+        start_ns=events.start_ns[rows],
+        end_ns=events.end_ns[rows],
+        lane=same[rows].argmax(axis=1).astype(np.int32),
+        event=events.event[rows],
+    )
 
 
 def _configs(events: Group) -> tuple[Configs, I32]:
@@ -115,14 +146,18 @@ def _at(launches: Launches, thread: I32, ts: I64) -> I32:
 
 def _lanes(raw: Raw, events: Group, strings: Strings) -> tuple[Lanes, I32]:
     """Return lanes by (device, stream); pid and tid replace missing arguments."""
+    pairs, lane = np.unique(np.stack(_device_and_stream(raw, events)), axis=1, return_inverse=True)
+    names = [strings.id(f"device {d} stream {s}") for d, s in pairs.T]
+    lanes = Lanes(pairs[0].copy(), pairs[1].copy(), np.array(names, np.int32))
+    return lanes, lane.reshape(-1).astype(np.int32)
+
+
+def _device_and_stream(raw: Raw, events: Group) -> tuple[I64, I64]:
     numeric = np.array([_number(text) for text in raw.strings] or [NONE], np.int64)
     device, stream = events.id("device"), events.id("stream")
     device = np.where(device >= 0, device, numeric[raw.threads.pid][events.thread])
     stream = np.where(stream >= 0, stream, numeric[raw.threads.tid][events.thread])
-    pairs, lane = np.unique(np.stack((device, stream)), axis=1, return_inverse=True)
-    names = [strings.id(f"device {d} stream {s}") for d, s in pairs.T]
-    lanes = Lanes(pairs[0].copy(), pairs[1].copy(), np.array(names, np.int32))
-    return lanes, lane.reshape(-1).astype(np.int32)
+    return device, stream
 
 
 def _number(text: str) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.inference.base import Strings, priming_ranges
-from tb_privateuse1.trace.model import ANNOTATION, NONE, Kernels, Launches, Ops, Steps
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import NONE, Kernels, Launches, Ops, Steps
+from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I32, I64, Bools
 
-_PREFIX = "ProfilerStep#"
 _COMPLETE_SHARE = 0.8
 """A last step with fewer device activities than this share of the one before was cut off
 (torch-tb-profiler's rule, profiler/data.py)."""
@@ -57,11 +58,9 @@ def build_steps(
 
 
 def _step_ranges(ops: Ops, strings: Strings) -> I64:
-    """Return the rows of ``ProfilerStep#N``, by time. (Old torch wrote them as operators.)"""
-    names = [i for i, text in enumerate(strings.all) if text.startswith(_PREFIX)]
-    rows = np.flatnonzero(np.isin(ops.name, names))
-    annotated = rows[ops.kind[rows] == ANNOTATION]
-    rows = annotated if len(annotated) else rows
+    """Return the rows of ``ProfilerStep#N``, by time; of a step within a step the outer one."""
+    named = np.append(step_strings(strings.all), False)[ops.name]
+    rows = np.flatnonzero(named & (intervals.nearest(ops.parent, named) < 0))
     return rows[np.argsort(ops.start_ns[rows], kind="stable")]
 
 

@@ -25,6 +25,8 @@ _MOST_LISTED, _MOST_CATEGORIES, _LONGEST = 5, 50, 80
 
 _MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
 
+_CALLS = re.compile(r"_(runtime|driver)$", re.IGNORECASE)
+
 _KNOWN = re.compile(
     r"^(cpu_op|operator|user_annotation|gpu_user_annotation|python_function|trace|overhead|"
     r"cuda_sync|enqueue|cpu_instant_event|gpu_.*|dataloader|)$"
@@ -60,6 +62,12 @@ def detect_vendor(
         [str(d.get("name", "")) for d in device_properties(raw)],
         raw.groups,
         [int(t) for t in np.unique(types)],
+        [
+            raw.strings[name]
+            for category, group in raw.groups.items()
+            if _CALLS.search(category)
+            for name in np.unique(group.name).tolist()
+        ],
         known,
     )
 

@@ -133,6 +133,7 @@ def _event(trace: Trace, table: TableName, row: int, file: str, text: str | None
     start = int((rows.ts_ns if isinstance(rows, Memory) else rows.start_ns)[row])
     kernel = rows if isinstance(rows, Kernels) else None
     ranged = not isinstance(rows, Memory)
+    called = isinstance(rows, Kernels | Launches | Memory)
     return EventRecord(
         file=file,
         table=table,
@@ -146,7 +147,7 @@ def _event(trace: Trace, table: TableName, row: int, file: str, text: str | None
         self_ns=_value(rows.self_ns, row) if isinstance(rows, Ops | Frames) else None,
         elapsed_ns=_value(rows.elapsed_ns, row) if isinstance(rows, Ops) else None,
         step=_step(trace, rows, row),
-        operator=_link(trace, "ops", rows.op[row]) if not isinstance(rows, Ops | Frames) else None,
+        operator=_link(trace, "ops", rows.op[row]) if called else None,
         launch=_link(trace, "launches", kernel.launch[row]) if kernel else None,
         parent=_link(trace, table, rows.parent[row]) if isinstance(rows, Ops | Frames) else None,
         evidence=EVIDENCE[kernel.evidence[row]] if kernel else None,

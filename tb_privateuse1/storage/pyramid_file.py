@@ -65,7 +65,14 @@ def prepare(trace: Trace, path: Path) -> None:
 
 
 def _few(trace: Trace) -> bool:
-    tables = (trace.steps, trace.ops, trace.launches, trace.frames, trace.kernels)
+    tables = (
+        trace.steps,
+        trace.ops,
+        trace.launches,
+        trace.frames,
+        trace.kernels,
+        trace.device_annotations,
+    )
     return sum(map(len, tables)) < LEAST_RANGES
 
 

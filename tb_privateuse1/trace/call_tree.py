@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import intervals, step_names
 from tb_privateuse1.trace.model import NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 MODULE = "nn.Module: "
 """How the names of a module's frames start; its class and number follow (torch's tracer)."""
 
-STEP, LOADER = "ProfilerStep#", "enumerate(DataLoader)"
+STEP, LOADER = step_names.PREFIX, "enumerate(DataLoader)"
 """Ranges that torch makes around steps and batches; they are not parts of a program."""
 
 
@@ -169,12 +169,19 @@ def parents_of_all(trace: Trace) -> I32:
     Rows are all of ``trace.ops``, then all of ``trace.frames``.
     """
     ops, frames = trace.ops, trace.frames
-    n = len(ops)
+    op = np.concatenate((ops.parent, frames.op))
+    return inner_range(trace, op, np.concatenate((ops.frame, frames.parent)))
+
+
+def inner_range(trace: Trace, op: I32, frame: I32) -> I32:
+    """Return the inner one of an operator or annotation and a frame that both enclose something.
+
+    The result counts all rows of ``trace.ops``, then all of ``trace.frames``.
+    """
+    ops, frames = trace.ops, trace.frames
     start = np.concatenate((ops.start_ns, frames.start_ns, [0]))
     end = np.concatenate((ops.end_ns, frames.end_ns, [0]))
-    op = np.concatenate((ops.parent, frames.op))
-    frame = np.concatenate((ops.frame, frames.parent))
-    frame = np.where(frame >= 0, frame + n, NONE)
+    frame = np.where(frame >= 0, frame + len(ops), NONE)
     # Both enclose the row, so one is inside the other: it starts later or ends earlier.
     # Of equal ranges the frame is inside, as inference/host_events.py nests them.
     later = (start[frame] > start[op]) | ((start[frame] == start[op]) & (end[frame] <= end[op]))

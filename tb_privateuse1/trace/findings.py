@@ -19,7 +19,7 @@ ALL: tuple[Figures, ...] = get_args(Figures)
 HOST: tuple[Figures, ...] = ("steps", "operators", "stacks")
 DEVICE: tuple[Figures, ...] = ("totals", "steps", "operators", "kernels")
 
-TableName = Literal["ops", "frames", "launches", "kernels", "memory"]
+TableName = Literal["ops", "frames", "launches", "kernels", "memory", "device_annotations"]
 """The tables of a Trace whose rows are events."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.i18n import join_list, say
-from tb_privateuse1.trace.model import OPERATOR, Kernels, Trace
+from tb_privateuse1.trace.model import OPERATOR, DeviceAnnotations, Kernels, Trace
 
 _CONSTANTS = {
     "launch_latency": say("Launch latency"),
@@ -53,7 +53,7 @@ def unix_us(trace: Trace, at_ns: int) -> int | None:
 
 def place(trace: Trace, table: Any, row: int, longest: int = 1 << 20) -> str:
     """Return where an event ran: its host thread, or the stream of a device activity."""
-    if isinstance(table, Kernels):
+    if isinstance(table, Kernels | DeviceAnnotations):
         return stream(trace, int(table.lane[row]))
     thread = table.thread[row]
     pid, tid = trace.threads.pid[thread], trace.threads.tid[thread]

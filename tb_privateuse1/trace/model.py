@@ -30,8 +30,9 @@ MISSING = np.int64(np.iinfo(np.int64).min)
 KERNEL, MEMCPY, MEMSET = 0, 1, 2
 """``Kernels.kind``."""
 
-OPERATOR, ANNOTATION = 0, 1
-"""``Ops.kind``: an operator (category ``cpu_op``) or a ``record_function`` range."""
+OPERATOR, ANNOTATION, FRAME = 0, 1, 2
+"""``Ops.kind``: an operator (category ``cpu_op``) or a ``record_function`` range.
+``Captures.kind`` is also ``FRAME``, a Python frame."""
 
 Evidence = Literal["measured", "events", "end_pinned", "catalogue", "sync", "bound"]
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
@@ -109,7 +110,12 @@ class Frames(Table):
 
 @dataclass(frozen=True)
 class Launches(Table):
-    """Calls of the device's runtime or driver on the host; ``op`` is the calling operator."""
+    """Calls of the device's runtime or driver on the host; ``op`` is the calling operator.
+
+    ``around`` is ``op``, or without one the innermost annotation around the call; ``frame`` is the
+    innermost Python frame around it. ``kernel_name`` is that of the launched kernel, if the call
+    has it.
+    """
 
     name: I32
     start_ns: I64
@@ -117,6 +123,9 @@ class Launches(Table):
     thread: I32
     correlation: I64
     op: I32
+    around: I32
+    frame: I32
+    kernel_name: I32
     event: I32
 
 
@@ -149,7 +158,8 @@ class Lanes(Table):
 class Kernels(Table):
     """Device activities (kernels, copies, fills), by start.
 
-    ``launch`` and ``op`` are the runtime call and the operator it came from. The bounds are the
+    ``launch`` and ``op`` are the runtime call and the operator it came from, ``capture`` the row of
+    ``Captures`` from which a graph's replay has it. The bounds are the
     largest errors of start and duration; 0 if measured. ``event`` is ``NONE`` if inferred.
     """
 
@@ -161,6 +171,7 @@ class Kernels(Table):
     lane: I32
     launch: I32
     op: I32
+    capture: I32
     step: I32
     config: I32
     correlation: I64
@@ -168,6 +179,32 @@ class Kernels(Table):
     evidence: I8
     start_bound_ns: I64
     duration_bound_ns: I64
+    event: I32
+
+
+@dataclass(frozen=True)
+class Captures(Table):
+    """Host ranges of the capture of a graph that is replayed, merged by their path of names.
+
+    ``kind`` is ``OPERATOR``, ``ANNOTATION`` or ``FRAME``, ``parent`` the row of the range around.
+    """
+
+    name: I32
+    kind: I8
+    parent: I32
+
+
+@dataclass(frozen=True)
+class DeviceAnnotations(Table):
+    """Annotations as the device profiler saw them (``gpu_user_annotation``), by start.
+
+    Each spans the device activities of its range on one lane; it is no activity itself.
+    """
+
+    name: I32
+    start_ns: I64
+    end_ns: I64
+    lane: I32
     event: I32
 
 
@@ -240,6 +277,8 @@ TABLES: dict[str, type[Table]] = {
     "launches": Launches,
     "lanes": Lanes,
     "kernels": Kernels,
+    "captures": Captures,
+    "device_annotations": DeviceAnnotations,
     "memory": Memory,
     "steps": Steps,
     "checkpoints": Checkpoints,
@@ -268,6 +307,8 @@ class Trace:
     launches: Launches = field(default_factory=Launches.empty)
     lanes: Lanes = field(default_factory=Lanes.empty)
     kernels: Kernels = field(default_factory=Kernels.empty)
+    captures: Captures = field(default_factory=Captures.empty)
+    device_annotations: DeviceAnnotations = field(default_factory=DeviceAnnotations.empty)
     memory: Memory = field(default_factory=Memory.empty)
     steps: Steps = field(default_factory=Steps.empty)
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)

@@ -33,12 +33,14 @@ def detect(
     device_names: Iterable[str] = (),
     categories: Iterable[str] = (),
     device_types: Iterable[int] = (),
+    calls: Iterable[str] = (),
     known: Sequence[Vendor] = VENDORS,
 ) -> Vendor:
     """Return the vendor of a trace, by the strongest evidence that matches one.
 
     ``backend`` is torch's name of the device, ``device_names`` are those of deviceProperties,
-    ``categories`` those of the events, ``device_types`` those of the memory events. Categories
+    ``categories`` those of the events, ``device_types`` those of the memory events, ``calls`` the
+    names of runtime calls: these decide who of those that share a category made it. Categories
     name the runtime that ran the device, while one memory event may be of any device. A backend
     that several vendors share is the weakest evidence. Without a match the last of ``known`` is
     returned. A vendor without evidence, which only a user's file describes, means every trace.
@@ -54,6 +56,11 @@ def detect(
             return vendor
     for vendor in known:
         if backend in vendor.backends and not vendor.shares_backend:
+            return vendor
+    named = tuple(calls)
+    for vendor in known:
+        own = any(call.startswith(vendor.runtime_prefixes) for call in named)
+        if groups & vendor.shared_categories and own:
             return vendor
     for vendor in known:
         if groups & vendor.shared_categories and types & set(vendor.device_types):

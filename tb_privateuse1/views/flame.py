@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import all_languages, say
-from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace import call_tree, captured_ranges, intervals, kernel_context
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
@@ -138,8 +138,12 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
         value = np.where(inside, call_tree.clip_ends(thread, around, start, end) - start, 0)
     bound = np.zeros(len(value), np.int64)
     if on_device:
-        holder = call_tree.self_or_nearest(around, inside)[: len(ops)]
-        leaves = _leaves(trace, holder, row, len(start))
+        holder = call_tree.self_or_nearest(around, inside)
+        shared = np.arange(len(start), dtype=np.int32)
+        if len(trace.captures):
+            key = (name * len(KINDS) + kind).astype(np.int32)
+            shared = captured_ranges.first_of_same_path(call_tree.merge_calls(parent, key, inside))
+        leaves = _leaves(trace, holder, shared, levels, row)
         parent = np.concatenate((parent, leaves.parent))
         name = np.concatenate((name, leaves.name))
         kind = np.concatenate((kind, leaves.kind))
@@ -177,7 +181,9 @@ def _left_out(kind: I8, levels: Levels) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _Leaves:
-    """Device activities as the innermost rows, and one row around those without an operator."""
+    """Ranges of captures, device activities as the innermost rows, and one row around those from
+    nowhere known.
+    """
 
     parent: I32
     name: I32
@@ -187,21 +193,35 @@ class _Leaves:
     bound: I64
 
 
-def _leaves(trace: Trace, holder: I32, row: int | None, rows: int) -> _Leaves:
-    """``holder`` is the range that shows each operator; ``rows`` how many ranges there are."""
-    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    n = len(kernels)
-    nowhere = rows + n
-    parent = call_tree.take(holder, kernels.op)
+def _leaves(trace: Trace, holder: I32, shared: I32, levels: Levels, row: int | None) -> _Leaves:
+    """Return the rows behind the ranges of the recording.
+
+    ``holder`` is the range that shows each range, ``shared`` the first one of its path.
+    """
+    some = np.flatnonzero(in_step(trace.kernels.step, row))
+    kernels, captures, rows = trace.kernels.take(some), trace.captures, len(holder)
+    around = call_tree.take(holder, kernel_context.kernel_parents(trace)[some])
+    kind = np.choose(captures.kind, (_OPERATOR, _ANNOTATION, _FRAME))
+    kind = np.where(kernel_context.is_captured_module(trace), _MODULE, kind)
+    wanted = ~np.isin(kind, _left_out(kind.astype(np.int8), levels))
+    placed = captured_ranges.place_captures(
+        captures, wanted, call_tree.take(shared, around), kernels.capture
+    )
+    m, n = len(placed.node), len(kernels)
+    nowhere = rows + m + n
+    above = np.where(placed.parent >= 0, placed.parent + rows, placed.holder)
+    parent = np.where(placed.of >= 0, placed.of + rows, around)
+    lost = bool((parent < 0).any())
     parent = np.where(parent >= 0, parent, nowhere)
-    lost = bool((parent == nowhere).any())
+    zeros, shown = np.zeros(m, np.int64), np.ones(m + n, np.bool_)
+    activity = breakdown.activity_kinds(kernels) + _DEVICE
     return _Leaves(
-        np.append(parent, NONE).astype(np.int32),
-        np.append(kernels.name, 0).astype(np.int32),
-        np.append(breakdown.activity_kinds(kernels) + _DEVICE, _NOWHERE).astype(np.int8),
-        np.append(np.ones(n, np.bool_), lost),
-        np.append(kernels.end_ns - kernels.start_ns, 0),
-        np.append(kernels.duration_bound_ns, 0),
+        np.concatenate((above, parent, [NONE])).astype(np.int32),
+        np.concatenate((captures.name[placed.node], kernels.name, [0])).astype(np.int32),
+        np.concatenate((kind[placed.node], activity, [_NOWHERE])).astype(np.int8),
+        np.append(shown, lost),
+        np.concatenate((zeros, kernels.end_ns - kernels.start_ns, [0])),
+        np.concatenate((zeros, kernels.duration_bound_ns, [0])),
     )
 
 

@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import KERNEL, MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import (
@@ -183,7 +184,7 @@ def _having(trace: Trace, table: Kernels, first: I64, group: Group, find: str | 
     having = [i for i, string in enumerate(trace.strings) if text in string.lower()]
     found: Bools = np.isin(table.name[first], having)
     if group != "name":
-        found |= np.isin(groups.launching_names(trace, table)[first], having)
+        found |= np.isin(operator_names(trace, table)[first], having)
     return np.flatnonzero(found)
 
 
@@ -213,7 +214,7 @@ class _Rows:
         self._trace, self._table, self._chosen, self._group = trace, table, chosen, group
         self._short = short_ns
         self._kind = breakdown.activity_kinds(table)
-        self._operator = groups.launching_names(trace, table)
+        self._operator = operator_names(trace, table)
         self._only_limits = uncertainty.bounded_only(table)
         self._occupancy = groups.parse_numbers(trace, configs.occupancy) / 100
         self._blocks = groups.parse_numbers(trace, configs.blocks_per_sm)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import (
     Provenance,
@@ -88,7 +88,8 @@ def modules(
     """
     row = step_row(trace, step)
     ranges = named_regions.find_regions(trace, source)
-    chosen = call_tree.started_in(trace, ranges.start_ns, row)
+    recorded = np.arange(len(ranges.name)) < ranges.recorded
+    chosen = recorded & call_tree.started_in(trace, ranges.start_ns, row)
     labels, label = named_regions.region_labels(trace, ranges.name, group)
     nodes = call_tree.merge_calls(ranges.parent, label, np.ones(len(label), np.bool_))
     return _result(trace, ranges, nodes, labels, chosen, row)
@@ -124,19 +125,20 @@ def _result(
     # An operator of the backward pass belongs to the module of its forward operator.
     ops, kernels = trace.ops, trace.kernels.take(in_step(trace.kernels.step, row))
     forward = call_tree.forward_of(ops)
-    node_of_op = call_tree.take(nodes.of, ranges.of_op)
-    back_of_op = call_tree.take(node_of_op, forward)
-    node_of_op = np.where(forward >= 0, NONE, node_of_op).astype(np.int32)
+    back_of_op = call_tree.take(call_tree.take(nodes.of, ranges.of_op), forward)
     first = (forward >= 0) & (call_tree.take(forward, ops.parent) < 0) & in_step(ops.step, row)
     back_host = sums(np.where(first, back_of_op, NONE), ops.end_ns - ops.start_ns, n)
-    ahead = _device(trace, kernels.op, node_of_op, n, row)
-    back = _device(trace, kernels.op, back_of_op, n, row)
+    some = in_step(trace.kernels.step, row)
+    ahead, back = (
+        _device(kernels, call_tree.take(nodes.of, region[some]), n)
+        for region in named_regions.kernel_regions(trace, ranges)
+    )
 
     # A module that ran in no chosen step has rows only if something of its backward pass did.
     used = with_descendants(nodes.parent, calls + ahead.kernels + back.kernels + back_host) > 0
     spread = _Figures(
         calls=calls,
-        instances=_instances(ranges, of, n),
+        instances=np.maximum(_instances(ranges, of, n), 1),
         host_self=own,
         host_total=total,
         device_self=ahead.ns,
@@ -160,9 +162,7 @@ def _result(
     )
 
 
-def _device(trace: Trace, op: I32, node_of_op: I32, nodes: int, row: int | None) -> _Device:
-    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    node = call_tree.take(node_of_op, op)
+def _device(kernels: Kernels, node: I32, nodes: int) -> _Device:
     bound = kernels.duration_bound_ns
     return _Device(
         sums(node, kernels.end_ns - kernels.start_ns, nodes),

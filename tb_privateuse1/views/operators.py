@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1.analysis.operators import groups, kinds_of_work, totals
+from tb_privateuse1.analysis.operators import groups, kinds_of_work, totals, without_operator
 from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind
 from tb_privateuse1.i18n import say
@@ -45,7 +45,11 @@ class OperatorRow:
     """The calls of one operator. Device times are null where the trace has none."""
 
     name: str | None
-    """Null: device activities that no operator launched. Grouped by category it is that."""
+    """Grouped by category it is that. Of activities that no operator launched it is the operator
+    around their launch in the capture of their graph, or null if that is not known."""
+    launcher: str | None
+    """Of activities that no operator launched: the call that did, such as that of a graph's replay;
+    null if it is not known, and for operators."""
     category: Kind
     """The kind of work, by the name."""
     input_shapes: str | None
@@ -97,7 +101,8 @@ class Operators(Result):
 
     provenance: Provenance
     rows: tuple[OperatorRow, ...]
-    """Those asked for, and last what no operator launched, so that sums close."""
+    """Those asked for, and last what no operator launched, so that sums close: a row per call of
+    the device's runtime and captured operator, at most ``limit`` and one for the rest."""
     total_rows: int
     """How many operators (or groups) there are."""
     found_rows: int
@@ -153,7 +158,7 @@ def operators(
     shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
     forward = groups.forward_names(trace, ahead[rows], member, len(first))
     device, launched = len(trace.kernels) > 0, len(trace.launches) > 0
-    lost = _unlinked(trace, row) if device else None
+    lost = _unlinked(trace, row, group, limit) if device else ()
     whole = find is None and offset == 0
     return Operators(
         provenance=provenance(trace),
@@ -165,14 +170,14 @@ def operators(
             )
             for i in shown
         )
-        + ((lost,) if lost is not None and lost.kernels and whole else ()),
+        + (lost if whole else ()),
         total_rows=len(first),
         found_rows=len(some),
         others=_others(figures, rest, device) if len(rest) else None,
         host_self_ns=int(figures["host_self_ns"].sum()),
         device_self_ns=int(figures["device_self_ns"].sum()) if device else None,
         device_bound_ns=uncertainty.bound_sum(figures["device_bound_ns"]) if device else None,
-        unlinked_device_ns=None if lost is None else lost.device_self_ns,
+        unlinked_device_ns=sum(one.device_self_ns or 0 for one in lost) if device else None,
         has_shapes=bool((trace.ops.shapes >= 0).any()),
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
         has_modules=bool(call_tree.is_module(trace).any()),
@@ -239,8 +244,11 @@ class _Texts:
             "input_shapes": (
                 trace.text(trace.ops.shapes[row]) or None if self._group == "shapes" else None
             ),
+            "launcher": None,
             "module": groups.module_title(module) if module else None,
-            "stack": groups.python_stack(trace, row) if self._group == "stack" else None,
+            "stack": groups.call_site_of(groups.python_stack(trace, row))
+            if self._group == "stack"
+            else None,
         }
 
     def name(self, i: int) -> str:
@@ -251,37 +259,40 @@ class _Texts:
         )
 
 
-def _unlinked(trace: Trace, row: int | None) -> OperatorRow:
-    """Return activities without an operator, as a row without a name."""
-    kernels = trace.kernels.take((trace.kernels.op < 0) & in_step(trace.kernels.step, row))
-    total = int((kernels.end_ns - kernels.start_ns).sum())
-    bound = uncertainty.bound_sum(kernels.duration_bound_ns)
-    only = (kernels.end_ns - kernels.start_ns)[uncertainty.bounded_only(kernels)]
-    calls = np.unique(kernels.launch[kernels.launch >= 0])
-    spent = trace.launches.end_ns[calls] - trace.launches.start_ns[calls]
+def _unlinked(trace: Trace, row: int | None, group: Group, limit: int) -> tuple[OperatorRow, ...]:
+    """Return the rows of activities without an operator."""
+    inside = in_step(trace.kernels.step, row)
     any_launch = len(trace.launches) > 0
-    return OperatorRow(
-        name=None,
-        category="other",
-        input_shapes=None,
-        module=None,
-        stack=None,
-        calls=0,
-        host_self_ns=0,
-        host_total_ns=0,
-        device_self_ns=total,
-        device_total_ns=total,
-        device_bound_ns=bound,
-        device_total_bound_ns=bound,
-        bounded_share=int(only.sum()) / total if total else 0.0,
-        kernels=len(kernels),
-        launches=len(calls) if any_launch else None,
-        launch_ns=int(spent.sum()) if any_launch else None,
-        forward=None,
-        backward_device_ns=None,
-        backward_bound_ns=None,
-        longest_row=None,
+    return tuple(
+        OperatorRow(
+            **one.origin._asdict(),
+            category=_category(trace, one.origin.name, group),
+            input_shapes=None,
+            calls=0,
+            host_self_ns=0,
+            host_total_ns=0,
+            device_self_ns=one.device_ns,
+            device_total_ns=one.device_ns,
+            device_bound_ns=one.bound_ns,
+            device_total_bound_ns=one.bound_ns,
+            bounded_share=one.bounded_ns / one.device_ns if one.device_ns else 0.0,
+            kernels=one.kernels,
+            launches=one.launches if any_launch else None,
+            launch_ns=one.launch_ns if any_launch else None,
+            forward=None,
+            backward_device_ns=None,
+            backward_bound_ns=None,
+            longest_row=None,
+        )
+        for one in without_operator.rows_without_operator(trace, inside, group, limit)
     )
+
+
+def _category(trace: Trace, name: str | None, group: Group) -> Kind:
+    """Return the kind of work of a row's name."""
+    if group == "category":
+        return next((kind for kind in kinds_of_work.KINDS if kind == name), "other")
+    return "other" if name is None else kinds_of_work.kind_of(name, trace.vendor)
 
 
 def _others(figures: dict[str, I64], rest: I64, device: bool) -> OtherOperators:

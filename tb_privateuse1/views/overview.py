@@ -85,7 +85,7 @@ class Share:
     bounded_share: float
     """The part of it of which only limits are known (evidence ``bound``), 0 to 1."""
     share: float
-    """Of the sum over all such rows, 0 to 1."""
+    """Of all device time, 0 to 1: of the operators' and the unlinked; of host self time without."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,9 @@ class Overview(Result):
     idle_before: tuple[idle_table.AwaitedOperator, ...]
     """The operators before whose activities it was idle for longest."""
     top_operators: tuple[Share, ...]
+    unlinked_device_ns: int | None
+    """Device activities that no operator launched, such as a graph's replay: the rest of the shares
+    of ``top_operators``. Null without device activities."""
     top_kernels: tuple[Share, ...]
     evidence: tuple[uncertainty.Evidence, ...]
 
@@ -157,6 +160,7 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
         idle_steps=idle.steps,
         idle_before=idle.awaited,
         top_operators=_top_operators(trace, row),
+        unlinked_device_ns=_unlinked_ns(trace, row) if len(trace.kernels) else None,
         top_kernels=_top_kernels(trace, kernels),
         evidence=tuple(uncertainty.evidence_classes(kernels)),
     )
@@ -249,7 +253,14 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
     names = ops.name[rows]
     first, group = grouped(names)
     labels = [("operator", trace.text(names[i])) for i in first]
-    return _top(labels, group, time[rows], error[rows], bounded[rows])
+    whole = _unlinked_ns(trace, row) + int(time[rows].sum())
+    return _top(labels, group, time[rows], error[rows], bounded[rows], whole)
+
+
+def _unlinked_ns(trace: Trace, row: int | None) -> int:
+    """Return the device time that no operator launched."""
+    kernels = trace.kernels.take((trace.kernels.op < 0) & in_step(trace.kernels.step, row))
+    return int((kernels.end_ns - kernels.start_ns).sum())
 
 
 def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
@@ -257,7 +268,8 @@ def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
     first, group = grouped(kernels.name, kinds)
     labels = [(breakdown.KINDS[kinds[i]], trace.text(kernels.name[i])) for i in first]
     time = kernels.end_ns - kernels.start_ns
-    return _top(labels, group, time, kernels.duration_bound_ns, _bounded(kernels))
+    whole = int(time.sum())
+    return _top(labels, group, time, kernels.duration_bound_ns, _bounded(kernels), whole)
 
 
 def _bounded(kernels: Kernels) -> I64:
@@ -266,14 +278,18 @@ def _bounded(kernels: Kernels) -> I64:
 
 
 def _top(
-    labels: list[tuple[str, str]], group: I64, time_ns: I64, bound_ns: I64, bounded_ns: I64
+    labels: list[tuple[str, str]],
+    group: I64,
+    time_ns: I64,
+    bound_ns: I64,
+    bounded_ns: I64,
+    whole: int,
 ) -> tuple[Share, ...]:
     """Return the groups with the most time; a group's label is its kind and its name."""
     totals = sums(group, time_ns, len(labels))
     error = bound_sums(group, bound_ns, len(labels))
     bounded = sums(group, bounded_ns, len(labels))
     count = np.bincount(group, minlength=len(labels))
-    whole = int(totals.sum())
     order = np.argsort(-totals, kind="stable")[:_TOP]
     return tuple(
         Share(

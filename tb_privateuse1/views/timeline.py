@@ -12,7 +12,13 @@ from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
 from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.timeline import appearance
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
-from tb_privateuse1.analysis.timeline.level_of_detail import DEVICE, FRAMES, OPERATORS, Pyramid
+from tb_privateuse1.analysis.timeline.level_of_detail import (
+    ANNOTATIONS,
+    DEVICE,
+    FRAMES,
+    OPERATORS,
+    Pyramid,
+)
 from tb_privateuse1.analysis.timeline.rectangles import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
@@ -248,8 +254,14 @@ def _referred(trace: Trace, kind: I32, ref: I32) -> tuple[I8, I32]:
     """Return the table and the row of ``Ranges.ref``."""
     launch = (kind == OPERATORS) & (ref >= len(trace.ops))
     table = np.select(
-        (launch, kind == OPERATORS, kind == FRAMES, kind == DEVICE),
-        (appearance.LAUNCHES, appearance.OPS, appearance.FRAMES, appearance.KERNELS),
+        (launch, kind == OPERATORS, kind == FRAMES, kind == DEVICE, kind == ANNOTATIONS),
+        (
+            appearance.LAUNCHES,
+            appearance.OPS,
+            appearance.FRAMES,
+            appearance.KERNELS,
+            appearance.DEVICE_ANNOTATIONS,
+        ),
         appearance.STEPS,
     )
     return table.astype(np.int8), np.where(launch, ref - len(trace.ops), ref)

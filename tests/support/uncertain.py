@@ -72,7 +72,11 @@ def _kernels(start: I64, end: I64, **known: Any) -> Kernels:
     zeros = {name: np.zeros(len(start), column.dtype) for name, column in empty.columns()}
     none = np.full(len(start), -1, np.int32)
     return Kernels(
-        **(zeros | {"start_ns": start, "end_ns": end, "launch": none, "step": none} | known)
+        **(
+            zeros
+            | {"start_ns": start, "end_ns": end, "launch": none, "capture": none, "step": none}
+            | known
+        )
     )
 
 

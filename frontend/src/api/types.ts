@@ -84,7 +84,7 @@ export interface Area {
 
 /** The ranges of one name in one table that have a part in the selection. */
 export interface AreaRow {
-  table: "ops" | "launches" | "frames" | "kernels" | "steps";
+  table: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations";
   name: string;
   ranges: number;
   inside_ns: number;
@@ -126,6 +126,14 @@ export interface Bin {
 /** The answer to ``cancel``: whether a trace was being read or in the queue. */
 export interface Cancelled {
   cancelled: boolean;
+}
+
+/** The place of a kernel's launch in the capture of its graph. */
+export interface Captured {
+  operator: string | null;
+  module: string | null;
+  stack: string | null;
+  source: SourceLine | null;
 }
 
 /** The events of one category, as the file spells it. */
@@ -342,7 +350,7 @@ export interface Distributed {
 /** A row of a table and its record. Null: not known, or of no meaning for such an event. */
 export interface EventRecord {
   file: string;
-  table: "ops" | "frames" | "launches" | "kernels" | "memory";
+  table: "ops" | "frames" | "launches" | "kernels" | "memory" | "device_annotations";
   row: number;
   record: string | null;
   cut: boolean;
@@ -377,7 +385,7 @@ export interface Evidence {
 
 /** An event that a finding is about: a row of a table. */
 export interface Example {
-  table: "ops" | "frames" | "launches" | "kernels" | "memory";
+  table: "ops" | "frames" | "launches" | "kernels" | "memory" | "device_annotations";
   row: number;
   name: string;
   thread: string;
@@ -483,7 +491,7 @@ export interface Instances {
 
 /** One range: a row of a table of the trace. */
 export interface Item {
-  table: "ops" | "launches" | "frames" | "kernels" | "steps";
+  table: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations";
   index: number;
   name: string;
   start_ns: number;
@@ -551,7 +559,7 @@ export interface Limit {
 
 /** Another event that this one belongs to. */
 export interface Link {
-  table: "ops" | "frames" | "launches" | "kernels" | "memory";
+  table: "ops" | "frames" | "launches" | "kernels" | "memory" | "device_annotations";
   row: number;
   name: string;
 }
@@ -571,6 +579,7 @@ export interface Links {
   step: string | null;
   launch: Item | null;
   operator: Item | null;
+  captured: Captured | null;
   parents: Item[];
   frames: Item[];
   source: SourceLine | null;
@@ -761,6 +770,7 @@ export interface Modules {
 /** The calls of one operator. Device times are null where the trace has none. */
 export interface OperatorRow {
   name: string | null;
+  launcher: string | null;
   category: "gemm" | "convolution" | "attention" | "normalisation" | "recurrent" | "pooling" | "softmax_loss" | "elementwise" | "reduction" | "indexing" | "random" | "copy" | "view" | "allocation" | "optimizer" | "communication" | "compiled" | "autograd" | "other";
   input_shapes: string | null;
   module: string | null;
@@ -834,6 +844,7 @@ export interface Overview {
   idle_steps: StepIdle[];
   idle_before: AwaitedOperator[];
   top_operators: Share[];
+  unlinked_device_ns: number | null;
   top_kernels: Share[];
   evidence: Evidence[];
 }
@@ -1238,7 +1249,7 @@ export interface Totals {
 /** One track; its rows of rectangles lie below each other. */
 export interface Track {
   id: number;
-  kind: "steps" | "operators" | "frames" | "device";
+  kind: "steps" | "operators" | "frames" | "device" | "annotations";
   group: string;
   group_key: string;
   label: string;
@@ -1324,7 +1335,7 @@ export interface Options {
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
   instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
-  links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };
+  links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };
 }
 
@@ -1333,9 +1344,11 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   threads: [["row", "int64", "its number"], ["pid", "string", "process, as the trace writes it: a number or a word"], ["tid", "string", "thread, as the trace writes it"], ["name", "string", "the thread's name"]],
   ops: [["row", "int64", "its number"], ["name", "string", "operator, or the name given to record_function"], ["kind", "string", "operator or annotation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["elapsed_ns", "int64", "device time between the operator's two events, from a sidecar"], ["thread", "int32", "row of threads"], ["external_id", "int64", "External id"], ["parent", "int32", "row of ops: the innermost one around it"], ["frame", "int32", "row of frames: the innermost one around it"], ["step", "int32", "row of steps"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["stack", "string", "call stack, where it was recorded with the operator"], ["sequence", "int64", "sequence number of autograd"], ["forward_thread", "int64", "number of the thread of the forward operator"], ["single", "bool", "the only range directly inside one of its kind and name"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   frames: [["row", "int64", "its number"], ["name", "string", "Python function with file and line, or module"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["thread", "int32", "row of threads"], ["parent", "int32", "row of frames: the innermost one around it"], ["op", "int32", "row of ops: the innermost one around it"], ["python_id", "int64", "Python id"], ["module_id", "int64", "Python module id"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
-  launches: [["row", "int64", "its number"], ["name", "string", "function of the device's runtime or driver"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["thread", "int32", "row of threads"], ["correlation", "int64", "correlation id"], ["op", "int32", "row of ops: who called it"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  launches: [["row", "int64", "its number"], ["name", "string", "function of the device's runtime or driver"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["thread", "int32", "row of threads"], ["correlation", "int64", "correlation id"], ["op", "int32", "row of ops: who called it"], ["around", "int32", "row of ops: who called it, or without an operator the innermost annotation"], ["frame", "int32", "row of frames: the innermost one around it"], ["kernel_name", "string", "the launched kernel, where the call itself names it"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   lanes: [["row", "int64", "its number"], ["device", "int64", "number of the device"], ["stream", "int64", "number of the stream"], ["name", "string", "the stream's name"]],
-  kernels: [["row", "int64", "its number"], ["name", "string", "kernel, copy or fill"], ["kind", "string", "kernel, memcpy or memset"], ["communication", "bool", "it is communication, not computation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: where it ran"], ["launch", "int32", "row of launches: the call that launched it"], ["op", "int32", "row of ops: the operator it came from"], ["step", "int32", "row of steps"], ["config", "int32", "row of configs: how it was launched"], ["correlation", "int64", "correlation id"], ["bytes", "int64", "bytes copied or filled"], ["evidence", "string", "measured, or what it is inferred from"], ["start_bound_ns", "int64", "largest error of the start; 0 where measured, null where not known"], ["duration_bound_ns", "int64", "largest error of the duration"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  kernels: [["row", "int64", "its number"], ["name", "string", "kernel, copy or fill"], ["kind", "string", "kernel, memcpy or memset"], ["communication", "bool", "it is communication, not computation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: where it ran"], ["launch", "int32", "row of launches: the call that launched it"], ["op", "int32", "row of ops: the operator it came from"], ["capture", "int32", "row of captures: where a replayed graph has it from"], ["step", "int32", "row of steps"], ["config", "int32", "row of configs: how it was launched"], ["correlation", "int64", "correlation id"], ["bytes", "int64", "bytes copied or filled"], ["evidence", "string", "measured, or what it is inferred from"], ["start_bound_ns", "int64", "largest error of the start; 0 where measured, null where not known"], ["duration_bound_ns", "int64", "largest error of the duration"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  captures: [["row", "int64", "its number"], ["name", "string", "operator, annotation or Python function around captured launches"], ["kind", "string", "operator, annotation or frame"], ["parent", "int32", "row of captures: the innermost one around it"]],
+  device_annotations: [["row", "int64", "its number"], ["name", "string", "the name given to record_function"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: whose activities it spans"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   memory: [["row", "int64", "its number"], ["ts_ns", "int64", "time"], ["thread", "int32", "row of threads"], ["op", "int32", "row of ops: the innermost one around it"], ["device_type", "int64", "torch's number of the device type: 0 is the CPU"], ["device", "int64", "number of the device"], ["address", "int64", "address"], ["bytes", "int64", "bytes allocated; released: negative"], ["allocated_bytes", "int64", "bytes allocated in all from then on"], ["reserved_bytes", "int64", "bytes reserved by the allocator from then on"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   steps: [["row", "int64", "its number"], ["name", "string", "ProfilerStep#N"], ["host_start_ns", "int64", "start of the range on the host"], ["host_end_ns", "int64", "end of the range on the host"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["incomplete", "bool", "cut off by the end of the recording"], ["primed", "bool", "capture kept the device busy in it"]],
   configs: [["row", "int64", "its number"], ["grid", "string", "blocks of the grid in x, y, z, JSON"], ["block", "string", "threads of a block in x, y, z, JSON"], ["registers", "int64", "registers per thread"], ["shared_bytes", "int64", "shared memory per block"], ["blocks_per_sm", "string", "blocks per multiprocessor, JSON"], ["occupancy", "string", "achieved occupancy that CUPTI estimates, in percent, JSON"]],

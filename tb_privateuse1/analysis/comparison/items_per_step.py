@@ -175,10 +175,8 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
     count = at.mean(item, place, np.ones(len(item), np.int64), n)
     host = at.sample(item, place, found.end_ns - found.start_ns, n)
 
-    ops, kernels = trace.ops, trace.kernels
-    forward = call_tree.forward_of(ops)
-    region = np.where(forward >= 0, call_tree.take(found.of_op, forward), found.of_op)
-    own = call_tree.take(call_tree.take(nodes.of, region.astype(np.int32)), kernels.op)
+    ahead, back = named_regions.kernel_regions(trace, found)
+    own = call_tree.take(nodes.of, np.maximum(ahead, back))
     item = np.where(own >= 0, number[own], number[-1])
     device, bound = _inclusive(trace, at, item.astype(np.int64), parent)
     return Items(names, parent, count, host, device, bound, _whole(trace, at))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace.groupby import group_rows
-from tb_privateuse1.trace.model import NONE, Kernels, Trace
+from tb_privateuse1.trace.kernel_context import operator_names
+from tb_privateuse1.trace.model import Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 Group = Literal["operator", "name", "launch"]
@@ -22,13 +23,6 @@ MATRIX_KINDS: tuple[kinds_of_work.Kind, ...] = ("gemm", "convolution", "attentio
 Floats = NDArray[np.float64]
 
 
-def launching_names(trace: Trace, kernels: Kernels) -> I32:
-    """Return the name of the operator that launched each activity, ``NONE`` if unknown."""
-    if not len(trace.ops):
-        return np.full(len(kernels), NONE, np.int32)
-    return np.where(kernels.op >= 0, trace.ops.name[kernels.op], NONE).astype(np.int32)
-
-
 def group_kernels(trace: Trace, kernels: Kernels, group: Group) -> tuple[I64, I64]:
     """Return the first row of each group and the group of each row, by kind and name.
 
@@ -37,7 +31,7 @@ def group_kernels(trace: Trace, kernels: Kernels, group: Group) -> tuple[I64, I6
     """
     columns: list[NDArray[np.integer]] = [kernels.name, breakdown.activity_kinds(kernels)]
     if group != "name":
-        columns.append(launching_names(trace, kernels))
+        columns.append(operator_names(trace, kernels))
     if group == "launch":
         columns.append(kernels.config)
     return group_rows(*columns)
@@ -67,7 +61,7 @@ def on_matrix_unit(trace: Trace, kernels: Kernels) -> Bools | None:
 
 def could_use_matrix_unit(trace: Trace, kernels: Kernels) -> Bools:
     """Return which activities were launched by an operator of ``MATRIX_KINDS``."""
-    names = launching_names(trace, kernels)
+    names = operator_names(trace, kernels)
     fitting = [
         n
         for n in np.unique(names).tolist()

@@ -72,15 +72,28 @@ def module_title(text: str) -> str | None:
 def _paths(trace: Trace) -> I32:
     """Return a number by Python frame: equal if all names from the root on are equal.
 
-    The address of the object that a built-in method belongs to does not count.
+    Neither the address of the object that a built-in method belongs to nor the number of a module's
+    instance counts: a call site is a line of the program.
     """
     frames = trace.frames
     names, code = np.unique(frames.name, return_inverse=True)
-    texts = [_ADDRESS.sub("", trace.text(name)) for name in names]
+    texts = [frame_title(trace.text(name)) for name in names]
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     label = np.array([number[text] for text in texts], np.int32)[code]
     nodes = call_tree.merge_calls(frames.parent, label, np.ones(len(frames), np.bool_))
     return np.append(nodes.of, NONE).astype(np.int32)
+
+
+def frame_title(name: str) -> str:
+    """Return a frame's name without what differs between calls of one line of the program."""
+    if name.startswith(call_tree.MODULE):
+        return call_tree.class_of(name)
+    return _ADDRESS.sub("", name)
+
+
+def call_site_of(stack: str | None) -> str | None:
+    """Return what the stacks (``python_stack``) of all calls of one line have in common."""
+    return stack and ";".join(map(frame_title, stack.split(";")))
 
 
 def python_stack(trace: Trace, row: int) -> str | None:
@@ -89,8 +102,12 @@ def python_stack(trace: Trace, row: int) -> str | None:
         return None
     if trace.ops.stack[row] >= 0:
         return trace.text(trace.ops.stack[row]) or None
+    return frame_stack(trace, int(trace.ops.frame[row]))
+
+
+def frame_stack(trace: Trace, frame: int) -> str | None:
+    """Return the names of a Python frame and those around it, innermost first, joined by ``;``."""
     names = []
-    frame = int(trace.ops.frame[row])
     while frame >= 0:
         names.append(trace.text(trace.frames.name[frame]))
         frame = int(trace.frames.parent[frame])

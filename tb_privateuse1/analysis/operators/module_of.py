@@ -1,8 +1,8 @@
 """Find the nn.Module of a few ranges out of many.
 
 For an operator of the backward pass it is the module of its forward operator; for launches and
-kernels that of their operator. Only the given ranges are read, so the cost depends on the rows
-shown and not on the size of the trace.
+kernels that of their operator, or of the launch call. Only the given ranges are read, so the cost
+depends on the rows shown and not on the size of the trace.
 """
 
 from __future__ import annotations
@@ -35,14 +35,22 @@ def modules_of(trace: Trace, table: I8, index: I32) -> I32:
     module.
     """
     found = np.full(len(index), NONE, np.int32)
-    for number, rows_of in ((appearance.OPS, None), (appearance.LAUNCHES, trace.launches.op),
-                            (appearance.KERNELS, trace.kernels.op)):  # fmt: skip
-        here = table == number
-        rows = index[here]
-        found[here] = operator_modules(trace, rows if rows_of is None else rows_of[rows])
+    here = table == appearance.OPS
+    found[here] = operator_modules(trace, index[here])
     here = table == appearance.FRAMES
     found[here] = frame_modules(trace, index[here])
+    here = table == appearance.LAUNCHES
+    found[here] = _called_modules(trace, trace.launches.op[index[here]], index[here])
+    here = table == appearance.KERNELS
+    kernels, rows = trace.kernels, index[here]
+    found[here] = _called_modules(trace, kernels.op[rows], kernels.launch[rows])
     return found
+
+
+def _called_modules(trace: Trace, op: I32, launch: I32) -> I32:
+    """Return the module of each operator, or without one that of its launch call."""
+    called = frame_modules(trace, call_tree.take(trace.launches.frame, launch))
+    return np.where(op >= 0, operator_modules(trace, op), called).astype(np.int32)
 
 
 def operator_modules(trace: Trace, rows: I32) -> I32:

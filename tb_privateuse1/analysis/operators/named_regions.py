@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import ANNOTATION, Trace
+from tb_privateuse1.trace import call_tree, captured_ranges, intervals, kernel_context
+from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 Source = Literal["modules", "annotations", "none"]
@@ -24,16 +24,58 @@ class Regions:
     end_ns: I64
     parent: I32
     of_op: I32
+    of_kernel: I32
+    """That of each device activity without an operator: around its launch, or around its captured
+    launch."""
+    recorded: int
+    """Calls in this recording. The rows behind are modules of a graph's capture, without times."""
 
 
 def find_regions(
     trace: Trace, source: Literal["best", "modules", "annotations"] = "best"
 ) -> Regions:
     """Return the modules, or if none were recorded the annotations; ``source`` selects one."""
-    found = _modules(trace)
+    found = _with_captured(trace, _modules(trace))
     if source == "annotations" or (source == "best" and not len(found.name)):
         found = _annotations(trace)
     return found
+
+
+def _with_captured(trace: Trace, found: Regions) -> Regions:
+    """Return the regions and, under those that replay graphs, the modules of the captures."""
+    kernels = trace.kernels
+    wanted = kernel_context.is_captured_module(trace)
+    if found.source != "modules" or not wanted.any():
+        return found
+    n = len(found.name)
+    nodes = call_tree.merge_calls(found.parent, found.name, np.ones(n, np.bool_))
+    holder = call_tree.take(captured_ranges.first_of_same_path(nodes), found.of_kernel)
+    placed = captured_ranges.place_captures(trace.captures, wanted, holder, kernels.capture)
+    parent = np.where(placed.parent >= 0, placed.parent + n, placed.holder)
+    none = np.full(len(parent), NONE, np.int64)
+    return Regions(
+        found.source,
+        np.concatenate((found.name, trace.captures.name[placed.node])),
+        np.concatenate((found.start_ns, none)),
+        np.concatenate((found.end_ns, none)),
+        np.concatenate((found.parent, parent)).astype(np.int32),
+        found.of_op,
+        np.where(placed.of >= 0, placed.of + n, found.of_kernel).astype(np.int32),
+        n,
+    )
+
+
+def kernel_regions(trace: Trace, regions: Regions) -> tuple[I32, I32]:
+    """Return the region of each row of ``trace.kernels`` in the forward and the backward pass.
+
+    An operator of the backward pass has its forward operator's region; an activity without an
+    operator has that of its launch, in the forward pass. Each is ``NONE`` where the other holds.
+    """
+    kernels, forward = trace.kernels, call_tree.forward_of(trace.ops)
+    ahead = np.where(forward >= 0, NONE, regions.of_op).astype(np.int32)
+    of_kernel = np.where(kernels.op >= 0, call_tree.take(ahead, kernels.op), regions.of_kernel)
+    back = call_tree.take(call_tree.take(regions.of_op, forward), kernels.op)
+    return of_kernel.astype(np.int32), back
 
 
 def region_labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
@@ -60,6 +102,8 @@ def _modules(trace: Trace) -> Regions:
         frames.end_ns[wanted],
         up[wanted],
         call_tree.take(inner, trace.ops.frame),
+        call_tree.take(inner, kernel_context.kernel_context(trace).frame),
+        int(wanted.sum()),
     )
 
 
@@ -70,11 +114,14 @@ def _annotations(trace: Trace) -> Regions:
     )[ops.name]
     number = (np.cumsum(wanted) - 1).astype(np.int32)
     up = call_tree.take(number, intervals.nearest(ops.parent, wanted))
+    of_op = call_tree.take(number, call_tree.self_or_nearest(ops.parent, wanted))
     return Regions(
         "annotations",
         ops.name[wanted],
         ops.start_ns[wanted],
         ops.end_ns[wanted],
         up[wanted],
-        call_tree.take(number, call_tree.self_or_nearest(ops.parent, wanted)),
+        of_op,
+        call_tree.take(of_op, kernel_context.kernel_context(trace).around),
+        int(wanted.sum()),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tb_privateuse1.analysis.operators.groups import python_stack
+from tb_privateuse1.analysis.operators.groups import frame_stack, python_stack
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
@@ -20,10 +20,8 @@ _LIBRARY = re.compile(
 
 _LINE = re.compile(r"\.py\(\d+\): ")
 
-_FEW = 10
 _MOST = 200
-"""Only this many of the longest calls are read: each stack is read separately, and without links it
-is searched among all frames by time."""
+"""Only this many of the longest calls are read: each stack is read separately."""
 
 
 def user_line(frames: str) -> str | None:
@@ -73,11 +71,7 @@ def launch_line(trace: Trace, launches: I64) -> str | None:
         return None
     duration = calls.end_ns[launches] - calls.start_ns[launches]
     lines = []
-    for i in np.argsort(-duration, kind="stable")[:_FEW]:
-        at, thread = calls.start_ns[launches[i]], calls.thread[launches[i]]
-        open_ = (frames.start_ns <= at) & (frames.end_ns > at) & (frames.thread == thread)
-        rows = np.flatnonzero(open_)
-        inner = rows[np.argsort(frames.start_ns[rows] - frames.end_ns[rows], kind="stable")][::-1]
-        names = ";".join(trace.text(frames.name[row]) for row in inner)
-        lines.append((user_line(names), int(duration[i]) + 1))
+    for i in np.argsort(-duration, kind="stable")[:_MOST]:
+        stack = frame_stack(trace, int(calls.frame[launches[i]]))
+        lines.append((user_line(stack or ""), int(duration[i]) + 1))
     return _heaviest(lines)

@@ -8,8 +8,8 @@ import numpy as np
 
 from tb_privateuse1.trace import call_tree, uncertainty
 from tb_privateuse1.trace.groupby import bound_sums, outermost_calls, sums, with_descendants
-from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.model import MISSING, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,22 @@ def operator_totals(
     def summed(column: I64) -> I64:
         return sums(member, column[rows], groups)
 
+    once = ~nested_in_group(ops, rows, member)
+
+    def outer(column: I64) -> I64:
+        return sums(member[once], column[rows[once]], groups)
+
     longest = _longest(ops.end_ns[rows] - ops.start_ns[rows], member)
     return {
         "calls": np.bincount(member, minlength=groups).astype(np.int64),
         "host_self_ns": summed(each.host_ns),
-        "host_total_ns": summed(ops.end_ns - ops.start_ns),
+        "host_total_ns": outer(ops.end_ns - ops.start_ns),
         "device_self_ns": summed(each.device_ns),
-        "device_total_ns": summed(with_descendants(ops.parent, each.device_ns)),
+        "device_total_ns": outer(with_descendants(ops.parent, each.device_ns)),
         "bounded_ns": summed(each.bounded_ns),
         "device_bound_ns": _of_groups(each.bound_ns, rows, member, groups),
         "device_total_bound_ns": _of_groups(
-            _with_descendants(ops.parent, each.bound_ns), rows, member, groups
+            _with_descendants(ops.parent, each.bound_ns), rows[once], member[once], groups
         ),
         "kernels": summed(sums(launcher, one[: len(kernels)], len(ops))),
         "launches": summed(sums(caller, one[: len(launches)], len(ops))),
@@ -81,6 +86,25 @@ def operator_totals(
         ),
         "longest_row": rows[longest],
     }
+
+
+def nested_in_group(ops: Ops, rows: I64, member: I64) -> Bools:
+    """Return which rows of ``ops`` lie inside another row of their group, as in a recursion.
+
+    Their time is in the total of that row already.
+    """
+    # Rows are by thread and start: each is inside the earlier one that ends last, or inside none.
+    place = np.argsort(np.argsort(ops.end_ns[rows], kind="stable"), kind="stable")
+    order = np.lexsort((-ops.end_ns[rows], ops.start_ns[rows], ops.thread[rows], member))
+    change = (np.diff(member[order]) != 0) | (np.diff(ops.thread[rows][order]) != 0)
+    segment = np.concatenate(([0], np.cumsum(change)))[: len(rows)]
+    last = np.maximum.accumulate(segment * len(rows) + place[order]) - segment * len(rows)
+    nested = np.zeros(len(rows), np.bool_)
+    ends = ops.end_ns[rows][order]
+    latest = np.sort(ops.end_ns[rows])[last]
+    same = np.concatenate(([False], ~change))[: len(rows)]
+    nested[order[1:]] = (latest[:-1] >= ends[1:]) & same[1:]
+    return nested
 
 
 def _of_groups(bounds_ns: I64, rows: I64, member: I64, groups: int) -> I64:

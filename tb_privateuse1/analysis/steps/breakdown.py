@@ -105,8 +105,6 @@ def part_sets(
 ) -> tuple[intervals.Set, ...]:
     """Return when each part but the last goes on; ``cover`` maps activities to their time."""
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
-    # Old torch wrote the steps themselves as operators, which are not work.
-    working = (ops.kind == OPERATOR) & ~_named(trace, "ProfilerStep#")
     return (
         cover(compute_kernels(kernels)),
         cover(kernels.take(kernels.kind == MEMCPY)),
@@ -114,7 +112,7 @@ def part_sets(
         communication_time(trace, cover),
         intervals.union(launches.start_ns, launches.end_ns),
         _host(ops, _named(trace, "enumerate(DataLoader)")),
-        _host(ops, working),
+        _host(ops, ops.kind == OPERATOR),
     )
 
 

@@ -12,13 +12,13 @@ from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
 
-TABLES = ("ops", "launches", "frames", "kernels", "steps")
-OPS, LAUNCHES, FRAMES, KERNELS, STEPS = range(len(TABLES))
+TABLES = ("ops", "launches", "frames", "kernels", "steps", "device_annotations")
+OPS, LAUNCHES, FRAMES, KERNELS, STEPS, DEVICE_ANNOTATIONS = range(len(TABLES))
 
 CLASSES = (*breakdown.KINDS, "operator", "annotation", "runtime", "frame", "step")
 """The class of a rectangle, for its color: device activities, host ranges, steps."""
 
-_PLAIN = {LAUNCHES: "runtime", FRAMES: "frame", STEPS: "step"}
+_PLAIN = {LAUNCHES: "runtime", FRAMES: "frame", STEPS: "step", DEVICE_ANNOTATIONS: "annotation"}
 
 
 @dataclass(frozen=True)

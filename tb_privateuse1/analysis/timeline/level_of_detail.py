@@ -1,10 +1,10 @@
 """Build a pyramid of rectangles, so that a window costs what the screen can show.
 
-A **track** is a host thread's operators, its Python frames, a device lane, or the steps; nested
-ranges lie in **rows** below each other. Level 0 has every range. A further level merges all ranges
-shorter than its ``bin_ns`` that start in the same bin into one, with their number and busy time.
-Ranges of a row never overlap, so two binary searches find a window of a row, whatever the size of
-the trace.
+A **track** is a host thread's operators, its Python frames, a device lane, the annotations of a
+lane, or the steps; nested ranges lie in **rows** below each other. Level 0 has every range. A
+further level merges all ranges shorter than its ``bin_ns`` that start in the same bin into one,
+with their number and busy time. Ranges of a row never overlap, so two binary searches find a window
+of a row, whatever the size of the trace.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Table
 
-STEPS, OPERATORS, FRAMES, DEVICE = range(4)
+STEPS, OPERATORS, FRAMES, DEVICE, ANNOTATIONS = range(5)
 """``Tracks.kind``."""
 
 _DEEPEST = 256
@@ -222,10 +222,23 @@ def _tracks(trace: Trace) -> Iterator[_Track]:
             yield _Track(FRAMES, thread, depth, frames.start_ns[rows], frames.end_ns[rows], rows)
     by_lane = np.argsort(kernels.lane, kind="stable")
     edges = np.searchsorted(kernels.lane[by_lane], np.arange(len(trace.lanes) + 1))
+    marked = dict(groupby.split_by_value(trace.device_annotations.lane))
     for lane in range(len(trace.lanes)):
+        if lane in marked:
+            yield _annotations(trace, lane, marked[lane])
         rows = by_lane[edges[lane] : edges[lane + 1]]
         flat = np.zeros(len(rows), np.int32)
         yield _Track(DEVICE, lane, flat, kernels.start_ns[rows], kernels.end_ns[rows], rows)
+
+
+def _annotations(trace: Trace, lane: int, rows: I64) -> _Track:
+    """Return the track of a lane's annotations, nested as on the host; they stand above it."""
+    marks = trace.device_annotations.take(rows)
+    one = np.zeros(len(rows), np.int32)
+    order = intervals.nesting_order(one, marks.start_ns, marks.end_ns)
+    start, end = marks.start_ns[order], marks.end_ns[order]
+    depth = intervals.depths(intervals.nest_ordered(one, start, end))
+    return _Track(ANNOTATIONS, lane, depth, start, end, rows[order])
 
 
 def _disjoint(track: _Track) -> I32:

@@ -15,7 +15,7 @@ class Ranges(Table):
 
     ``ref`` is the longest range in it (the first of equal ones). In a track of operators, it is a
     row of ``Trace.ops``, or, counted on behind these, of ``Trace.launches``; else a row of
-    ``frames``, ``kernels`` or ``steps``.
+    ``frames``, ``kernels``, ``steps`` or ``device_annotations``.
     """
 
     start_ns: I64

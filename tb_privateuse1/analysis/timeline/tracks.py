@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1.analysis.timeline.level_of_detail import DEVICE, FRAMES, STEPS, Pyramid
+from tb_privateuse1.analysis.timeline.level_of_detail import (
+    ANNOTATIONS,
+    DEVICE,
+    FRAMES,
+    STEPS,
+    Pyramid,
+)
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import Trace
 
-TrackKind = Literal["steps", "operators", "frames", "device"]
+TrackKind = Literal["steps", "operators", "frames", "device", "annotations"]
 
-_KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device")
+_KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device", "annotations")
 
 
 @dataclass(frozen=True)
@@ -68,5 +74,8 @@ def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:
         return say("Steps"), say("Steps")
     if kind == DEVICE:
         return labels.lane(trace, owner)
+    if kind == ANNOTATIONS:
+        group, label = labels.lane(trace, owner)
+        return group, say("{label} · annotations", label=label)
     group, label = labels.thread(trace, owner)
     return group, say("{label} · Python", label=label) if kind == FRAMES else label

@@ -206,6 +206,7 @@ def _kernels(ops: Ops, rows: I64, work: Work, lane: int) -> Kernels:
         lane=np.full(n, lane, np.int32),
         launch=none,
         op=row.astype(np.int32),
+        capture=none.copy(),
         step=none.copy(),
         config=none.copy(),
         correlation=np.full(n, NONE, np.int64),

@@ -19,6 +19,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.inference_basis import Kind as Name
 from tb_privateuse1.trace.model import MISSING, NONE, Ops
+from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I64
 
 _COARSE_NS = 100_000
@@ -37,8 +38,6 @@ _UNIT = 100
 
 _LONG_RANGES, _SHORT_UNIT = 4, 10
 """With fewer long ranges than this, short ones count too, if they differ by less than that."""
-
-_STEP = "ProfilerStep#"
 
 _LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
 _LEAST_STEPS = 3
@@ -183,8 +182,8 @@ def _unusable(code: str, message: str, hint: str, count: int | None = None) -> F
 
 def _equal_sums(ops: Ops, strings: Strings) -> tuple[int, int]:
     """Return in how many steps the elapsed time equals that of the parts, and of how many."""
-    steps = [i for i, text in enumerate(strings.all) if text.startswith(_STEP)]
-    row = np.flatnonzero(np.isin(ops.name, steps) & (ops.elapsed_ns != MISSING))
+    named = np.append(step_strings(strings.all), False)[ops.name]
+    row = np.flatnonzero(named & (ops.elapsed_ns != MISSING))
     if not len(row):
         return 0, 0
     total, count = _inside(ops, row)

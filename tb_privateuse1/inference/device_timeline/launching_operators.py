@@ -29,7 +29,7 @@ from tb_privateuse1.trace.table import I64, Bools
 
 _LAUNCH_FREE = re.compile(
     r"^(autograd::|torch::autograd::AccumulateGrad|profiler::|c10d::|gloo:|"
-    r"record_param_comms$|ProfilerStep|Optimizer\.|enumerate\(|\w*Backward\d+$|"
+    r"record_param_comms$|Optimizer\.|enumerate\(|\w*Backward\d+$|"
     r"TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper)"
 )
 """Built-in autograd nodes end in a digit; they only call operators. Custom ones do not."""

@@ -38,7 +38,7 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 
 _OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
 _LAUNCH = re.compile(r"(runtime|driver)$|^dequeue$")
-_LAUNCH_ARGUMENTS = ("external_id", "correlation")
+_LAUNCH_ARGUMENTS = ("external_id", "correlation", "kernel")
 _DEVICE_ARGUMENTS = (
     "external_id",
     "correlation",

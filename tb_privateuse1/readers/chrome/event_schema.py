@@ -56,6 +56,7 @@ _JSON = {
 _TEXTS = {
     "stack": "Call stack",
     "evidence": "evidence",
+    "kernel": "kernel",
     "collective": "Collective name",
     "element_type": "dtype",
     "process_group": "Process Group Name",

@@ -13,7 +13,7 @@ from tb_privateuse1.trace import intervals, labels, uncertainty
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import chosen_tracks
-from tb_privateuse1.views.lookups.base import KINDS, TABLES, TableName
+from tb_privateuse1.views.lookups.base import KINDS, ON_LANES, TABLES, TableName
 
 _MOST = 500
 
@@ -109,7 +109,7 @@ def _on(trace: Trace, pyramid: Pyramid, table: TableName, chosen: I64) -> Bools:
         return np.full(len(one), len(owners) > 0)
     there = np.zeros(max(len(trace.threads), len(trace.lanes)) + 1, np.bool_)  # and of ``NONE``
     there[owners] = True
-    found: Bools = there[one.lane if table == "kernels" else one.thread]
+    found: Bools = there[one.lane if table in ON_LANES else one.thread]
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 
-TableName = Literal["ops", "launches", "frames", "kernels", "steps"]
-TABLES: tuple[TableName, ...] = ("ops", "launches", "frames", "kernels", "steps")
+TableName = Literal["ops", "launches", "frames", "kernels", "steps", "device_annotations"]
+TABLES: tuple[TableName, ...] = get_args(TableName)
+ON_LANES: tuple[TableName, ...] = ("kernels", "device_annotations")
 
 KINDS: Mapping[TableName, int] = {
     "ops": pyramids.OPERATORS,
@@ -24,6 +25,7 @@ KINDS: Mapping[TableName, int] = {
     "frames": pyramids.FRAMES,
     "kernels": pyramids.DEVICE,
     "steps": pyramids.STEPS,
+    "device_annotations": pyramids.ANNOTATIONS,
 }
 """The kind of track that shows a table's rows."""
 
@@ -63,7 +65,7 @@ def _place(trace: Trace, pyramid: Pyramid, table: TableName, index: int) -> tupl
     rows = getattr(trace, table)
     owner = 0
     if table != "steps":
-        owner = int((rows.lane if table == "kernels" else rows.thread)[index])
+        owner = int((rows.lane if table in ON_LANES else rows.thread)[index])
     ref = index + (len(trace.ops) if table == "launches" else 0)
     return pyramid.place(KINDS[table], owner, int(rows.start_ns[index]), ref)
 

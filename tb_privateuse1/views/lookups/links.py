@@ -15,10 +15,10 @@ import numpy as np
 from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import call_tree, intervals, labels, uncertainty
+from tb_privateuse1.trace import call_tree, intervals, kernel_context, labels, uncertainty
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, NONE, OPERATOR, Evidence, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.lookups.base import Item, TableName, check, item
+from tb_privateuse1.views.lookups.base import ON_LANES, Item, TableName, check, item
 
 _MOST = 200
 _SOURCE = re.compile(r"^([^<].*)\((\d+)\): ")
@@ -31,6 +31,17 @@ class SourceLine:
 
     file: str
     line: int
+
+
+@dataclass(frozen=True)
+class Captured:
+    """The place of a kernel's launch in the capture of its graph."""
+
+    operator: str | None
+    module: str | None
+    stack: str | None
+    """Python frames, innermost first, separated by ``;``."""
+    source: SourceLine | None
 
 
 @dataclass(frozen=True)
@@ -58,8 +69,10 @@ class Links:
     """Of a kernel: the runtime's call."""
     operator: Item | None
     """Of a kernel or a launch: who made it."""
+    captured: Captured | None
+    """Of a kernel of a graph's replay, where the capture was recorded."""
     parents: tuple[Item, ...]
-    """The operators around it, the innermost first."""
+    """The operators and annotations around it, or its operator, the innermost first."""
     frames: tuple[Item, ...]
     """The Python frames around it, the innermost first."""
     source: SourceLine | None
@@ -103,7 +116,8 @@ def links(
     launch, op, frame = _origin(trace, table, index)
     kernels = _kernels(trace, op) if table == "ops" else np.empty(0, np.int64)
     of_kernels = trace.kernels.end_ns[kernels] - trace.kernels.start_ns[kernels]
-    around = _chain(trace.ops.parent, op)
+    within = op if op >= 0 or launch < 0 else int(trace.launches.around[launch])
+    around = _chain(trace.ops.parent, within)
     frames = _chain(trace.frames.parent, frame)
     above = frames or _forward_frames(trace, op)
     if table == "frames":
@@ -125,7 +139,8 @@ def links(
         step=_step(trace, table, index),
         launch=_item(trace, pyramid, "launches", launch if table == "kernels" else NONE),
         operator=_item(trace, pyramid, "ops", op if table != "ops" else NONE),
-        parents=tuple(item(trace, pyramid, "ops", row) for row in around[1:]),
+        captured=_captured(trace, kernel),
+        parents=tuple(item(trace, pyramid, "ops", row) for row in around[op >= 0 :]),
         frames=tuple(item(trace, pyramid, "frames", row) for row in frames[:_MOST]),
         source=_source(trace, above),
         source_forward=not frames and bool(above) and table != "frames",
@@ -135,7 +150,7 @@ def links(
         kernels_bound_ns=uncertainty.bound_sum(trace.kernels.duration_bound_ns[kernels]),
         forward=_item(trace, pyramid, "ops", forward),
         backward=tuple(item(trace, pyramid, "ops", row) for row in backward[:_MOST]),
-        annotation=one is not None and bool(one.kind[index] != OPERATOR),
+        annotation=table == "device_annotations" or bool(one and one.kind[index] != OPERATOR),
         module=_module(trace, above),
         collective=_collective(trace, table, index),
         memory_events=int(_family(trace, op)[trace.memory.op].sum()) if table == "ops" else 0,
@@ -156,19 +171,21 @@ def _origin(trace: Trace, table: TableName, index: int) -> tuple[int, int, int]:
     if op >= 0:
         frame = int(trace.ops.frame[op])
     elif launch >= 0:
-        frame = _frame_at(trace, launch)
+        frame = int(trace.launches.frame[launch])
     return launch, op, frame
 
 
-def _frame_at(trace: Trace, launch: int) -> int:
-    """Return the innermost Python frame around a launch that no operator made."""
-    frames, launches = trace.frames, trace.launches
-    thread = launches.thread[launch]
-    first, last = np.searchsorted(frames.thread, (thread, thread + 1))
-    at = launches.start_ns[launch]
-    around = (frames.start_ns[first:last] <= at) & (frames.end_ns[first:last] >= at)
-    inside = np.flatnonzero(around)
-    return int(first + inside[-1]) if len(inside) else NONE
+def _captured(trace: Trace, kernel: int) -> Captured | None:
+    if kernel < 0 or trace.kernels.capture[kernel] < 0:
+        return None
+    one = trace.kernels.take(np.array([kernel]))
+    stack = kernel_context.captured_stack(trace, int(one.capture[0]))
+    return Captured(
+        operator=trace.text(kernel_context.captured_operators(trace, one)[0]) or None,
+        module=groups.module_title(trace.text(kernel_context.captured_modules(trace, one)[0])),
+        stack=stack,
+        source=_line((stack or "").split(";")),
+    )
 
 
 def _chain(parent: I32, row: int) -> list[int]:
@@ -235,8 +252,12 @@ def _counterparts(trace: Trace, op: int) -> tuple[int, list[int]]:
 
 
 def _source(trace: Trace, frames: list[int]) -> SourceLine | None:
-    names = (_SOURCE.match(trace.text(trace.frames.name[row])) for row in frames)
-    places = [SourceLine(found[1], int(found[2])) for found in names if found]
+    return _line([trace.text(trace.frames.name[row]) for row in frames])
+
+
+def _line(names: list[str]) -> SourceLine | None:
+    matches = map(_SOURCE.match, names)
+    places = [SourceLine(found[1], int(found[2])) for found in matches if found]
     own = [place for place in places if not _LIBRARY.search(place.file)]
     return next(iter(own + places), None)
 
@@ -244,8 +265,8 @@ def _source(trace: Trace, frames: list[int]) -> SourceLine | None:
 def _place(trace: Trace, table: TableName, index: int) -> str:
     if table == "steps":
         return ""
-    if table == "kernels":
-        return labels.stream(trace, int(trace.kernels.lane[index]))
+    if table in ON_LANES:
+        return labels.stream(trace, int(getattr(trace, table).lane[index]))
     threads, thread = trace.threads, getattr(trace, table).thread[index]
     tid = trace.text(threads.tid[thread])
     return trace.text(threads.name[thread]) or say("thread {tid}", tid=tid)

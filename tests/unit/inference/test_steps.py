@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tb_privateuse1.trace.model import OPERATOR
+from tb_privateuse1.views.operators import operators
 from tests.support.make import kernel, launch, op, span, step, trace
 
 
@@ -47,3 +51,18 @@ def test_activities_without_a_launch_go_to_the_step_they_run_in() -> None:
 def test_an_operator_outside_all_steps_has_none() -> None:
     t = trace(op("warm-up", 0, 5), step(1, 10, 20), op("a", 12, 13))
     assert sorted(t.ops.step.tolist()) == [-1, 0, 0]
+
+
+@pytest.mark.parametrize("category", ["cpu_op", "operator", "user_annotation", "profiler_step"])
+def test_a_step_of_any_category_is_a_step_and_no_operator(category: str) -> None:
+    t = trace(span(category, "ProfilerStep#7", 0, 100), op("a", 10, 20))
+    assert [t.text(n) for n in t.steps.name] == ["ProfilerStep#7"]
+    assert [t.text(n) for n in t.ops.name[t.ops.kind == OPERATOR]] == ["a"]
+    assert operators(t).rows[0].name == "a"
+    assert t.ops.step.tolist() == [0, 0]
+
+
+def test_a_step_in_two_categories_counts_once() -> None:
+    t = trace(step(1, 0, 100), span("cpu_op", "ProfilerStep#1", 0, 100), op("a", 10, 20))
+    assert len(t.steps) == 1
+    assert (t.ops.kind == OPERATOR).sum() == 1

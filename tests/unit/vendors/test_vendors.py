@@ -35,6 +35,11 @@ def test_detect(name: str) -> None:
     assert detect(**EXAMPLES[name]).name == name
 
 
+def test_a_shared_category_is_of_the_vendor_whose_runtime_was_called() -> None:
+    assert detect(None, [""], ["cuda_runtime"], calls=["hipGraphLaunch"]).name == "rocm"
+    assert detect(None, [""], ["cuda_runtime"], calls=["cudaGraphLaunch"]).name == "cuda"
+
+
 def test_a_backend_that_several_vendors_share_counts_last() -> None:
     own = Vendor(name="own", title="Own", backends=("cuda",))
     shared = dataclasses.replace(own, shares_backend=True)

@@ -141,9 +141,8 @@ def test_grouped_by_call_stack_in_frames() -> None:
     result = operators(stacked(), group="stack")
     assert result.has_stacks
     assert [(r.name, r.calls, r.stack) for r in result.rows] == [
-        ("aten::mm", 2, "nn.Module: Linear_0;net.py(2): forward;train.py(1): main"),
+        ("aten::mm", 3, "nn.Module: Linear;net.py(2): forward;train.py(1): main"),
         ("aten::relu", 1, "train.py(1): main"),
-        ("aten::mm", 1, "nn.Module: Linear_1;net.py(2): forward;train.py(1): main"),
     ]
 
 

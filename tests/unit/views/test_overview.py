@@ -6,6 +6,7 @@ import pytest
 
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tests.support.make import annotation, kernel, launch, op, span, step, trace
 
@@ -169,3 +170,11 @@ def test_facts_tell_what_the_device_can_do() -> None:
     facts = {f.label: f.value for f in result.device}
     assert facts["Streaming multiprocessors"] == "108"
     assert facts["Device"] == "3 x NVIDIA A100-SXM4-40GB"
+
+
+def test_operator_shares_are_of_all_device_time() -> None:
+    t = trace(op("a", 0, 9), launch(1, 2, 1), launch(20, 21, 2), kernel("k", 10, 40, 1),
+              kernel("replayed", 40, 110, 2))  # fmt: skip
+    result = overview(t)
+    assert [(o.name, o.share) for o in result.top_operators] == [("a", 0.3)]
+    assert result.unlinked_device_ns == 70_000 == operators(t).unlinked_device_ns

@@ -7,6 +7,7 @@ const tables: Record<EventRecord["table"], string> = {
   launches: "launch",
   kernels: "device activity",
   memory: "memory event",
+  device_annotations: "device annotation",
 };
 
 export const eventRecord = {

@@ -2,7 +2,7 @@ import type { EventRecord } from "../../api/types";
 import type * as english from "../en/app";
 import type { Translation } from "../translation";
 
-const tables: Record<EventRecord["table"], string> = {
+const tables: Partial<Record<EventRecord["table"], string>> = {
   ops: "算子或标注",
   frames: "Python 栈帧",
   launches: "下发",

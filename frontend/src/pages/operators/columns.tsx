@@ -124,15 +124,20 @@ function Forward({ name }: { name: string | null }) {
 
 /** What a row is called: its operator, or its kind of work. */
 export function wordOf(row: OperatorRow, group: Group): string {
+  if (row.launcher !== null) return texts.replayed(row.name && wordFor(row.name, row, group), row.launcher);
   if (row.name === null) return texts.nobody;
-  return group === "category" ? texts.categories[row.category] : row.name;
+  return wordFor(row.name, row, group);
+}
+
+function wordFor(name: string, row: OperatorRow, group: Group): string {
+  return group === "category" ? texts.categories[row.category] : name;
 }
 
 function Name({ row, group }: { row: OperatorRow; group: Group }) {
   if (row.name === null)
     return (
       <a class="value" {...linkProps({ view: "kernels", filter: 'operator = ""' })} title={texts.nobodyHelp}>
-        {texts.nobody}
+        {wordOf(row, group)}
       </a>
     );
   if (!row.kernels || group === "category") return <span class="value">{wordOf(row, group)}</span>;
@@ -142,7 +147,7 @@ function Name({ row, group }: { row: OperatorRow; group: Group }) {
       {...linkProps({ view: "kernels", filter: `operator = ${quote(row.name)}` })}
       title={texts.toKernels(row.name)}
     >
-      {row.name}
+      {wordOf(row, group)}
     </a>
   );
 }

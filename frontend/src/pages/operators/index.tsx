@@ -192,7 +192,8 @@ function Notes({ result }: { result: Result }) {
 }
 
 function keyOf(row: OperatorRow, group: Group): string {
-  if (row.name === null) return "unlinked";
+  if (row.name === null || row.launcher !== null)
+    return ["unlinked", row.launcher, row.name, row.module, row.stack].join(" ");
   switch (group) {
     case "name":
     case "category":

@@ -1,8 +1,9 @@
 // Cards: totals, the largest operators and kernels, facts of the trace.
+import type { ComponentChildren } from "preact";
 import type { Fact, Overview, Share } from "../../api/types";
 import { type Category, categoryOf } from "../../lib/color";
 import { quote } from "../../lib/filter";
-import { count, percent } from "../../lib/format";
+import { count, duration, percent } from "../../lib/format";
 import { t } from "../../i18n";
 import { Bars, type BarRow } from "../../widgets/charts/bars";
 import { DataWarnings } from "./data-warnings";
@@ -58,8 +59,15 @@ export function TotalsCard({ overview, step }: { overview: Overview; step: numbe
 }
 
 export function TopOperators({ overview }: { overview: Overview }) {
+  const lost = overview.unlinked_device_ns;
   return (
-    <Top title={texts.topOperators} view="operators" rows={overview.top_operators} overview={overview} />
+    <Top title={texts.topOperators} view="operators" rows={overview.top_operators} overview={overview}>
+      {lost !== null && lost > 0 && (
+        <p class="muted small" data-testid="unlinked" data-value={lost}>
+          {texts.unlinked(duration(lost))}
+        </p>
+      )}
+    </Top>
   );
 }
 
@@ -73,9 +81,10 @@ interface TopProps {
   view: "operators" | "kernels";
   rows: readonly Share[];
   overview: Overview;
+  children?: ComponentChildren;
 }
 
-function Top({ title, view, rows, overview }: TopProps) {
+function Top({ title, view, rows, overview, children }: TopProps) {
   const { timeline } = overview.provenance;
   // Bars in the scale of the largest, numbers as they are.
   const largest = Math.max(0, ...rows.map((r) => r.share));
@@ -115,6 +124,7 @@ function Top({ title, view, rows, overview }: TopProps) {
           })}
         />
       )}
+      {children}
     </section>
   );
 }

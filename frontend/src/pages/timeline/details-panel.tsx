@@ -103,6 +103,14 @@ function Of({ links, ...props }: ItemProps) {
       <div class="columns equal">
         <ItemFacts links={links} {...props} />
         <LinkedItems links={links} {...props} />
+        {links.captured && (
+          <dl class="facts" data-testid="captured">
+            <Fact label={facts.captured}>
+              {[links.captured.operator, links.captured.module].filter(Boolean).join(" · ")}
+              {links.captured.stack && <pre class="wrap">{links.captured.stack.split(";").join("\n")}</pre>}
+            </Fact>
+          </dl>
+        )}
         {(links.frames.length > 0 || links.stack) && (
           <dl class="facts">
             <Fact label={facts.frames}>

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tb_privateuse1.analysis.operators import totals
 from tb_privateuse1.trace import call_tree
@@ -68,3 +70,34 @@ def test_the_longest_call_is_the_first_of_equal_ones() -> None:
     """Ties give the first row."""
     made = trace(op("a", 0, 5), op("a", 10, 19), op("a", 20, 29))
     assert by_name(made)["a"]["longest_row"] == 1
+
+
+def test_recursion_counts_once_in_totals() -> None:
+    found = by_name(
+        trace(
+            op("copy_", 0, 100), op("copy_", 10, 50), op("empty", 12, 13), op("copy_", 20, 40),
+            launch(21, 22, 1), kernel("k", 30, 60, 1), op("copy_", 60, 70),
+            op("copy_", 200, 210), op("copy_", 0, 40, thread=2),
+        )
+    )["copy_"]  # fmt: skip
+    assert found["calls"] == 6
+    assert found["host_total_ns"] == 100 + 10 + 40
+    assert found["host_self_ns"] == 150 - 2  # without "empty" and the launch
+    assert (found["device_self_ns"], found["device_total_ns"]) == (30, 30)
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 30)), min_size=1, max_size=25))
+def test_a_total_is_the_union_of_nested_calls(spans: list[tuple[int, int]]) -> None:
+    made = trace(*(op("f", start, start + length) for start, length in spans))
+    found = by_name(made)["f"]
+    longest = max(length for _, length in spans)
+    union = len({at for start, length in spans for at in range(start, start + length)})
+    assert max(longest, union) <= found["host_total_ns"] <= sum(length for _, length in spans)
+    nested = totals.nested_in_group(
+        made.ops, np.arange(len(made.ops)), np.zeros(len(made.ops), int)
+    )
+    ends = sorted(set(zip(made.ops.start_ns.tolist(), made.ops.end_ns.tolist(), strict=True)))
+    inside = {
+        one for one in ends if any(o != one and o[0] <= one[0] and o[1] >= one[1] for o in ends)
+    }
+    assert (~nested).sum() == len(ends) - len(inside)

@@ -68,6 +68,8 @@ export const operators = {
   unlinked: (time: string, share: string) => `${time} (${share}) launched by no operator`,
   unlinkedHelp: (exact: string) =>
     `Device time of activities that no operator launched: ${exact}. It has a row of its own.`,
+  replayed: (operator: string | null, launcher: string) =>
+    operator === null ? launcher : `${operator} · ${launcher}`,
   nobody: "launched by no operator",
   nobodyHelp: "Device activities without a launch, or with one outside of all operators. Show them.",
   toKernels: (name: string) => `${name}\nShow its kernels`,

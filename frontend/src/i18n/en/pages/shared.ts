@@ -202,6 +202,7 @@ export const cards = {
   byDeviceSelf: "by device self time",
   byHost: "by host time",
   byDevice: "by device time",
+  unlinked: (time: string) => `${time} more was launched by no operator, such as a replayed graph.`,
   none: "None.",
   calls: (name: string, calls: number) => `${name}\n${count(calls)} calls`,
   notTold: "The trace does not tell.",

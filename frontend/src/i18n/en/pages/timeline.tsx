@@ -64,7 +64,14 @@ export const timeline = {
   next: "Next (Enter, n)",
   area: {
     /** Where a range was recorded, by its table. */
-    tables: { ops: "operator", launches: "runtime", frames: "Python", kernels: "device", steps: "steps" },
+    tables: {
+      ops: "operator",
+      launches: "runtime",
+      frames: "Python",
+      kernels: "device",
+      steps: "steps",
+      device_annotations: "device annotation",
+    },
     rank: "Rank",
     ofRank: (rank: number) => `Rank ${rank}`,
     close: "Close",
@@ -112,6 +119,7 @@ export const detailsPanel = {
     frames: "Python frame",
     kernels: "Device activity",
     steps: "Step",
+    device_annotations: "Device annotation",
   },
   close: "Close",
   closeHelp: "Close (Esc)",
@@ -129,6 +137,7 @@ export const detailsPanel = {
     dtypes: "Types",
     source: "Source",
     operator: "Launched by",
+    captured: "Captured in",
     launch: "Launch",
     forward: "Forward",
     backward: "Backward",

@@ -1,0 +1,203 @@
+"""Give kernels of graph replays the operators, modules and lines of the graph's capture.
+
+A replay is one launch call with many device activities. In the recording of a capture the same
+kernels were launched one by one, by calls that ran nothing. A replay and a capture belong together
+if they have the same kernels; the activities and the calls are then matched by name and order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.groupby import split_by_value, with_descendants
+from tb_privateuse1.trace.model import FRAME, KERNEL, MEMCPY, MEMSET, NONE, Captures, Trace
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
+
+_BEGIN = re.compile(r"begin_?capture|capture_?begin", re.IGNORECASE)
+_END = re.compile(r"end_?capture|capture_?end", re.IGNORECASE)
+_COPY = re.compile("memcpy|memory_?copy", re.IGNORECASE)
+_FILL = re.compile("memset|memory_?fill", re.IGNORECASE)
+_LAUNCH = re.compile("launch", re.IGNORECASE)
+_GRAPH = re.compile("graph|instantiate", re.IGNORECASE)
+
+_UNNAMED = -2
+"""The name of a captured kernel whose call does not say it."""
+
+
+@dataclass(frozen=True)
+class _Sequence:
+    """Activities of a replay or calls of a capture, by kind, name and order."""
+
+    row: I64
+    kind: I8
+    name: I64
+
+    @classmethod
+    def of(cls, row: I64, kind: I8, name: I64, start_ns: I64) -> _Sequence:
+        """Return the sorted sequence; copies and fills have no names."""
+        name = np.where(kind == KERNEL, name, NONE)
+        order = np.lexsort((start_ns, name, kind))
+        return cls(row[order], kind[order], name[order])
+
+    @property
+    def kernels(self) -> bytes:
+        """Return what the sequences of one graph have in common."""
+        return bytes(self.name[self.kind == KERNEL].tobytes())
+
+    @property
+    def count(self) -> bytes:
+        """Return the same for calls that do not name their kernels."""
+        return bytes(np.full(int((self.kind == KERNEL).sum()), _UNNAMED).tobytes())
+
+
+@dataclass(frozen=True)
+class _Capture:
+    """The calls of one capture, and the node of ``Captures`` that each was made in."""
+
+    calls: _Sequence
+    node: I32
+
+
+def add_captures(trace: Trace, others: Callable[[], Sequence[Trace]] | None = None) -> Trace:
+    """Return the trace with ``captures`` and ``kernels.capture``.
+
+    ``others`` returns other recordings of the run; it is called if the trace has replays of graphs
+    that were not captured in it.
+    """
+    replays = list(_replays(trace))
+    if not replays:
+        return trace
+    found = _matched(trace, trace, replays)
+    graph = _named(trace.strings, _GRAPH)[trace.launches.name]
+    lost = [one for one in replays if graph[trace.kernels.launch[one.row[0]]]]
+    if found is None and others is not None and lost:
+        candidates = (_matched(trace, other, lost) for other in others())
+        found = next((one for one in candidates if one is not None), None)
+    return trace if found is None else found
+
+
+def _replays(trace: Trace) -> Iterator[_Sequence]:
+    """Yield the activities of each launch call that made several."""
+    kernels = trace.kernels
+    launched = kernels.launch[kernels.launch >= 0]
+    many = np.append(np.bincount(launched, minlength=len(trace.launches)) > 1, False)
+    rows = np.flatnonzero(many[kernels.launch])
+    for _, part in split_by_value(kernels.launch[rows]):
+        row = rows[part]
+        name = kernels.name[row].astype(np.int64)
+        yield _Sequence.of(row, kernels.kind[row], name, kernels.start_ns[row])
+
+
+def _matched(trace: Trace, recording: Trace, replays: Sequence[_Sequence]) -> Trace | None:
+    """Return the trace with the captures of a recording; None if no replay has one."""
+    strings = Strings(trace.strings)
+    windows = _windows(recording)
+    if not len(windows):
+        return None
+    table, node_of_call = _nodes(recording, windows, strings)
+    known = _by_kernels(_captures(recording, windows, node_of_call, strings))
+    column = np.full(len(trace.kernels), NONE, np.int32)
+    for replay in replays:
+        capture = known.get(replay.kernels)
+        if capture is None and len(np.unique(trace.kernels.lane[replay.row])) == 1:
+            capture = known.get(replay.count)  # by order alone, which one stream keeps
+        if capture is None:
+            continue
+        for kind in (KERNEL, MEMCPY, MEMSET):
+            rows = replay.row[replay.kind == kind]
+            nodes = capture.node[capture.calls.kind == kind]
+            if len(rows) == len(nodes):
+                column[rows] = nodes
+    if not (column >= 0).any():
+        return None
+    kernels = dataclasses.replace(trace.kernels, capture=column)
+    return dataclasses.replace(trace, kernels=kernels, captures=table, strings=tuple(strings.all))
+
+
+def _by_kernels(captures: Sequence[_Capture]) -> Mapping[bytes, _Capture]:
+    """Return captures by their kernels; none where two with the same kernels differ in context."""
+    known: dict[bytes, _Capture] = {}
+    ambiguous = set()
+    for capture in captures:
+        other = known.setdefault(capture.calls.kernels, capture)
+        if not np.array_equal(other.node, capture.node):
+            ambiguous.add(capture.calls.kernels)
+    return {key: capture for key, capture in known.items() if key and key not in ambiguous}
+
+
+def _windows(trace: Trace) -> I64:
+    """Return the start and end of each capture, a row each."""
+    launches = trace.launches
+    begins = np.sort(launches.start_ns[_named(trace.strings, _BEGIN)[launches.name]])
+    ends = np.sort(launches.start_ns[_named(trace.strings, _END)[launches.name]])
+    at = np.searchsorted(ends, begins)
+    pairs = np.stack((begins, np.append(ends, -1)[np.minimum(at, len(ends))]), axis=1)
+    # A capture whose end is not in the recording, or lies behind the next begin, is none.
+    following = np.append(begins[1:], np.iinfo(np.int64).max)
+    return pairs[(pairs[:, 1] >= pairs[:, 0]) & (pairs[:, 1] <= following)]
+
+
+def _named(strings: Sequence[str], pattern: re.Pattern[str]) -> Bools:
+    """Return which strings match; the last entry is for ``NONE``."""
+    return np.array([bool(pattern.search(text)) for text in strings] + [False], np.bool_)
+
+
+def _inside(windows: I64, start_ns: I64) -> I32:
+    """Return the capture in which each range starts, or ``NONE``."""
+    at = np.searchsorted(windows[:, 0], start_ns, side="right") - 1
+    return np.where((at >= 0) & (start_ns <= windows[at, 1]), at, NONE).astype(np.int32)
+
+
+def _nodes(trace: Trace, windows: I64, strings: Strings) -> tuple[Captures, I32]:
+    """Return the ranges around captured calls, merged by path, and the node of each launch.
+
+    Only ranges that begin within the capture count: what is around all of it made the capture, and
+    is no part of the graph.
+    """
+    ops, frames, launches = trace.ops, trace.frames, trace.launches
+    captured = _inside(windows, launches.start_ns) >= 0
+    start = np.concatenate((ops.start_ns, frames.start_ns))
+    chosen = _inside(windows, start) >= 0
+    parent = call_tree.parents_of_all(trace)
+    inner = call_tree.inner_range(trace, launches.around, launches.frame)
+    holder = call_tree.self_or_nearest(parent, chosen)
+    leaf = np.where(captured, call_tree.take(holder, inner), NONE)
+    used = np.zeros(len(start), np.int64)
+    used[leaf[leaf >= 0]] = 1
+    chosen &= with_descendants(parent, used) > 0
+    up = np.where(chosen, call_tree.take(holder, parent), NONE).astype(np.int32)
+    name = np.concatenate((ops.name, frames.name))
+    kind = np.concatenate((ops.kind, np.full(len(frames), FRAME, np.int8)))
+    nodes = call_tree.merge_calls(up, (name * (FRAME + 1) + kind).astype(np.int32), chosen)
+    label, kinds = np.divmod(nodes.name, FRAME + 1)
+    ids = np.array([strings.id(trace.text(one)) for one in label], np.int32)
+    return Captures(ids, kinds.astype(np.int8), nodes.parent), call_tree.take(nodes.of, leaf)
+
+
+def _captures(trace: Trace, windows: I64, node: I32, strings: Strings) -> list[_Capture]:
+    """Return the calls of each capture that put something into its graph."""
+    launches, names = trace.launches, trace.strings
+    ran = np.zeros(len(launches) + 1, np.bool_)
+    ran[trace.kernels.launch] = True
+    copy, fill = _named(names, _COPY)[launches.name], _named(names, _FILL)[launches.name]
+    kernel = _named(names, _LAUNCH)[launches.name] & ~_named(names, _GRAPH)[launches.name]
+    calls = (kernel | copy | fill) & ~ran[:-1]
+    window = np.where(calls, _inside(windows, launches.start_ns), NONE)
+    rows = np.flatnonzero(window >= 0)
+    kind = np.select((copy[rows], fill[rows]), (MEMCPY, MEMSET), KERNEL).astype(np.int8)
+    found = []
+    for _, part in split_by_value(window[rows]):
+        row = rows[part]
+        named = [
+            strings.find(trace.text(n)) if n >= 0 else _UNNAMED for n in launches.kernel_name[row]
+        ]
+        calls_of = _Sequence.of(row, kind[part], np.array(named, np.int64), launches.start_ns[row])
+        found.append(_Capture(calls_of, node[calls_of.row]))
+    return found
