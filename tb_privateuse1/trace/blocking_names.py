@@ -10,7 +10,14 @@ _WAITS = re.compile(
 _NO_WAIT = re.compile(r"wait_?event|event_?(query|record)|enqueue", re.IGNORECASE)
 """Matches ``_WAITS`` too, but returns at once."""
 
+_POLLS = re.compile(r"(event|stream)_?query", re.IGNORECASE)
+
 
 def blocks(name: str) -> bool:
     """Return whether a call of this name makes the host wait for the device."""
     return bool(_WAITS.search(name)) and not _NO_WAIT.search(name)
+
+
+def polls(name: str) -> bool:
+    """Return whether a call of this name only asks whether the device is done."""
+    return bool(_POLLS.search(name))

@@ -18,8 +18,8 @@ ROOMS = (
 
 ``compat`` has the names of the last version."""
 ANALYSIS = (
-    "steps < timeline < operators < kernels < memory < idle < counters < ranks < simulation < "
-    "comparison"
+    "steps < threads < timeline < operators < kernels < memory < idle < counters < ranks < "
+    "simulation < comparison"
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {

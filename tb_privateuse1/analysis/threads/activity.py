@@ -1,0 +1,96 @@
+"""Find what host threads do: when they work, what they launch, and what runs around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.model import KERNEL, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What each thread does: arrays with an entry per row of ``trace.threads``."""
+
+    operators: I64
+    """Operators, without steps."""
+    annotations: I64
+    """``record_function`` ranges, without steps."""
+    calls: I64
+    """Calls of the device's runtime."""
+    frames: I64
+    """Python frames."""
+    steps: I64
+    """``ProfilerStep`` ranges."""
+    kernels: I64
+    """Kernels that the thread launched, without communication."""
+    communication: I64
+    """Communication kernels that it launched, and operators that communicate."""
+    copies: I64
+    """Copies and fills that it launched."""
+
+    @property
+    def active(self) -> Bools:
+        """Return by thread whether it has any event."""
+        host = self.operators + self.annotations + self.calls + self.frames + self.steps
+        some: Bools = host > 0
+        return some
+
+
+def count_events(trace: Trace) -> Counts:
+    """Return what each thread does, in numbers of events."""
+    ops, kernels, n = trace.ops, trace.kernels, len(trace.threads)
+
+    def per_thread(threads: I64) -> I64:
+        return np.bincount(threads[threads >= 0], minlength=n).astype(np.int64)
+
+    step = step_rows(trace)
+    launching = launching_threads(trace)
+    kernel = (kernels.kind == KERNEL) & ~kernels.communication
+    collectives = trace.collectives.op[trace.collectives.op >= 0]
+    return Counts(
+        operators=per_thread(ops.thread[(ops.kind == OPERATOR) & ~step].astype(np.int64)),
+        annotations=per_thread(ops.thread[(ops.kind != OPERATOR) & ~step].astype(np.int64)),
+        calls=per_thread(trace.launches.thread.astype(np.int64)),
+        frames=per_thread(trace.frames.thread.astype(np.int64)),
+        steps=per_thread(ops.thread[step].astype(np.int64)),
+        kernels=per_thread(launching[kernel]),
+        communication=per_thread(launching[kernels.communication])
+        + per_thread(ops.thread[collectives].astype(np.int64)),
+        copies=per_thread(launching[kernels.kind != KERNEL]),
+    )
+
+
+def step_rows(trace: Trace) -> Bools:
+    """Return a mask of the rows of ``trace.ops`` that are profiler steps."""
+    numbered = [name for name in trace.steps.name.tolist() if "#" in trace.text(name)]
+    named: Bools = np.isin(trace.ops.name, np.array(numbered, np.int32))
+    return named
+
+
+def launching_threads(trace: Trace) -> I64:
+    """Return the thread that launched each device activity, by call or operator, or ``NONE``."""
+    kernels = trace.kernels
+    by_call = np.append(trace.launches.thread, np.int32(NONE))[kernels.launch]
+    by_op = np.append(trace.ops.thread, np.int32(NONE))[kernels.op]
+    return np.where(kernels.launch >= 0, by_call, by_op).astype(np.int64)
+
+
+def work_times(trace: Trace) -> dict[int, intervals.Set]:
+    """Return by thread when it works: operators, runtime calls, and the edges of Python frames.
+
+    Only the edges of frames count: a frame may wait for another thread. A frame without an edge
+    inside, from which no operator runs, gives no sign of work.
+    """
+    ops, calls, frames = trace.ops, trace.launches, trace.frames
+    rows = np.flatnonzero((ops.kind == OPERATOR) & ~step_rows(trace))
+    thread = np.concatenate((ops.thread[rows], calls.thread, frames.thread, frames.thread))
+    start = np.concatenate((ops.start_ns[rows], calls.start_ns, frames.start_ns, frames.end_ns - 1))
+    end = np.concatenate((ops.end_ns[rows], calls.end_ns, frames.start_ns + 1, frames.end_ns))
+    times = dict.fromkeys(range(len(trace.threads)), intervals.EMPTY)
+    for one, at in groupby.split_by_value(thread):
+        times[one] = intervals.union(start[at], end[at])
+    return times

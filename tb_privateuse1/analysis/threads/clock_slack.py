@@ -1,0 +1,84 @@
+"""Estimate how far the clocks of host and device disagree, from the recording itself.
+
+An activity cannot start before its launch, and a call that waits cannot return before the end of
+what it waited for. If the recording says so, its clocks disagree, by at least that time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.blocking_names import blocks
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import KERNEL, MEMCPY, NONE, Trace
+from tb_privateuse1.trace.table import I64
+
+_MOST_NS = 20_000
+"""Profilers align both clocks to some µs. A larger violation is a wrong link, or no wait at all."""
+
+_HIGH = 0.99
+"""Of the violations, a few may come from wrong links."""
+
+
+@memoize
+def clock_slack_ns(trace: Trace) -> int:
+    """Return by how much a device time may disagree with a host time, in ns.
+
+    0 for inferred times, which are on the host's clock, and without a violation.
+    """
+    kernels, launches = trace.kernels, trace.launches
+    rows = np.flatnonzero(kernels.launch >= 0)
+    if trace.meta.timeline != "measured" or not len(rows):
+        return 0
+    latency = kernels.start_ns[rows] - launches.start_ns[kernels.launch[rows]]
+    early = _high(-latency, _MOST_NS)
+    # If device times are late, all launches seem to take that much longer.
+    usable = latency[latency > 0]
+    most = min(_MOST_NS, int(usable.min())) if len(usable) else _MOST_NS
+    late = _high(np.concatenate((_late_copies(trace), _late_waits(trace))), most)
+    return max(early, late)
+
+
+def _high(violations: I64, most: int) -> int:
+    """Return a high quantile of the violations up to a limit; 0 without any."""
+    some = violations[(violations > 0) & (violations <= most)]
+    return int(np.quantile(some, _HIGH, method="higher")) if len(some) else 0
+
+
+def _late_copies(trace: Trace) -> I64:
+    """Return how long after its call's return each copy ended.
+
+    Only for calls that lasted beyond the middle of the copy: others do not wait for it.
+    """
+    kernels, launches = trace.kernels, trace.launches
+    rows = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
+    back = launches.end_ns[kernels.launch[rows]]
+    start, end = kernels.start_ns[rows], kernels.end_ns[rows]
+    return (end - back)[back - start >= end - back]
+
+
+def _late_waits(trace: Trace) -> I64:
+    """Return how long after each synchronization's return the work launched before it ended.
+
+    Of several streams, the one whose end is nearest counts: the synchronization may be for it.
+    """
+    kernels, launches = trace.kernels, trace.launches
+    used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
+    named = np.zeros(len(trace.strings) + 1, np.bool_)
+    named[[name for name in used if blocks(trace.strings[name])]] = True
+    started = np.zeros(len(launches), np.bool_)
+    started[kernels.launch[(kernels.kind == KERNEL) & (kernels.launch >= 0)]] = True
+    wait = np.flatnonzero(named[launches.name] & ~started)
+    nearest = np.full(len(wait), np.iinfo(np.int64).max)
+    rows = np.flatnonzero(kernels.launch >= 0)
+    for _, of_lane in groupby.split_by_value(kernels.lane[rows]):
+        lane = rows[of_lane]
+        called = launches.start_ns[kernels.launch[lane]]
+        order = np.argsort(called, kind="stable")
+        ends = np.maximum.accumulate(kernels.end_ns[lane[order]])
+        last = np.searchsorted(called[order], launches.start_ns[wait]) - 1
+        late = np.append(ends, 0)[last] - launches.end_ns[wait]
+        closer = (last > NONE) & (np.abs(late) < np.abs(nearest))
+        nearest[closer] = late[closer]
+    return nearest[nearest < np.iinfo(np.int64).max]

@@ -1,0 +1,113 @@
+"""Roles of host threads, in traces of a few events (times in µs)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_privateuse1.analysis.threads import roles, turns
+from tb_privateuse1.analysis.threads.roles import ROLES
+from tb_privateuse1.trace.model import NONE, Trace
+from tests.support import make
+from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
+
+
+def role_of(made: Trace) -> dict[str, str]:
+    """Return the role of each thread with events, by its number in the file."""
+    found = roles.thread_roles(made)
+    return {
+        made.text(made.threads.tid[row]): ROLES[role]
+        for row, role in enumerate(found.role.tolist())
+        if role != NONE
+    }
+
+
+def training(names: tuple[str, str] = ("aten::mm", "aten::mm"), steps: int = 3) -> list[make.Event]:
+    """Return steps in which thread 1 runs forward and optimizer, and thread 2 the backward pass."""
+    events: list[make.Event] = []
+    for i in range(steps):
+        at, number = 1000 * i, 100 * i
+        for k, (thread, name, start) in enumerate(
+            [(1, names[0], 200), (1, names[0], 260), (2, names[1], 350), (2, names[1], 410),
+             (2, names[1], 470), (1, names[0], 560), (1, names[0], 700)]
+        ):  # fmt: skip
+            events += [
+                op(name, at + start, at + start + 50, thread=thread),
+                launch(at + start + 40, at + start + 45, number + k, thread=thread),
+                kernel("gemm", at + start + 50, at + start + 60, number + k),
+            ]
+    return events
+
+
+def test_a_trace_without_events_has_no_roles() -> None:
+    found = roles.thread_roles(Trace())
+    assert (found.main, len(found.role), len(turns.find_turns(Trace()))) == (NONE, 0, 0)
+
+
+@pytest.mark.parametrize("with_steps", [True, False])
+def test_autograd_takes_turns_with_the_main_thread(with_steps: bool) -> None:
+    """Neither names nor sequence numbers are necessary, and no steps."""
+    marks = [step(i + 1, 1000 * i + 100, 1000 * i + 800) for i in range(3)] if with_steps else []
+    made = trace(*training(), *marks)
+    assert role_of(made) == {"1": "main", "2": "autograd"}
+    found = turns.find_turns(made)
+    columns = found.leave_ns, found.begin_ns, found.done_ns, found.return_ns
+    base = 100 if with_steps else 200
+    assert [int(column[0]) // 1000 + base for column in columns] == [310, 350, 520, 560]
+    assert len(found) == 3
+
+
+def test_a_monitor_waits() -> None:
+    """One frame over the whole recording is no work."""
+    monitor = [
+        frame("threading.py(1000): _bootstrap", 0, 3000, thread=3),
+        frame("tqdm/_monitor.py(60): run", 1, 2999, thread=3),
+        frame("threading.py(359): wait", 2, 2998, thread=3),
+    ]
+    assert role_of(trace(*training(), *monitor)) == {
+        "1": "main", "2": "autograd", "3": "waiting",
+    }  # fmt: skip
+
+
+def test_a_watchdog_waits() -> None:
+    """It asks whether communication is done."""
+    queries = [
+        span("cuda_runtime", "cudaEventQuery", 100 * i, 100 * i + 5, thread=4) for i in range(20)
+    ]
+    assert role_of(trace(*training(), *queries))["4"] == "waiting"
+
+
+def test_a_task_queue_launches() -> None:
+    """It works while the main thread does: these are no turns."""
+    events: list[make.Event] = []
+    for i in range(50):
+        at = 30 * i
+        events += [
+            op("aten::add", at, at + 25),
+            op("Enqueue@Add", at + 10, at + 15),
+            op("Dequeue@Add", at + 17, at + 40, thread=2),
+            launch(at + 20, at + 35, i, thread=2),
+            kernel("add", at + 40, at + 50, i),
+        ]
+    made = trace(*events)
+    assert role_of(made) == {"1": "main", "2": "launcher"}
+    assert len(turns.find_turns(made)) == 0
+
+
+def test_gloo_communicates() -> None:
+    gloo = [annotation("gloo:all_reduce", 1000 * i, 1000 * i + 900, thread=5) for i in range(3)]
+    assert role_of(trace(*training(), *gloo))["5"] == "communication"
+
+
+def test_a_thread_that_only_copies_loads() -> None:
+    copies = [
+        event
+        for i in range(3)
+        for event in (
+            span("cuda_runtime", "cudaMemcpyAsync", 1000 * i, 1000 * i + 300, thread=6,
+                 correlation=5000 + i),
+            kernel("Memcpy HtoD (Pinned -> Device)", 1000 * i + 20, 1000 * i + 80, 5000 + i,
+                   category="gpu_memcpy"),
+        )
+    ]  # fmt: skip
+    assert role_of(trace(*training(), *copies))["6"] == "loader"
+    assert not roles.thread_roles(trace(*training(), *copies)).driving[-1]
