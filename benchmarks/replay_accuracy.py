@@ -66,7 +66,7 @@ def measure(name: str, trace: Trace) -> Fit | None:
     own = path.take(np.isin(path.step, rows))
     spent = own.end_ns - own.start_ns
     total = max(int(spent.sum()), 1)
-    shares = {
+    shares: dict[str, float] = {
         cause: int(spent[own.cause == i].sum()) / total
         for i, cause in enumerate(critical_path.CAUSES)
     }

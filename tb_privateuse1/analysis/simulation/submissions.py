@@ -91,8 +91,9 @@ def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
 class Waits:
     """Ranges in which a host thread only waits for the device, by start.
 
-    ``op`` and ``launch`` are the waiting rows; ``thread`` is where the range ends. ``kernel`` and
-    ``wait`` pair activities with the ranges that wait for them.
+    ``op`` and ``launch`` are the waiting rows; ``thread`` is where the range ends. A ``queue``
+    wait is a launch that takes long. ``kernel`` and ``wait`` pair activities with the ranges that
+    wait for them.
     """
 
     thread: I32
@@ -100,12 +101,13 @@ class Waits:
     end_ns: I64
     op: I32
     launch: I32
+    queue: Bools
     kernel: I64
     wait: I64
 
 
 def find_waits(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -> Waits:
-    """Return the waits of ``found``, and blocked launches."""
+    """Return the waits of ``calls``, and launches that take long."""
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
     called = np.unique(kernels.launch[kernels.launch >= 0])
     long = launches.end_ns[called] - launches.start_ns[called] >= BLOCKED_NS
@@ -131,7 +133,8 @@ def find_waits(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -
     launch, op, thread = launch[order], op[order], thread[order]
     start, end = start[order], end[order]
     kernel, wait = _awaited(trace, submission, start, end, op, launch)
-    return Waits(thread, start, end, op, launch, kernel, wait)
+    queue = np.append(np.isin(np.arange(len(launches)), blocked), False)[launch]
+    return Waits(thread, start, end, op, launch, queue, kernel, wait)
 
 
 def _awaited(
