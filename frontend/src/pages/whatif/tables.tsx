@@ -1,6 +1,7 @@
 // The tables of the what-if page: estimated speed-ups, the critical path by name, and each step.
 import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
 import { color, type Category } from "../../lib/color";
+import { percent, percentRange } from "../../lib/format";
 import type { Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { nameOf } from "../../state/selection";
@@ -32,7 +33,13 @@ export const CAUSES: Readonly<Record<PathCause["cause"], Cause>> = {
   pause: { ...texts.causes.pause, category: "other", device: true },
   wait_return: { ...texts.causes.wait_return, category: "runtime", device: true },
   turn: { ...texts.causes.turn, category: "other", device: false },
-  unexplained: { ...texts.causes.unexplained, category: "other", device: true },
+  other_rank: { ...texts.causes.other_rank, category: "communication", device: true },
+  before_recording: { ...texts.causes.before_recording, category: "other", device: true },
+  blocked: { ...texts.causes.blocked, category: "runtime", device: false },
+  queue_full: { ...texts.causes.queue_full, category: "runtime", device: false },
+  unknown_launch: { ...texts.causes.unknown_launch, category: "other", device: true },
+  clock_doubt: { ...texts.causes.clock_doubt, category: "other", device: true },
+  unattributed: { ...texts.causes.unattributed, category: "other", device: true },
 };
 
 /** What a line is about: without a number, which the server says is missing, all of it. */
@@ -146,12 +153,9 @@ function Try({ row }: { row: Gain }) {
   );
 }
 
-const share = (row: Gain): number | null =>
-  row.bound_ns === null
-    ? null
-    : row.free_gain_ns === 0
-      ? 0
-      : (row.bound_ns / row.free_gain_ns) * row.free_gain_share;
+/** The share of a step that the least or the greatest gain is. */
+const shareOf = (row: Gain, ns: number | null): number | null =>
+  ns === null || row.free_gain_ns === 0 ? null : (ns / row.free_gain_ns) * row.free_gain_share;
 
 const GAINS: readonly Column<Gain>[] = [
   {
@@ -187,10 +191,17 @@ const GAINS: readonly Column<Gain>[] = [
     key: "free_gain_share",
     ...texts.ofGains.freeGainShare,
     kind: "share",
-    width: 136,
+    width: 190,
     value: (r) => r.free_gain_share,
     bar: () => "kernel",
-    bound: share,
+    cell: (r) => (
+      <span class="value">
+        {percent(r.free_gain_share)}{" "}
+        <small class="muted" data-testid="gain-range">
+          {percentRange(shareOf(r, r.free_gain_low_ns), shareOf(r, r.free_gain_high_ns))}
+        </small>
+      </span>
+    ),
   },
   { key: "half_gain_ns", ...texts.ofGains.halfGain, kind: "time", width: 104, value: (r) => r.half_gain_ns },
   {
@@ -199,7 +210,22 @@ const GAINS: readonly Column<Gain>[] = [
     kind: "time",
     width: 84,
     value: (r) => r.free_gain_ns,
-    bound: (r) => r.bound_ns,
+  },
+  {
+    key: "free_gain_low_ns",
+    ...texts.ofGains.freeGainLow,
+    kind: "time",
+    width: 104,
+    optional: true,
+    value: (r) => r.free_gain_low_ns,
+  },
+  {
+    key: "free_gain_high_ns",
+    ...texts.ofGains.freeGainHigh,
+    kind: "time",
+    width: 104,
+    optional: true,
+    value: (r) => r.free_gain_high_ns,
   },
   { key: "on_path_ns", ...texts.ofGains.onPath, kind: "time", width: 96, value: (r) => r.on_path_ns },
 ];
@@ -252,7 +278,6 @@ const STEPS: readonly Column<PredictedStep>[] = [
     kind: "time",
     width: 104,
     value: (r) => r.predicted_ns,
-    bound: (r) => r.bound_ns,
   },
   {
     key: "gain_ns",
@@ -260,7 +285,20 @@ const STEPS: readonly Column<PredictedStep>[] = [
     kind: "time",
     width: 104,
     value: (r) => r.gain_ns,
-    bound: (r) => r.bound_ns,
+  },
+  {
+    key: "gain_low_ns",
+    ...texts.ofSteps.gainLow,
+    kind: "time",
+    width: 104,
+    value: (r) => r.gain_low_ns,
+  },
+  {
+    key: "gain_high_ns",
+    ...texts.ofSteps.gainHigh,
+    kind: "time",
+    width: 104,
+    value: (r) => r.gain_high_ns,
   },
   { key: "replayed_ns", ...texts.ofSteps.replayed, kind: "time", width: 104, value: (r) => r.replayed_ns },
 ];
