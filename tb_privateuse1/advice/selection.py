@@ -14,6 +14,7 @@ from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.simulation.changes import Shares
 from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import groupby, intervals, labels
 from tb_privateuse1.trace.findings import Example, TableName
 from tb_privateuse1.trace.model import MEMCPY, OPERATOR
@@ -23,9 +24,6 @@ _RANGES = r"^(ProfilerStep#|enumerate\(DataLoader\)|Optimizer\.)"
 
 _MOST_EXAMPLES = 5
 _LONGEST_NAME = 200
-
-_NEXT_NS = 50_000
-"""A gap belongs to a wait that ended less than this before it: clocks of host and device differ."""
 
 
 class RuleContext(JudgedTrace):
@@ -110,8 +108,10 @@ class RuleContext(JudgedTrace):
     def after_waits(self, rows: I64) -> intervals.Set:
         """Return the device's idle time after waits of the host, at most as long as each wait.
 
-        Without the wait, the host would have been ahead by its length. Idle time after the last
-        activity does not count: there the profiler waits, too.
+        Without the wait, the host would have been ahead by its length. By the recorded times, the
+        device may end later than the wait: by the slack of the clocks, and by the bounds of the
+        last activity. Idle time after the last activity of all does not count: there the profiler
+        waits, too.
         """
         if not len(self.trace.kernels):
             return intervals.EMPTY
@@ -123,7 +123,10 @@ class RuleContext(JudgedTrace):
         exists = at < len(ends)
         begin, end, at = begin[exists], end[exists], at[exists]
         first = np.maximum(starts[at], begin)
-        near = first <= end + _NEXT_NS
+        kernels = self.trace.kernels
+        last = np.searchsorted(kernels.start_ns, first) - 1
+        bound = np.maximum(kernels.start_bound_ns, 0) + np.maximum(kernels.duration_bound_ns, 0)
+        near = first <= end + clock_slack_ns(self.trace) + np.where(last >= 0, bound[last], 0)
         stop = np.minimum(ends[at], first + (end - begin))
         return intervals.union(first[near], stop[near])
 

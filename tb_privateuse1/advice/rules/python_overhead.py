@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 
@@ -22,18 +23,25 @@ _TOP = 5
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the idle time under Python frames without an operator, call or wait."""
+    """Yield the idle time under Python frames without an operator, call or wait.
+
+    Only threads whose time can delay launches count.
+    """
     trace = case.trace
     if not len(trace.frames) or not len(trace.kernels):
         return
-    launches = trace.launches
+    ops, launches, frames = trace.ops, trace.launches, trace.frames
+    # Other threads, such as a progress bar's monitor, delay no launch.
+    driving = np.append(thread_roles(trace).driving, False)
+    outer = np.flatnonzero((frames.parent < 0) & driving[frames.thread])
+    idling = np.flatnonzero(case.named("frames", _NO_WORK) & driving[frames.thread])
+    calls = np.flatnonzero(driving[launches.thread])
     working = intervals.merge(
-        case.time(case.top),
-        intervals.union(launches.start_ns, launches.end_ns),
+        case.time(case.top[driving[ops.thread[case.top]]]),
+        intervals.merge(case.time(calls, "launches"), case.time(idling, "frames")),
     )
-    idling = np.flatnonzero(case.named("frames", _NO_WORK))
-    working = intervals.merge(working, case.time(idling, "frames"))
-    python = intervals.subtract(intervals.intersect(case.limits.idle, _driving(case)), working)
+    open_ = intervals.intersect(case.limits.idle, case.time(outer, "frames"))
+    python = intervals.subtract(open_, working)
     if case.share(intervals.length(python)) < _LEAST:
         return
     rows = _busiest(case, python)
@@ -62,14 +70,6 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         source=next((name for name in names if ".py(" in name), None),
         lacks=(say("the program's speed without recording stacks"),),
     )
-
-
-def _driving(case: RuleContext) -> intervals.Set:
-    """Return the time of the outermost Python frames on the launching threads."""
-    frames, ops = case.trace.frames, case.trace.ops
-    launching = np.unique(ops.thread[np.unique(case.trace.kernels.op[case.trace.kernels.op >= 0])])
-    rows = np.flatnonzero((frames.parent < 0) & np.isin(frames.thread, launching))
-    return case.time(rows, "frames")
 
 
 def _busiest(case: RuleContext, python: intervals.Set) -> I64:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.model import MEMCPY, MISSING, SYNC, Trace
@@ -29,13 +30,17 @@ def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
 
 
 def blocking_calls(trace: Trace) -> Bools:
-    """Return by launch whether it waits for the device: by its name, or by its copy's end."""
+    """Return by launch whether it waits for the device: by its name, or by its copy's end.
+
+    The recorded end may be later than the return by what the clocks disagree.
+    """
     launches, kernels = trace.launches, trace.kernels
     used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
     found: Bools = np.append(_looked_up(trace, used), False)[launches.name]
     copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
     made = kernels.launch[copies]
-    found[made[launches.end_ns[made] >= kernels.end_ns[copies]]] = True
+    back = launches.end_ns[made] + clock_slack_ns(trace)
+    found[made[back >= kernels.end_ns[copies]]] = True
     return found
 
 
@@ -47,7 +52,8 @@ def blocking_operators(trace: Trace) -> I64:
     kernels, ops = trace.kernels, trace.ops
     reading = np.fromiter((t in _READS for t in trace.strings), np.bool_, len(trace.strings))
     flag = np.append(np.append(reading, False)[ops.name], False)
-    late = np.append(ops.end_ns, MISSING)[kernels.op] >= kernels.end_ns
+    slack = clock_slack_ns(trace)
+    late = np.append(ops.end_ns, MISSING)[kernels.op] >= kernels.end_ns - slack
     read = (kernels.kind == MEMCPY) & flag[kernels.op] & late
     rows: I64 = np.unique(kernels.op[(kernels.op >= 0) & ((kernels.evidence == SYNC) | read)])
     return rows

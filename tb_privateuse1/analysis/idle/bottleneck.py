@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idle import blocking_calls as waiting
 from tb_privateuse1.analysis.idle import launch_times
+from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table
@@ -141,7 +142,7 @@ def _chains(
     ends = np.append(begins[1:], len(late)) - 1
     starts, stops = busy[0][begins], busy[1][ends]
     waiting = intervals.merge(intervals.union(waits.start_ns, waits.end_ns), _blocked(trace, busy))
-    waited = _holds(waiting, stops)
+    waited = _holds(waiting, stops, clock_slack_ns(trace))
     waited[-1] = True  # the last activity's result is always awaited
     submitted_ns = submitted[last[ends]]
     known = waited & (submitted_ns != MISSING)
@@ -152,12 +153,12 @@ def _chains(
     return (starts, stops), share
 
 
-def _holds(spans: intervals.Set, instants: I64) -> Bools:
-    """Return by instant whether a set contains it or the nanosecond before it."""
+def _holds(spans: intervals.Set, instants: I64, slack_ns: int) -> Bools:
+    """Return by instant whether a set contains it or an instant at most ``slack_ns`` before it."""
     if not len(spans[0]):
         return np.zeros(len(instants), np.bool_)
     at = np.searchsorted(spans[0], instants, side="right") - 1
-    inside: Bools = (at >= 0) & (spans[1][np.maximum(at, 0)] >= instants)
+    inside: Bools = (at >= 0) & (spans[1][np.maximum(at, 0)] + slack_ns >= instants)
     return inside
 
 

@@ -1,4 +1,4 @@
-"""Find the launches, waits and hand-offs of host threads."""
+"""Find the launches and waits of host threads."""
 
 from __future__ import annotations
 
@@ -12,17 +12,12 @@ import numpy as np
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.idle.bottleneck import BLOCKED_NS
 from tb_privateuse1.analysis.idle.launch_times import launch_latency_ns
-from tb_privateuse1.analysis.steps.training_phases import ENGINE
+from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.model import NONE, OPERATOR, Frames, Launches, Ops, Trace
+from tb_privateuse1.trace.model import NONE, Frames, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
-_SKEW_NS = 20_000
-"""Clocks differ: an activity may end this long after the return of its wait."""
-
 _WHOLE_DEVICE = re.compile(r"device_?synchroni|^synchronize$|ctx_?synchroni", re.IGNORECASE)
-
-_LONG_NS = 5_000
 
 
 @dataclass(frozen=True)
@@ -142,14 +137,17 @@ def _awaited(
 ) -> tuple[I64, I64]:
     """Return pairs (activity, wait).
 
-    A copy's call waits for that copy, other waits for activities launched before.
+    A copy's call waits for that copy, other waits for activities launched before. If the clocks
+    disagree, the copy may end behind its call: the activity before it ends in the call.
     """
-    kernels, launches = trace.kernels, trace.launches
+    kernels, launches, slack = trace.kernels, trace.launches, clock_slack_ns(trace)
     own = np.where(
         launch >= 0,
         _last(kernels.launch, len(launches), kernels.end_ns)[launch],
         _last(kernels.op, len(trace.ops), kernels.end_ns)[op],
     )
+    behind = np.append(kernels.end_ns, 0)[own] - end
+    own[(behind > 0) & (behind <= slack)] = NONE
     long = launches.end_ns - launches.start_ns >= BLOCKED_NS
     queued = (launch >= 0) & np.append(long, False)[launch]
     queued &= (own >= 0) & (np.append(kernels.end_ns, 0)[own] > end)
@@ -169,7 +167,7 @@ def _awaited(
         )
         done = np.searchsorted(ends, end[others], side="right")
         at = np.minimum(before, done) - 1
-        late = np.append(ends, 0)[before - 1] > end[others] + _SKEW_NS
+        late = np.append(ends, 0)[before - 1] > end[others] + slack
         hit = (at >= 0) & ~late
         each = hit & whole[others]
         pairs.append((rows[at[each]], others[each]))
@@ -193,76 +191,6 @@ def _last(of: I32, size: int, end_ns: I64) -> I64:
     rows = rows[np.argsort(end_ns[rows], kind="stable")]
     found[of[rows]] = rows
     return found
-
-
-@dataclass(frozen=True)
-class Turns:
-    """Hand-offs: a thread waits while another one works, from leaving to returning."""
-
-    thread: I32
-    leave_ns: I64
-    return_ns: I64
-    worker: I32
-    begin_ns: I64
-    done_ns: I64
-
-
-def find_turns(trace: Trace, main: int) -> Turns:
-    """Return the backward passes: gaps of the main thread that autograd's thread fills."""
-    ops = trace.ops
-    names = np.array([text.startswith(ENGINE) for text in trace.strings] + [False])
-    backward = names[ops.name] | ((ops.sequence >= 0) & (ops.forward_thread > 0))
-    found = []
-    away = intervals.complement(_busy(trace, main), 0, trace.end_ns + 1)
-    long = away[1] - away[0] >= _LONG_NS
-    away = away[0][long], away[1][long]
-    for worker in np.unique(ops.thread[backward & (ops.thread != main)]).tolist():
-        starts, ends = _busy(trace, worker)
-        if not len(starts):
-            continue
-        first = np.searchsorted(starts, away[0])
-        last = np.searchsorted(ends, away[1], side="right") - 1
-        some = np.flatnonzero(first <= last)
-        begin, done = starts[first[some]], ends[last[some]]
-        leave, back = away[0][some], away[1][some]
-        # Work that crosses an end of the gap is independent of this thread.
-        earlier = np.append(ends, np.iinfo(np.int64).min)[first[some] - 1]
-        later = np.append(starts, np.iinfo(np.int64).max)[last[some] + 1]
-        apart = (earlier <= leave) & (later >= back)
-        fills = apart & (2 * (done - begin) >= back - leave)
-        found.append((worker, leave[fills], back[fills], begin[fills], done[fills]))
-    if not found:
-        none, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
-        return Turns(nobody, none, none, nobody, none, none)
-    count = [len(leave) for _, leave, _, _, _ in found]
-    leave, back, begin, done = (np.concatenate([f[i] for f in found]) for i in range(1, 5))
-    worker = np.repeat(np.array([f[0] for f in found], np.int32), count)
-    return Turns(np.full(len(leave), main, np.int32), leave, back, worker, begin, done)
-
-
-def _busy(trace: Trace, thread: int) -> intervals.Set:
-    """Return when a thread is in an operator or a runtime call."""
-    ops, launches = trace.ops, trace.launches
-    rows = (ops.thread == thread) & (ops.kind == OPERATOR) & ~_steps(trace)
-    call = launches.thread == thread
-    return intervals.union(
-        np.concatenate((ops.start_ns[rows], launches.start_ns[call])),
-        np.concatenate((ops.end_ns[rows], launches.end_ns[call])),
-    )
-
-
-def _steps(trace: Trace) -> Bools:
-    named: Bools = np.isin(trace.ops.name, trace.steps.name)
-    return named
-
-
-def main_thread(trace: Trace) -> int:
-    """Return the thread of the steps, else the one with the most operators and launches."""
-    ops, launches = trace.ops, trace.launches
-    rows = np.flatnonzero(_steps(trace))
-    threads = ops.thread[rows] if len(rows) else np.concatenate((ops.thread, launches.thread))
-    threads = threads[threads >= 0]
-    return int(np.argmax(np.bincount(threads))) if len(threads) else NONE
 
 
 def thread_starts(trace: Trace) -> tuple[I64, I64]:

@@ -80,16 +80,20 @@ def launching_threads(trace: Trace) -> I64:
 
 
 def work_times(trace: Trace) -> dict[int, intervals.Set]:
-    """Return by thread when it works: operators, runtime calls, and the edges of Python frames.
+    """Return by thread when it works: operators, runtime calls, and edges of frames and ranges.
 
-    Only the edges of frames count: a frame may wait for another thread. A frame without an edge
-    inside, from which no operator runs, gives no sign of work.
+    Only the edges of Python frames and annotations count, as 1 ns each: between them a thread may
+    wait.
     """
     ops, calls, frames = trace.ops, trace.launches, trace.frames
-    rows = np.flatnonzero((ops.kind == OPERATOR) & ~step_rows(trace))
-    thread = np.concatenate((ops.thread[rows], calls.thread, frames.thread, frames.thread))
-    start = np.concatenate((ops.start_ns[rows], calls.start_ns, frames.start_ns, frames.end_ns - 1))
-    end = np.concatenate((ops.end_ns[rows], calls.end_ns, frames.start_ns + 1, frames.end_ns))
+    working = (ops.kind == OPERATOR) & ~step_rows(trace)
+    works, ranges = ops.take(working), ops.take(~working)
+    edges = np.concatenate((ranges.start_ns, ranges.end_ns - 1, frames.start_ns, frames.end_ns - 1))
+    thread = np.concatenate(
+        (works.thread, calls.thread, *([ranges.thread] * 2), *([frames.thread] * 2))
+    )
+    start = np.concatenate((works.start_ns, calls.start_ns, edges))
+    end = np.concatenate((works.end_ns, calls.end_ns, edges + 1))
     times = dict.fromkeys(range(len(trace.threads)), intervals.EMPTY)
     for one, at in groupby.split_by_value(thread):
         times[one] = intervals.union(start[at], end[at])

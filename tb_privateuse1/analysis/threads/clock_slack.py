@@ -18,7 +18,10 @@ _MOST_NS = 20_000
 """Profilers align both clocks to some µs. A larger violation is a wrong link, or no wait at all."""
 
 _HIGH = 0.99
-"""Of the violations, a few may come from wrong links."""
+"""A few violations, and a few short latencies, may come from wrong links."""
+
+_FEWEST = 3
+"""Fewer violations are no evidence: a call may return just before the end of a copy."""
 
 
 @memoize
@@ -35,15 +38,15 @@ def clock_slack_ns(trace: Trace) -> int:
     early = _high(-latency, _MOST_NS)
     # If device times are late, all launches seem to take that much longer.
     usable = latency[latency > 0]
-    most = min(_MOST_NS, int(usable.min())) if len(usable) else _MOST_NS
+    most = min(_MOST_NS, int(np.quantile(usable, 1 - _HIGH))) if len(usable) else _MOST_NS
     late = _high(np.concatenate((_late_copies(trace), _late_waits(trace))), most)
     return max(early, late)
 
 
 def _high(violations: I64, most: int) -> int:
-    """Return a high quantile of the violations up to a limit; 0 without any."""
+    """Return a high quantile of the violations up to a limit; 0 if there are few."""
     some = violations[(violations > 0) & (violations <= most)]
-    return int(np.quantile(some, _HIGH, method="higher")) if len(some) else 0
+    return int(np.quantile(some, _HIGH, method="higher")) if len(some) >= _FEWEST else 0
 
 
 def _late_copies(trace: Trace) -> I64:

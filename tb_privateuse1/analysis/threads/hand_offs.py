@@ -1,24 +1,36 @@
-"""Find the hand-offs of a pair of threads: one works only while the other one is away."""
+"""Find the hand-offs of a pair of threads: one works only while the other one is away.
+
+Threads that work independently overlap. If two never do although chance would make them, one waits
+while the other works.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.table import I32, I64, Table
 
 _LONG_NS = 5_000
 """To wake a thread takes this long: a shorter pause is none."""
 
-_FILLED = 2
-"""Work fills a pause if the rest of the pause is not longer than the work: hand-offs are near."""
+_CHANCE = 0.05
+"""Two threads take turns if independent ones would keep apart with at most this probability."""
+
+_OVERLAP = 0.1
+"""They may overlap by this part of what independent threads would: a range can end late."""
+
+
+_LONGER = 0.95
 
 
 @dataclass(frozen=True)
-class Turns:
+class Turns(Table):
     """Hand-offs: a thread waits while another one works, from leaving to returning."""
 
     thread: I32
@@ -28,27 +40,22 @@ class Turns:
     begin_ns: I64
     done_ns: I64
 
-    def __len__(self) -> int:
-        return len(self.thread)
-
 
 def join_turns(parts: Sequence[Turns]) -> Turns:
     """Return the turns of all parts, in their order."""
-    none, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
+    tables = [Turns.empty(), *parts]
     return Turns(
-        np.concatenate([nobody, *(p.thread for p in parts)]),
-        np.concatenate([none, *(p.leave_ns for p in parts)]),
-        np.concatenate([none, *(p.return_ns for p in parts)]),
-        np.concatenate([nobody, *(p.worker for p in parts)]),
-        np.concatenate([none, *(p.begin_ns for p in parts)]),
-        np.concatenate([none, *(p.done_ns for p in parts)]),
+        **{
+            name: np.concatenate([getattr(t, name) for t in tables])
+            for name in Turns.column_types()
+        }
     )
 
 
 def turns_between(
     thread: int, own: intervals.Set, worker: int, work: intervals.Set, end_ns: int
 ) -> Turns:
-    """Return the pauses of a thread that a worker fills.
+    """Return the pauses of a thread in which a worker works.
 
     ``own`` and ``work`` are the times at which they work, ``end_ns`` is the end of the recording.
     The worker works neither at the beginning nor at the end of the pause: work that crosses them
@@ -64,38 +71,79 @@ def turns_between(
     last = np.searchsorted(ends, back, side="right") - 1
     some = np.flatnonzero(first <= last)
     leave, back, first, last = leave[some], back[some], first[some], last[some]
-    begin, done = starts[first], ends[last]
     earlier = np.append(ends, np.iinfo(np.int64).min)[first - 1]
     later = np.append(starts, np.iinfo(np.int64).max)[last + 1]
-    apart = (earlier <= leave) & (later >= back)
-    fills = np.flatnonzero(apart & (_FILLED * (done - begin) >= back - leave))
+    apart = np.flatnonzero((earlier <= leave) & (later >= back))
     return Turns(
-        np.full(len(fills), thread, np.int32),
-        leave[fills],
-        back[fills],
-        np.full(len(fills), worker, np.int32),
-        begin[fills],
-        done[fills],
+        np.full(len(apart), thread, np.int32),
+        leave[apart],
+        back[apart],
+        np.full(len(apart), worker, np.int32),
+        starts[first[apart]],
+        ends[last[apart]],
     )
 
 
-def share_in_turns(turns: Turns, work: intervals.Set) -> float:
-    """Return the share of a worker's time that lies in its turns, 0 to 1."""
-    whole = intervals.length(work)
-    inside = intervals.covered_length(work, turns.begin_ns, turns.done_ns)
-    return float(inside.sum()) / whole if whole else 0.0
+def near_turns(turns: Turns) -> Turns:
+    """Return the turns in which the work fills at least half of the pause."""
+    near = 2 * (turns.done_ns - turns.begin_ns) >= turns.return_ns - turns.leave_ns
+    return turns.take(near)
 
 
-def pauses_of(first: intervals.Set, second: intervals.Set) -> tuple[int, int]:
-    """Return the time between two works of the first thread, and of the second.
+def usual_turns(turns: Turns) -> Turns:
+    """Return the turns with hand-offs that take no longer than the median one of their direction.
 
-    Only pauses of both threads count. Behind such a pause a thread goes on by itself.
+    What is longer is the thread's own time: before it left, and after it returned.
+    """
+    if not len(turns):
+        return turns
+    to, back = turns.begin_ns - turns.leave_ns, turns.return_ns - turns.done_ns
+    return dataclasses.replace(
+        turns,
+        leave_ns=turns.begin_ns - np.minimum(to, int(np.median(to))),
+        return_ns=turns.done_ns + np.minimum(back, int(np.median(back))),
+    )
+
+
+def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns) -> bool:
+    """Return whether a worker works only while a thread is away, and hardly by chance.
+
+    Chance would place each run of work anywhere in the time of both threads. The probability that
+    it meets no work of the thread is the room for it in the thread's pauses.
+    """
+    if not len(turns):
+        return False
+    first = min(int(own[0][0]), int(work[0][0]))
+    last = max(int(own[1][-1]), int(work[1][-1]))
+    whole = last - first
+    overlap = intervals.length(intervals.intersect(own, work))
+    if overlap * whole > _OVERLAP * intervals.length(own) * intervals.length(work):
+        return False
+    begin, end = intervals.complement(own, first, last)
+    pause = np.sort(end - begin)
+    longer = np.append(np.cumsum(pause[::-1])[::-1], 0)
+    run = turns.done_ns - turns.begin_ns
+    at = np.searchsorted(pause, run)
+    room = (longer[at] - (len(pause) - at) * run) / whole
+    return float(np.log(np.maximum(room, 1e-9)).sum()) <= math.log(_CHANCE)
+
+
+def long_pauses(first: intervals.Set, second: intervals.Set) -> tuple[float, float]:
+    """Return how long the longer pauses within the work of each of two threads are, in ns.
+
+    Only pauses of both threads count. Behind such a pause a thread goes on by itself. The 95th
+    percentile leaves out single ones, in which a thread had no core.
     """
     starts = np.concatenate((first[0], second[0]))
     ends = np.concatenate((first[1], second[1]))
     of = np.repeat(np.array([0, 1]), (len(first[0]), len(second[0])))
     order = np.argsort(starts, kind="stable")
     starts, ends, of = starts[order], np.maximum.accumulate(ends[order]), of[order]
-    pause = np.maximum(starts[1:] - ends[:-1], 0)
-    same = of[1:] == of[:-1]
-    return int(pause[same & (of[1:] == 0)].sum()), int(pause[same & (of[1:] == 1)].sum())
+    pause = starts[1:] - ends[:-1]
+    inside = (of[1:] == of[:-1]) & (pause > 0)
+    mine, others = pause[inside & (of[1:] == 0)], pause[inside & (of[1:] == 1)]
+    return _long(mine), _long(others)
+
+
+def _long(pauses: I64) -> float:
+    return float(np.quantile(pauses, _LONGER)) if len(pauses) else 0.0

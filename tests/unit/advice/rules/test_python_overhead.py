@@ -1,6 +1,7 @@
 """A device that waits for Python."""
 
 from tb_privateuse1.advice.rules.python_overhead import RULE
+from tests.support import make
 from tests.support.program import Program, found
 
 
@@ -25,6 +26,18 @@ def test_it_is_found_with_the_busiest_line() -> None:
 
 def test_waiting_for_a_thread_is_no_work() -> None:
     assert found(RULE, program("threading.py(359): wait").trace()) == []
+
+
+def test_a_thread_that_only_waits_changes_nothing() -> None:
+    """A progress bar has a monitor, and a pool idle threads."""
+    run = program("metrics.py(9): update")
+    (alone,) = found(RULE, run.trace())
+    end = run.now
+    for thread in (8, 9):
+        run.events.append(make.frame("threading.py(1000): _bootstrap", 0, end, thread=thread))
+        run.events.append(make.frame("threading.py(359): wait", 1, end - 1, thread=thread))
+    (row,) = found(RULE, run.trace())
+    assert row.saving_ns == alone.saving_ns
 
 
 def test_the_profilers_own_time_is_not_the_programs() -> None:

@@ -8,6 +8,7 @@ import pytest
 from tb_privateuse1.analysis.idle import blocking_calls
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import kernel, launch, op, span, trace
+from tests.support.program import Program
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,22 @@ def test_a_call_that_outlives_its_copy_waits() -> None:
         return blocking_calls.blocking_calls(trace(launch(0, end, 1), copied)).tolist()
 
     assert (called(20), called(19)) == ([True], [False])
+
+
+def test_clocks_may_disagree() -> None:
+    """Every copy ends 2 to 4 µs behind the return of its call, by the device's clock."""
+    run = Program()
+    for late in (2, 3, 4, 2):
+        done = len(run.events)
+        run.op("aten::mm", 10, kernel=100)
+        run.copy("DtoH", 50)
+        for event in run.events[done:]:
+            # A call returns 1 µs behind its copy.
+            event["ts"] += 1 + late if event["cat"] in ("kernel", "gpu_memcpy") else 0
+        run.rest(20)
+    trace = run.trace()
+    copies = np.array([trace.text(name) == "cudaMemcpyAsync" for name in trace.launches.name])
+    assert blocking_calls.blocking_calls(trace).tolist() == copies.tolist()
 
 
 @pytest.mark.parametrize("name", ["aten::_local_scalar_dense", "aten::nonzero"])

@@ -46,6 +46,26 @@ def test_waiting_program_gains_the_wait() -> None:
     assert saved == pytest.approx(3 * (50 * 100 - 50 * 11) * 1000, rel=0.02)
 
 
+def test_a_skew_of_clocks_hides_no_wait() -> None:
+    """The device's clock is late: all waits return before the end of what they wait for."""
+
+    def saved(late_us: float) -> float:
+        run = Program()
+        for _ in range(5):
+            for _ in range(20):
+                run.op("aten::mm", 10, kernel=100)
+            run.copy("DtoH", 20)
+            run.rest(100)
+        device = [e for e in run.events if e["cat"] in ("kernel", "gpu_memcpy")]
+        for event in device:
+            event["ts"] += late_us
+        trace = run.trace()
+        return intervals.length(whole(trace).of_device(kernels_of(trace)))
+
+    assert saved(0) > 5 * 20 * 60_000
+    assert saved(1 + 0.5) == pytest.approx(saved(0), rel=0.01)
+
+
 def test_a_gap_inside_the_queue_is_not_the_hosts() -> None:
     """Both were handed in before the first was done: the device made the gap itself."""
     trace = make.trace(

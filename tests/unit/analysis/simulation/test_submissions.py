@@ -1,11 +1,11 @@
-"""Launches, waits and hand-offs of host threads, in traces of a few events (times in µs)."""
+"""Launches and waits of host threads, in traces of a few events (times in µs)."""
 
 from __future__ import annotations
 
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.simulation import submissions
 from tb_privateuse1.trace.model import NONE, Trace
-from tests.support.make import kernel, launch, op, span, step, trace
+from tests.support.make import kernel, launch, op, span, trace
 
 
 def submitted(made: Trace) -> list[int]:
@@ -49,26 +49,6 @@ def test_a_synchronization_waits_for_the_latest_activity() -> None:
         kernel("k", 30, 50, 2), span("cuda_runtime", "cudaStreamSynchronize", 12, 52),
     )  # fmt: skip
     assert waits(made) == [(12, 52, [1])]
-
-
-def test_the_main_thread_has_the_steps() -> None:
-    """Without steps the main thread has the most operators and launches."""
-    other = [op("b", 10 * i, 10 * i + 5, thread=2) for i in range(3)]
-    with_steps = trace(step(1, 0, 50), op("a", 1, 9), *other)
-    without = trace(op("a", 1, 9), *other)
-    for made, name in ((with_steps, "a"), (without, "b")):
-        row = [made.text(one) for one in made.ops.name].index(name)
-        assert submissions.main_thread(made) == made.ops.thread[row]
-    assert submissions.main_thread(Trace()) == NONE
-
-
-def test_a_backward_pass_is_a_hand_off() -> None:
-    """The main thread leaves, autograd's thread works, the main thread returns."""
-    engine = "autograd::engine::evaluate_function: MmBackward0"
-    made = trace(step(1, 0, 100), op("a", 10, 30), op(engine, 40, 80, thread=2), op("b", 85, 95))
-    turns = submissions.find_turns(made, submissions.main_thread(made))
-    columns = (turns.leave_ns, turns.begin_ns, turns.done_ns, turns.return_ns)
-    assert [(column // 1000).tolist() for column in columns] == [[30], [40], [80], [85]]
 
 
 def test_thread_starts() -> None:

@@ -37,9 +37,16 @@ def test_clocks_cannot_disagree_by_more_than_the_shortest_launch() -> None:
 
 
 def test_an_activity_cannot_start_before_its_launch() -> None:
-    early = trace(op("a", 0, 100), launch(50, 55, 1), kernel("k", 47, 60, 1))
-    wrong_link = trace(op("a", 0, 100), launch(50, 55, 1), kernel("k", 4, 60, 1))
-    assert (clock_slack_ns(early), clock_slack_ns(wrong_link)) == (3000, 0)
+    def early(by: float, count: int = 5) -> Trace:
+        events: list[make.Event] = [op("a", 0, 5000)]
+        for i in range(count):
+            at = 1000 * i + 100
+            events += [launch(at, at + 5, i), kernel("k", at - by, at + 60, i)]
+        return trace(*events)
+
+    assert clock_slack_ns(early(3)) == 3000
+    assert clock_slack_ns(early(46)) == 0, "a wrong link"
+    assert clock_slack_ns(early(3, count=2)) == 0, "too few"
 
 
 def test_without_launches_there_is_no_evidence() -> None:

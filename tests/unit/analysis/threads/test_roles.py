@@ -56,6 +56,25 @@ def test_autograd_takes_turns_with_the_main_thread(with_steps: bool) -> None:
     assert len(found) == 3
 
 
+def test_turns_need_no_full_pause() -> None:
+    """The main thread runs its own code behind the backward pass; that time stays its own."""
+    made = trace(*training(), *(op("aten::item", 1000 * i + 900, 1000 * i + 950) for i in range(3)))
+    late = trace(
+        *training(steps=5),
+        *(op("x", 1000 * i + 320, 1000 * i + 322) for i in range(5)),
+    )
+    assert len(turns.find_turns(made)) == 3
+    found = turns.find_turns(late)
+    assert (found.begin_ns - found.leave_ns).tolist() == [28_000] * 5
+
+
+def test_work_in_a_long_pause_is_no_turn() -> None:
+    """A thread that works once while the main thread sleeps does so by chance."""
+    sleeping = [op("a", 0, 100), op("a", 5000, 5100)]
+    made = trace(*sleeping, op("b", 2000, 2050, thread=2))
+    assert (len(turns.find_turns(made)), role_of(made)["2"]) == (0, "other")
+
+
 def test_a_monitor_waits() -> None:
     """One frame over the whole recording is no work."""
     monitor = [
@@ -111,3 +130,13 @@ def test_a_thread_that_only_copies_loads() -> None:
     ]  # fmt: skip
     assert role_of(trace(*training(), *copies))["6"] == "loader"
     assert not roles.thread_roles(trace(*training(), *copies)).driving[-1]
+
+
+def test_the_main_thread_has_the_steps() -> None:
+    """Without steps the main thread has the most operators."""
+    other = [op("b", 10 * i, 10 * i + 5, thread=2) for i in range(3)]
+    with_steps = trace(step(1, 0, 50), op("a", 1, 9), *other)
+    without = trace(op("a", 1, 9), *other)
+    for made, name in ((with_steps, "a"), (without, "b")):
+        row = [made.text(one) for one in made.ops.name].index(name)
+        assert roles.thread_roles(made).main == made.ops.thread[row]
