@@ -302,7 +302,10 @@ def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
     of, piece = of[keep], piece[keep]
     call = of >= len(ops)
     own = np.where(call, NONE, of)
-    loads = np.append(call_tree.starts_with(trace, call_tree.LOADER)[ops.name], False)[own]
+    loader = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
+    # An operator inside of the data loader prepares a batch, too.
+    loader |= intervals.nearest(ops.parent, loader) >= 0
+    loads = np.append(loader, False)[own]
     works = np.append((ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name), False)[own]
     cause = np.select((call, loads, works), (_RUNTIME, _LOADER, _OPERATOR), _CODE)
     return Path(

@@ -174,7 +174,7 @@ def _host(
     kernels, roles, turns = trace.kernels, thread_roles(trace), find_turns(trace)
     known = np.flatnonzero(submission.thread >= 0)
     latency, typical = usual_latencies.launch_latencies(
-        kernels, submission, known, streams.before[known]
+        trace, submission, known, streams.before[known]
     )
     found = points.Collected()
     hands = found.add(submission.thread[known], submission.at_ns[known], points.HANDS)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.simulation import submissions
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.model import NONE, Kernels
+from tb_privateuse1.trace.model import NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 
 _USUAL = 95
@@ -40,22 +40,35 @@ def typical_and_most(gaps: I64) -> tuple[int, int]:
 
 
 def launch_latencies(
-    kernels: Kernels, submission: submissions.Submissions, known: I64, before: I64
+    trace: Trace, submission: submissions.Submissions, known: I64, before: I64
 ) -> tuple[I64, int]:
     """Return the usual part of each launch latency, and the median.
 
     If the stream was free, the whole gap is the latency. Behind other work, the latency is at most
-    the usual one.
+    the usual one. A call that launches a graph takes longer than one that launches a kernel, so
+    each call has its own usual latency. ``known`` are activities, ``before`` their predecessors.
     """
+    kernels = trace.kernels
     gap = kernels.start_ns[known] - submission.at_ns[known]
     free = (before >= 0) & (np.append(kernels.end_ns, 0)[before] <= submission.at_ns[known])
     free |= before < 0
-    like = free & (gap < _LONGEST_NS)
+    launch = kernels.launch[known]
+    # Only a launch's first activity starts behind it.
+    first = launch < 0
+    first[np.unique(launch, return_index=True)[1]] = True
+    like = free & first & (gap < _LONGEST_NS)
     if like.any():
         middle, most = typical_and_most(gap[like])
     else:
         middle = most = min(int(gap.min(initial=_LATENCY_NS)), _LATENCY_NS)
-    return np.minimum(gap, np.where(free, most, middle)), middle
+    usual = np.where(free, most, middle)
+    name = np.append(trace.launches.name, np.int32(NONE))[launch]
+    for _, rows in groupby.split_by_value(name):
+        alike = gap[rows[like[rows]]]
+        if len(alike):
+            own_middle, own_most = typical_and_most(alike)
+            usual[rows] = np.where(free[rows], own_most, own_middle)
+    return np.minimum(gap, usual), middle
 
 
 def stream_gaps(kernels: Kernels, submission: submissions.Submissions) -> tuple[I64, I64, int]:

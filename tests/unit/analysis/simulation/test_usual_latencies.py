@@ -38,13 +38,9 @@ def two() -> Trace:
 
 def test_a_launch_to_a_free_stream_takes_the_whole_gap() -> None:
     """Behind other work the latency is at most the usual one."""
-    kernels = trace(
-        op("o", 0, 1), kernel("a", 10, 20), kernel("b", 40, 50), kernel("c", 50, 60)
-    ).kernels
+    made = trace(op("o", 0, 1), kernel("a", 10, 20), kernel("b", 40, 50), kernel("c", 50, 60))
     known, before = np.arange(3), np.array([NONE, 0, 1])
-    latency, typical = usual_latencies.launch_latencies(
-        kernels, submission(5, 35, 36), known, before
-    )
+    latency, typical = usual_latencies.launch_latencies(made, submission(5, 35, 36), known, before)
     assert latency.tolist() == [5_000, 5_000, 5_000]
     assert typical == 5_000
 
