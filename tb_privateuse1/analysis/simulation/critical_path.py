@@ -50,7 +50,7 @@ of a communication kernel that waits. The others are delays (``delays.DELAYS``).
     _RANK, *_,
 ) = range(len(CAUSES))  # fmt: skip
 
-_UNATTRIBUTED = CAUSES.index("unattributed")
+_QUEUE, _UNATTRIBUTED = CAUSES.index("queue_full"), CAUSES.index("unattributed")
 
 _OF_DELAY = np.array([*(CAUSES.index(name) for name in delays.DELAYS), _UNATTRIBUTED], np.int64)
 """By cause of a delay; the last entry is for ``NONE``."""
@@ -156,6 +156,8 @@ def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, 
         list(_OF_EDGE.values()),
         np.where(device, _PAUSE, _CODE),
     )
+    queue = np.append(graph.waits.queue, False)[np.append(graph.edges.wait, NONE)[by]]
+    cause = np.where((kind == WAIT) & queue, _QUEUE, cause)
     # A node without dependencies: its thread's own time, or what it waited for is not recorded.
     cause = np.where(has, cause, np.where(device | early, delay, _CODE))
     # A latency and a pause belong to the activity behind, a return to the awaited activity.

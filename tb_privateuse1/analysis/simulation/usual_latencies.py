@@ -75,7 +75,8 @@ def stream_gaps(kernels: Kernels, submission: submissions.Submissions) -> tuple[
     """Return each activity's predecessor on its stream, the pause, and the usual maximum.
 
     Overlapping activities of a stream are split into several chains. Between activities of one
-    launch, a graph's, all of the gap is a pause: the host has no part in it.
+    launch, a graph's, all of the gap is a pause: the host has no part in it. Not so if another
+    activity of the graph ended in between, on another stream.
     """
     before = np.full(len(kernels), NONE)
     for _, left in groupby.split_by_value(kernels.lane):
@@ -90,12 +91,33 @@ def stream_gaps(kernels: Kernels, submission: submissions.Submissions) -> tuple[
     has = np.flatnonzero(before >= 0)
     pause = kernels.start_ns[has] - kernels.end_ns[before[has]]
     queued = submission.at_ns[has] <= kernels.end_ns[before[has]]
-    graph = (kernels.launch[has] >= 0) & (kernels.launch[has] == kernels.launch[before[has]])
-    middle, most = typical_and_most(pause[queued & ~graph])
+    inner = _inside_launch(kernels)[has]
+    graph = (inner >= 0) & (kernels.launch[has] == kernels.launch[before[has]])
+    graph &= kernels.end_ns[inner] <= kernels.end_ns[before[has]]
+    middle, most = typical_and_most(pause[queued & (inner < 0)])
     usual = np.where(graph, pause, np.where(queued, most, middle))
     gap = np.zeros(len(kernels), np.int64)
     gap[has] = np.minimum(np.maximum(pause, 0), usual)
     return before, gap, most
+
+
+def _inside_launch(kernels: Kernels) -> I64:
+    """Return the activity of the same launch that ended last before each one's start, or none."""
+    found = np.full(len(kernels), NONE)
+    own = np.flatnonzero(kernels.launch >= 0)
+    if not len(own):
+        return found
+    first = int(kernels.start_ns[own].min())
+    span = int(kernels.end_ns[own].max()) - first + 1
+    _, launch = np.unique(kernels.launch[own], return_inverse=True)
+    ends = launch * span + (kernels.end_ns[own] - first)
+    by_end = np.argsort(ends, kind="stable")
+    starts = launch * span + (kernels.start_ns[own] - first)
+    at = np.searchsorted(ends[by_end], starts, side="right") - 1
+    last = by_end[at]
+    same = (at >= 0) & (launch[last] == launch) & (last != np.arange(len(own)))
+    found[own[same]] = own[last[same]]
+    return found
 
 
 def chain_of(before: I64) -> I64:
@@ -136,8 +158,10 @@ def between_streams(kernels: Kernels, delay: I64, most_ns: int) -> tuple[I64, I6
     open_ = np.flatnonzero(delay > 0)
     at = np.searchsorted(kernels.end_ns[by_end], kernels.start_ns[open_], side="right") - 1
     near = by_end[at]
+    inner = _inside_launch(kernels)[open_]
+    graph = inner >= 0
+    near = np.where(graph, inner, near)
     gap = kernels.start_ns[open_] - kernels.end_ns[near]
-    graph = (kernels.launch[near] >= 0) & (kernels.launch[near] == kernels.launch[open_])
     hit = (at >= 0) & (kernels.lane[near] != kernels.lane[open_])
     near_ns = np.maximum(_NEAR_SHARE * delay[open_], max(_NEAR_NS, most_ns))
     hit &= graph | (gap <= near_ns)
