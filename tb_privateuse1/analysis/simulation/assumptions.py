@@ -18,8 +18,9 @@ from tb_privateuse1.analysis.simulation.changes import Shares
 from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Graph
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import call_tree, groupby
-from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
+from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 Name = Literal[
@@ -163,17 +164,16 @@ def _overhead(trace: Trace, graph: Graph) -> Shares:
 
     A recorded range includes the profiler's own work for it. The shortest ones are not much else.
     """
-    ops, frames, points = trace.ops, trace.frames, graph.points
+    points, driving = graph.points, np.append(thread_roles(trace).driving, False)
     taken = np.zeros(len(points))
-    for table, rows in ((ops, ops.kind == OPERATOR), (frames, np.ones(len(frames), np.bool_))):
+    for table in (trace.ops, trace.frames):
+        rows = driving[table.thread]
         inner = rows.copy()
         inner[table.parent[table.parent >= 0]] = False
         if not inner.any():
             continue
-        own = table.self_ns[inner]
-        taken += _counts(graph, table.thread[rows], table.start_ns[rows]) * float(
-            np.percentile(own, _SMALL)
-        )
+        each_ns = float(np.percentile(table.self_ns[inner], _SMALL))
+        taken += each_ns * _counts(graph, table.thread[rows], table.start_ns[rows])
     return np.minimum(taken / np.maximum(points.gap_ns, 1), _MOST_OVERHEAD)
 
 

@@ -134,11 +134,12 @@ def predict_weights(trace: Trace, graph: Graph, base: Baseline, weights: Weights
         nothing = np.zeros(len(base.held), np.int64)
         return Prediction(nothing, (), nothing, nothing, 0, True, False, False)
     gain = base.held - step_durations(trace, graph, weights)
-    others = []
-    for before, under in zip(base.others, made.under(weights), strict=True):
-        after = step_durations(trace, graph, under)
-        # A gain is a share of the step, however long that is under the assumption.
-        others.append((before - after) * (base.held / np.maximum(before, 1)))
+    others: list[Times] = []
+    for name, before, under in zip(made.names, base.others, made.under(weights), strict=True):
+        other = before - step_durations(trace, graph, under)
+        # Without the profiler all is shorter: the gain is the same share of a shorter step.
+        scale = base.held / np.maximum(before, 1) if name == "no_profiler" else 1.0
+        others.append(np.asarray(other * scale, np.float64))
     partly = made.partly_loaded(weights)
     if partly is not None:
         others.append((base.held - step_durations(trace, graph, partly)).astype(np.float64))

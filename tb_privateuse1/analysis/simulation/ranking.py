@@ -183,7 +183,7 @@ def _behind_waits(path: Path) -> int:
     back = path.cause == critical_path.CAUSES.index("wait_return")
     if not back.any():
         return 0
-    device = (path.thread < 0) & (path.cause != critical_path.CAUSES.index("turn"))
+    device = (path.thread < 0) & ~np.isin(path.cause, _NOT_DEVICE)
     return int((path.end_ns - path.start_ns)[device].sum())
 
 
@@ -211,6 +211,7 @@ def _operators(trace: Trace, path: Path) -> tuple[I64, I64]:
 
 
 _OPERATOR = critical_path.CAUSES.index("operator")
+_NOT_DEVICE = [critical_path.CAUSES.index(cause) for cause in ("turn", "before_recording")]
 _RAN = [critical_path.CAUSES.index(cause) for cause in ("kernel", "copy", "communication")]
 
 
