@@ -44,6 +44,9 @@ with the program for cores. This share of the time may stay."""
 _SMALL = 5
 """The percentile of durations that is at most the profiler's own time per event."""
 
+_MOST_EVENT_NS = 1_000
+"""The profiler takes no longer than this for one event."""
+
 _MOST_OVERHEAD = 0.8
 """The profiler takes no more than this share of a thread's time between two points."""
 
@@ -172,7 +175,7 @@ def _overhead(trace: Trace, graph: Graph) -> Shares:
         inner[table.parent[table.parent >= 0]] = False
         if not inner.any():
             continue
-        each_ns = float(np.percentile(table.self_ns[inner], _SMALL))
+        each_ns = min(float(np.percentile(table.self_ns[inner], _SMALL)), _MOST_EVENT_NS)
         taken += each_ns * _counts(graph, table.thread[rows], table.start_ns[rows])
     return np.minimum(taken / np.maximum(points.gap_ns, 1), _MOST_OVERHEAD)
 
