@@ -246,6 +246,8 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
         found.append(Finding("inferred", message, hint, severity="info"))
     if error is not None and abs(error) > _TRUSTED:
         message = say("Nothing recorded explains {share:.0%} of the step.", share=abs(error))
+        if trace.meta.timeline == "inferred":
+            message = say("Inferred times leave {share:.0%} of the step open.", share=abs(error))
         hint = say("The replay holds that time as it is; what it waits for may be what you change.")
         found.append(Finding("unexplained", message, hint))
     return found

@@ -77,7 +77,7 @@ class Assumptions:
             case "no_nameless_delays":
                 return weights.without_delays(np.isin(cause, delays.NAMELESS))
             case "no_delays":
-                return weights.without_delays(np.ones(len(cause), np.bool_))
+                return weights.without_delays(cause != delays.BEFORE_RECORDING)
             case "host_launches":
                 return _host_launches(graph, weights)
             case "free_queue":
@@ -137,7 +137,8 @@ def find_assumptions(trace: Trace, graph: Graph) -> Assumptions:
     overhead = _overhead(trace, graph)
     error = kernels.duration_bound_ns
     inferred = bool(error.any()) and not (error == MISSING).any()
-    named = (graph.weights.delay > 0) & ~np.isin(cause, delays.NAMELESS)
+    kept = (*delays.NAMELESS, delays.BEFORE_RECORDING)
+    named = (graph.weights.delay > 0) & ~np.isin(cause, kept)
     loads = call_tree.starts_with(trace, call_tree.LOADER)[trace.ops.name]
     waiting = np.zeros(len(cause), np.int64)
     waiting[n:] = rank_waits.rank_waits_ns(trace)

@@ -131,8 +131,9 @@ def build_graph(trace: Trace) -> Graph:
     cause[n:] = delays.device_delays(kernels, submission, nodes.delay[n:], early, slack_ns)
     of_waits = delays.wait_delays(waits, submission, nodes.delay[host.wait_end])
     cause[host.wait_end] = of_waits
-    # Nothing in the recording moves work from before it.
+    # Nothing in the recording moves what is not in it. Recorded work follows its stream.
     fixed = cause == delays.BEFORE_RECORDING
+    fixed[n:] &= nodes.before[n:] < 0
     alone = nodes.before < 0
     alone[nodes.edges.target[nodes.edge_gap > NEVER]] = False
     at = np.where(fixed | alone, nodes.time, NEVER)
