@@ -1,4 +1,4 @@
-"""Recognize calls and annotations that block until the device is done, by their names."""
+"""Recognize calls, annotations and Python frames that wait, by their names."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ _NO_WAIT = re.compile(r"wait_?event|event_?(query|record)|enqueue", re.IGNORECAS
 
 _POLLS = re.compile(r"(event|stream)_?query", re.IGNORECASE)
 
+_SLEEPS = re.compile(
+    r"\b(acquire|wait|poll|epoll|select|sleep|recv|recv_bytes|join|_wait_for_tstate_lock)\b"
+)
+"""Python's functions in which a thread waits for others, for data, or for time to pass."""
+
 
 def blocks(name: str) -> bool:
     """Return whether a call of this name makes the host wait for the device."""
@@ -21,3 +26,8 @@ def blocks(name: str) -> bool:
 def polls(name: str) -> bool:
     """Return whether a call of this name only asks whether the device is done."""
     return bool(_POLLS.search(name))
+
+
+def sleeps(name: str) -> bool:
+    """Return whether a Python frame of this name waits for a thread, for data, or for some time."""
+    return bool(_SLEEPS.search(name))

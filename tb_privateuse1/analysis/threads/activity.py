@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What each thread does: arrays with an entry per row of ``trace.threads``."""
+    """Numbers of events of each thread, by row of ``trace.threads``."""
 
     operators: I64
     """Operators, without steps."""
@@ -79,22 +79,32 @@ def launching_threads(trace: Trace) -> I64:
     return np.where(kernels.launch >= 0, by_call, by_op).astype(np.int64)
 
 
-def work_times(trace: Trace) -> dict[int, intervals.Set]:
-    """Return by thread when it works: operators, runtime calls, and edges of frames and ranges.
+def sure_work(trace: Trace, thread: int) -> intervals.Set:
+    """Return when a thread surely works: in runtime calls, and at the edges of its ranges.
 
-    Only the edges of Python frames and annotations count, as 1 ns each: between them a thread may
-    wait.
+    Between the edges of an operator, an annotation or a Python frame it may wait for another
+    thread. An edge counts as 1 ns.
     """
-    ops, calls, frames = trace.ops, trace.launches, trace.frames
-    working = (ops.kind == OPERATOR) & ~step_rows(trace)
-    works, ranges = ops.take(working), ops.take(~working)
-    edges = np.concatenate((ranges.start_ns, ranges.end_ns - 1, frames.start_ns, frames.end_ns - 1))
-    thread = np.concatenate(
-        (works.thread, calls.thread, *([ranges.thread] * 2), *([frames.thread] * 2))
+    ops, frames, calls = trace.ops, trace.frames, trace.launches
+    op, frame = np.flatnonzero(ops.thread == thread), np.flatnonzero(frames.thread == thread)
+    first = np.concatenate((ops.start_ns[op], frames.start_ns[frame]))
+    last = np.concatenate((ops.end_ns[op], frames.end_ns[frame]))
+    call = np.flatnonzero(calls.thread == thread)
+    return intervals.union(
+        np.concatenate((calls.start_ns[call], first, last - 1)),
+        np.concatenate((calls.end_ns[call], first + 1, last)),
     )
-    start = np.concatenate((works.start_ns, calls.start_ns, edges))
-    end = np.concatenate((works.end_ns, calls.end_ns, edges + 1))
-    times = dict.fromkeys(range(len(trace.threads)), intervals.EMPTY)
-    for one, at in groupby.split_by_value(thread):
-        times[one] = intervals.union(start[at], end[at])
-    return times
+
+
+def full_work(trace: Trace, thread: int) -> intervals.Set:
+    """Return when a thread works if it never waits: also in operators that call no others."""
+    ops = trace.ops
+    calls_others = np.zeros(len(ops) + 1, np.bool_)
+    calls_others[ops.parent] = True
+    working = (ops.kind == OPERATOR) & (ops.thread == thread) & ~calls_others[:-1]
+    innermost = np.flatnonzero(working & ~step_rows(trace))
+    sure = sure_work(trace, thread)
+    return intervals.union(
+        np.concatenate((sure[0], ops.start_ns[innermost])),
+        np.concatenate((sure[1], ops.end_ns[innermost])),
+    )

@@ -26,7 +26,7 @@ _OVERLAP = 0.1
 """They may overlap by this part of what independent threads would: a range can end late."""
 
 
-_LONGER = 0.95
+_LONGER = 0.75
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,12 @@ def usual_turns(turns: Turns) -> Turns:
     )
 
 
-def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns) -> bool:
+def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns, of: int) -> bool:
     """Return whether a worker works only while a thread is away, and hardly by chance.
 
     Chance would place each run of work anywhere in the time of both threads. The probability that
-    it meets no work of the thread is the room for it in the thread's pauses.
+    it meets no work of the thread is the room for it in the thread's pauses. ``of`` is the number
+    of workers: one of many keeps apart more easily.
     """
     if not len(turns):
         return False
@@ -125,14 +126,15 @@ def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns) -> bool:
     run = turns.done_ns - turns.begin_ns
     at = np.searchsorted(pause, run)
     room = (longer[at] - (len(pause) - at) * run) / whole
-    return float(np.log(np.maximum(room, 1e-9)).sum()) <= math.log(_CHANCE)
+    return float(np.log(np.maximum(room, 1e-9)).sum()) <= math.log(_CHANCE / of)
 
 
 def long_pauses(first: intervals.Set, second: intervals.Set) -> tuple[float, float]:
     """Return how long the longer pauses within the work of each of two threads are, in ns.
 
-    Only pauses of both threads count. Behind such a pause a thread goes on by itself. The 95th
-    percentile leaves out single ones, in which a thread had no core.
+    Only pauses of both threads count. Behind such a pause a thread goes on by itself: between
+    operators the program's code is slower than the engine of autograd. The upper quartile leaves
+    out single pauses in which a thread had no core.
     """
     starts = np.concatenate((first[0], second[0]))
     ends = np.concatenate((first[1], second[1]))
@@ -140,7 +142,7 @@ def long_pauses(first: intervals.Set, second: intervals.Set) -> tuple[float, flo
     order = np.argsort(starts, kind="stable")
     starts, ends, of = starts[order], np.maximum.accumulate(ends[order]), of[order]
     pause = starts[1:] - ends[:-1]
-    inside = (of[1:] == of[:-1]) & (pause > 0)
+    inside = (of[1:] == of[:-1]) & (pause >= _LONG_NS)
     mine, others = pause[inside & (of[1:] == 0)], pause[inside & (of[1:] == 1)]
     return _long(mine), _long(others)
 

@@ -20,7 +20,7 @@ from tb_privateuse1.analysis.threads.hand_offs import (
     usual_turns,
 )
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.blocking_names import blocks, polls
+from tb_privateuse1.trace.blocking_names import blocks, polls, sleeps
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
@@ -35,8 +35,10 @@ MAIN, AUTOGRAD, LAUNCHER, LOADER, COMMUNICATION, WAITING, OTHER = range(len(ROLE
 _BACKWARD = re.compile(rf"^{ENGINE}|AccumulateGrad$|Backward\d*$")
 """Names of nodes of the backward pass; old torch does not name the engine around them."""
 
+_LOADER_CODE = "torch/utils/data/"
+
 _MOSTLY = 0.8
-"""A thread that runs nothing but backward passes has at least this share of them."""
+"""A thread that does nothing else spends at least this share of its work or time so."""
 
 _PROGRAM = (call_tree.LOADER, "Optimizer.")
 """Ranges that torch makes in the thread of the training loop."""
@@ -64,33 +66,46 @@ class Roles:
 def thread_roles(trace: Trace) -> Roles:
     """Return what each host thread does."""
     counts = activity.count_events(trace)
-    work = activity.work_times(trace)
     backward = _backward_shares(trace)
     waiting = _waiting_threads(trace, counts)
-    main = _main_thread(trace, counts, work, backward, waiting)
+    working = np.flatnonzero(counts.active & ~waiting)
+    main = _main_thread(trace, counts, backward, waiting)
     role = np.full(len(trace.threads), OTHER, np.int8)
     role[counts.copies > 0] = LOADER
     role[_loader_threads(trace)] = LOADER
     role[counts.kernels > 0] = LAUNCHER
     role[(counts.communication > 0) & (counts.kernels == 0)] = COMMUNICATION
     role[waiting] = WAITING
-    launches = len(trace.kernels) > 0
-    turns = []
-    for worker in np.flatnonzero(counts.active & ~waiting).tolist():
-        if worker == main or main == NONE:
-            continue
-        found = turns_between(main, work[main], worker, work[worker], trace.end_ns)
-        taking = takes_turns(work[main], work[worker], found)
-        if backward[worker] > 0 or (taking and role[worker] == (LAUNCHER if launches else OTHER)):
+    if main != NONE:
+        role[main] = MAIN
+    role[~counts.active] = NONE
+    workers = working[working != main] if main != NONE else working[:0]
+    turns = _turns(trace, main, workers.tolist(), role, backward)
+    return Roles(role, main, turns)
+
+
+def _turns(
+    trace: Trace, main: int, workers: list[int], role: I8, backward: Shares
+) -> tuple[Turns, ...]:
+    """Return the turns of the main thread with workers; set the role of those of autograd."""
+    if not workers:
+        return ()
+    turns, own = [], activity.sure_work(trace, main)
+    launching = LAUNCHER if len(trace.kernels) else OTHER
+    for worker in workers:
+        work = activity.full_work(trace, worker)
+        found = turns_between(main, own, worker, work, trace.end_ns)
+        taking = takes_turns(own, work, found, len(workers))
+        if backward[worker] > 0 or (taking and role[worker] == launching):
             role[worker] = AUTOGRAD
+        elif taking and role[worker] == OTHER:
+            # The main thread waits for its results, and it launches nothing.
+            role[worker] = LOADER
         if taking:
             turns.append(usual_turns(found))
         elif backward[worker] > 0:
             turns.append(usual_turns(near_turns(found)))
-    if main != NONE:
-        role[main] = MAIN
-    role[~counts.active] = NONE
-    return Roles(role, main, tuple(turns))
+    return tuple(turns)
 
 
 def _backward_shares(trace: Trace) -> Shares:
@@ -108,31 +123,41 @@ def _backward_shares(trace: Trace) -> Shares:
 
 
 def _loader_threads(trace: Trace) -> I64:
-    """Return the threads that run a data loader's ranges."""
-    rows = np.append(call_tree.starts_with(trace, call_tree.LOADER), False)[trace.ops.name]
-    return groupby.distinct_values(trace.ops.thread[rows & (trace.ops.thread >= 0)])
+    """Return the threads that run a data loader's ranges or code."""
+    ops, frames = trace.ops, trace.frames
+    row = np.append(call_tree.starts_with(trace, call_tree.LOADER), False)[ops.name]
+    code = np.append(call_tree.starts_with(trace, _LOADER_CODE), False)[frames.name]
+    threads = np.concatenate((ops.thread[row], frames.thread[code]))
+    return groupby.distinct_values(threads[threads >= 0])
 
 
 def _waiting_threads(trace: Trace, counts: activity.Counts) -> Bools:
-    """Return by thread whether it only waits: no operators, no launches, and no work of its own.
+    """Return by thread whether it only waits: it launches nothing and runs no operator.
 
-    Its calls wait or ask whether something is done. Its Python time is almost all in long frames.
+    Its calls wait or ask whether something is done. Its Python time is almost all in one frame
+    that spans the recording, or in frames that wait by their names.
     """
     n, calls, frames = len(trace.threads), trace.launches, trace.frames
-    idle_name = np.array([blocks(text) or polls(text) for text in trace.strings] + [False])
-    busy_calls = np.bincount(calls.thread[~idle_name[calls.name]], minlength=n)
-    total = groupby.sums(frames.thread, frames.self_ns, n)
+    idle_call = np.array([blocks(text) or polls(text) for text in trace.strings] + [False])
+    other_calls = np.bincount(calls.thread[~idle_call[calls.name]], minlength=n)
+    launched = counts.kernels + counts.communication + counts.copies
+    ranges = counts.operators + counts.annotations + counts.steps
+    still: Bools = counts.active & (ranges + launched + other_calls == 0)
+    own = np.flatnonzero(np.append(still, False)[frames.thread])
+    thread, self_ns = frames.thread[own], frames.self_ns[own]
+    used = groupby.distinct_values(frames.name[own]).tolist()
+    sleeping = np.zeros(len(trace.strings) + 1, np.bool_)
+    sleeping[[name for name in used if name >= 0 and sleeps(trace.strings[name])]] = True
+    total = groupby.sums(thread, self_ns, n)
+    asleep = groupby.sums(thread, np.where(sleeping[frames.name[own]], self_ns, 0), n)
     longest = np.zeros(n, np.int64)
-    np.maximum.at(longest, frames.thread, frames.self_ns)
-    launched = counts.kernels + counts.communication + counts.copies + counts.annotations
-    still: Bools = (counts.operators + counts.steps + launched + busy_calls) == 0
-    return still & counts.active & (2 * longest >= total)
+    np.maximum.at(longest, thread, self_ns)
+    return still & (np.maximum(longest, asleep) >= _MOSTLY * total)
 
 
 def _main_thread(
     trace: Trace,
     counts: activity.Counts,
-    work: dict[int, intervals.Set],
     backward: Shares,
     waiting: Bools,
 ) -> int:
@@ -153,17 +178,26 @@ def _main_thread(
     handed = _handed_kernels(trace)
     # The second number decides only between equal first ones.
     amount = counts.operators * (int(counts.calls.max()) + 1) + counts.calls
+    launches = counts.kernels + handed > 0
+    # Python beside the launches may prepare data.
+    if (able & launches).any():
+        python[~launches] = 0
     for evidence in (counts.steps, loops, python, handed):
         if (evidence[able] > 0).any():
             return int(np.argmax(np.where(able, evidence, NONE)))
-    if (able & (backward < _MOSTLY)).any():
-        able &= backward < _MOSTLY
+    loading = np.zeros(n, np.bool_)
+    loading[_loader_threads(trace)] = True
+    for unlikely in (loading & ~launches, backward >= _MOSTLY):
+        if (able & ~unlikely).any():
+            able &= ~unlikely
     most = int(np.argmax(np.where(able, amount, NONE)))
     for other in np.flatnonzero(able).tolist():
         if other == most:
             continue
-        taken = turns_between(other, work[other], most, work[most], trace.end_ns)
-        if takes_turns(work[other], work[most], taken) and _drives(work[other], work[most]):
+        one, work = activity.sure_work(trace, other), activity.full_work(trace, most)
+        taken = turns_between(other, one, most, work, trace.end_ns)
+        apart = takes_turns(one, work, taken, int(able.sum()) - 1)
+        if apart and _drives(activity.full_work(trace, other), work):
             most = other
     return most
 
@@ -171,14 +205,11 @@ def _main_thread(
 def _drives(one: intervals.Set, other: intervals.Set) -> bool:
     """Return whether the first of two threads that take turns is the one that calls the other.
 
-    A recording of whole iterations begins and ends with it. Else it has the longer pauses: after
-    a pause of both, it goes on by itself.
+    It has the longer pauses: after a pause of both, it goes on by itself. Without any pause, it is
+    the one that begins.
     """
-    first, last = one[0][0] < other[0][0], one[1][-1] > other[1][-1]
-    if first == last:
-        return bool(first)
     own, others = long_pauses(one, other)
-    return own > others
+    return own > others if own != others else bool(one[0][0] < other[0][0])
 
 
 def _handed_kernels(trace: Trace) -> I64:

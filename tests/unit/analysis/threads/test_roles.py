@@ -68,6 +68,31 @@ def test_turns_need_no_full_pause() -> None:
     assert (found.begin_ns - found.leave_ns).tolist() == [28_000] * 5
 
 
+def test_a_wait_inside_an_operator_is_a_turn() -> None:
+    """Old torch records ranges of the program as operators."""
+    around = [op("## backward ##", 1000 * i + 330, 1000 * i + 550) for i in range(3)]
+    made = trace(*training(), *around)
+    assert role_of(made) == {"1": "main", "2": "autograd"}
+    found = turns.find_turns(made)
+    assert (found.begin_ns - found.leave_ns).tolist() == [19_999] * 3, "an edge takes 1 ns"
+
+
+def test_autograd_of_two_devices() -> None:
+    """Both threads work while the main one is away."""
+    second = [
+        event
+        for i in range(5)
+        for event in (
+            op("aten::mm", 1000 * i + 355, 1000 * i + 515, thread=7),
+            launch(1000 * i + 400, 1000 * i + 405, 700 + i, thread=7),
+            kernel("gemm", 1000 * i + 410, 1000 * i + 420, 700 + i, device=1),
+        )
+    ]
+    made = trace(*training(steps=5), *second)
+    assert role_of(made) == {"1": "main", "2": "autograd", "7": "autograd"}
+    assert len(turns.find_turns(made)) == 10
+
+
 def test_work_in_a_long_pause_is_no_turn() -> None:
     """A thread that works once while the main thread sleeps does so by chance."""
     sleeping = [op("a", 0, 100), op("a", 5000, 5100)]
@@ -85,6 +110,27 @@ def test_a_monitor_waits() -> None:
     assert role_of(trace(*training(), *monitor)) == {
         "1": "main", "2": "autograd", "3": "waiting",
     }  # fmt: skip
+
+
+def test_a_pool_waits() -> None:
+    """Its threads ask for work again and again."""
+    waits = [
+        frame("<built-in method acquire of _thread.lock object>", 100 * i + 1, 100 * i + 99,
+              thread=3)
+        for i in range(30)
+    ]  # fmt: skip
+    pool = [frame("concurrent/futures/thread.py(69): _worker", 0, 3000, thread=3), *waits]
+    assert role_of(trace(*training(), *pool))["3"] == "waiting"
+
+
+def test_python_that_computes_does_not_wait() -> None:
+    """A thread of the program that prepares data in short functions."""
+    work = [
+        frame(f"prepare.py({i % 7}): step", 100 * i + 1, 100 * i + 99, thread=3)
+        for i in range(30)
+    ]  # fmt: skip
+    made = trace(*training(), frame("prepare.py(1): run", 0, 3000, thread=3), *work)
+    assert role_of(made)["3"] == "other"
 
 
 def test_a_watchdog_waits() -> None:
@@ -140,3 +186,16 @@ def test_the_main_thread_has_the_steps() -> None:
     for made, name in ((with_steps, "a"), (without, "b")):
         row = [made.text(one) for one in made.ops.name].index(name)
         assert roles.thread_roles(made).main == made.ops.thread[row]
+
+
+def test_a_thread_that_prepares_batches_loads() -> None:
+    """The main thread waits for it, and it launches nothing; or it runs torch's data loader."""
+    batches = [
+        op("aten::stack", 1000 * i + 820, 1000 * i + 1180, thread=6) for i in range(3)
+    ]  # fmt: skip
+    assert role_of(trace(*training(steps=4), *batches))["6"] == "loader"
+    pins = [
+        frame("torch/utils/data/_utils/pin_memory.py(31): do_one_step", 0, 3000, thread=6),
+        *(op("aten::pin_memory", 90 * i, 90 * i + 60, thread=6) for i in range(30)),
+    ]
+    assert role_of(trace(*training(), *pins))["6"] == "loader"
