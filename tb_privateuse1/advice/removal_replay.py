@@ -12,10 +12,10 @@ import numpy as np
 
 from tb_privateuse1.analysis.simulation import changes, prediction
 from tb_privateuse1.analysis.simulation.changes import Shares
-from tb_privateuse1.analysis.simulation.dependency_graph import WAIT, Graph
+from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
 from tb_privateuse1.analysis.simulation.submissions import Ranges
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 
@@ -35,11 +35,12 @@ class Removal:
 
 
 @dataclass(frozen=True)
-class RemovalGain:
-    """The gain of all replayed steps together, and its error bound."""
+class Gains:
+    """The gain of all replayed steps together, the least and the greatest one."""
 
     gain_ns: int
-    bound_ns: int
+    low_ns: int
+    high_ns: int
 
 
 class RemovalReplay:
@@ -51,11 +52,14 @@ class RemovalReplay:
         self._device = np.ones(len(whole.kernels))
         self._ops = np.zeros(len(whole.ops) + 1, np.bool_)
         self._launches = np.zeros(len(whole.launches) + 1, np.bool_)
-        base = prediction.replay_baseline(part.trace, graph)
-        self._lengths = self._totals(base.held, *base.others)
+        self._base = prediction.replay_baseline(part.trace, graph)
+        self._before = np.zeros(3, np.int64)
 
-    def without(self, removal: Removal) -> RemovalGain:
-        """Return the additional gain of a removal; later calls include the removal."""
+    def without(self, removal: Removal) -> Gains:
+        """Return the additional gain of a removal in all steps together, and its range.
+
+        Later calls include the removal. The range of an unknown error holds the gain alone.
+        """
         self._host = removal.host if self._host is None else self._host.and_(removal.host)
         self._device[removal.kernels] *= 1 - removal.shares
         self._ops[removal.wait_ops] = True
@@ -68,23 +72,19 @@ class RemovalReplay:
             np.ones(len(graph.edges.kind)),
             self._freed(),
         )
-        after = self._totals(
-            prediction.step_durations(part.trace, graph, weights),
-            *prediction.alternative_lengths(part.trace, graph, weights),
-        )
-        gains = [was - now for was, now in zip(self._lengths, after, strict=True)]
-        self._lengths = after
-        return RemovalGain(max(gains[0], 0), max(abs(gain - gains[0]) for gain in gains))
+        found = prediction.predict_weights(part.trace, graph, self._base, weights).mean(part.steps)
+        count = len(part.steps)
+        low, high = (found.gain_ns if ns is None else ns for ns in (found.low_ns, found.high_ns))
+        now = np.array([found.gain_ns, low, high]) * count
+        gain, least, most = (now - self._before).tolist()
+        self._before = now
+        return Gains(max(gain, 0), max(min(least, gain), 0), max(most, gain, 0))
 
     def _freed(self) -> Bools:
-        """Return a flag per edge of the graph: its wait is removed."""
-        waits, edges = self._graph.waits, self._graph.edges
+        """Return a flag per wait of the graph: it is removed."""
+        waits = self._graph.waits
         # Rows of the excerpt to rows of the whole trace; the last entry stands for ``NONE``.
         op = np.append(self._ops[self._part.ops], False)[waits.op]
         launch = np.append(self._launches[self._part.launches], False)[waits.launch]
-        is_removed = np.append(np.where(waits.launch >= 0, launch, op), False)
-        freed: Bools = is_removed[np.where(edges.kind == WAIT, edges.wait, NONE)]
+        freed: Bools = np.where(waits.launch >= 0, launch, op)
         return freed
-
-    def _totals(self, *lengths: I64) -> list[int]:
-        return [int(by_step[self._part.steps].sum()) for by_step in lengths]

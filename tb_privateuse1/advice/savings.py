@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import logging
 
-from tb_privateuse1.advice.removal_replay import Removal, RemovalReplay
+from tb_privateuse1.advice.removal_replay import Gains, Removal, RemovalReplay
 from tb_privateuse1.advice.rules.base import RuleContext, percent
 from tb_privateuse1.analysis.simulation import excerpt
 from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
@@ -72,8 +72,13 @@ class Savings:
             _log.exception("what a rule takes away cannot be replayed")
             return claimed, how
         # The other steps are assumed to gain in proportion to the replayed ones.
-        gain, off = (round(ns * claimed / replayed) for ns in (removed.gain_ns, removed.bound_ns))
-        saving, words = weigh(how, claimed, gain, off, self._case.window_ns)
+        scale = claimed / replayed
+        gains = Gains(
+            round(removed.gain_ns * scale),
+            round(removed.low_ns * scale),
+            round(removed.high_ns * scale),
+        )
+        saving, words = weigh(how, claimed, gains, self._case.window_ns)
         if len(part.steps) < len(self._case.steps):
             words = say(
                 "{how} {few} of {all} steps were replayed.",
@@ -84,26 +89,27 @@ class Savings:
         return saving, words
 
 
-def weigh(how: str, claim: int, gain: int, off: int, window: int) -> tuple[int, str]:
-    """Return the saving of a claim, given a replay's gain and error bound, and the reason.
+def weigh(how: str, claim: int, gains: Gains, window: int) -> tuple[int, str]:
+    """Return the saving of a claim, given a replay's gain and its range, and the reason.
 
     All times are in ns; ``window`` is the judged time.
     """
+    gain, low, high = gains.gain_ns, gains.low_ns, gains.high_ns
     if gain >= _AGREES * claim:
         return min(gain, claim), say("{how} The trace replayed without it bears that out.", how=how)
-    shorter, error = percent(gain / window), percent(off / window)
-    if off <= max(gain, _LEAST * window):
+    least, most = percent(low / window), percent(high / window)
+    if max(high - gain, gain - low) <= max(gain, _LEAST * window):
         return gain, say(
-            "{how} Replayed without it, the steps are {gain} shorter (± {error}): for the rest of "
+            "{how} Replayed without it, the steps are {low} to {high} shorter: for the rest of "
             "that time something else would be waited for.",
             how=how,
-            gain=shorter,
-            error=error,
+            low=least,
+            high=most,
         )
-    return min(claim, gain + off), say(
-        "{how} Replayed without it, the steps are {gain} shorter, but ± {error} is too wide to "
+    return min(claim, high), say(
+        "{how} Replayed without it, the steps are {low} to {high} shorter, which is too wide to "
         "tell: only what no replay gains was taken off.",
         how=how,
-        gain=shorter,
-        error=error,
+        low=least,
+        high=most,
     )

@@ -12,6 +12,7 @@ from tb_privateuse1.analysis.simulation import critical_path, prediction
 from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
 from tb_privateuse1.analysis.simulation.critical_path import Path
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
+from tb_privateuse1.analysis.simulation.prediction import Baseline, Prediction
 from tb_privateuse1.analysis.simulation.ranking import Gain
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
@@ -23,7 +24,7 @@ from tb_privateuse1.views.signature import heavy
 
 _MOST = 500
 
-_TRUSTED = 0.05
+_TRUSTED = 0.02
 """From this share of a step on, what nothing explains is said in a note."""
 
 
@@ -49,7 +50,8 @@ class PredictedStep:
     measured_ns: int
     predicted_ns: int
     gain_ns: int
-    bound_ns: int | None
+    gain_low_ns: int | None
+    gain_high_ns: int | None
     replayed_ns: int
     """Without changes and without delays that nothing explains."""
 
@@ -86,8 +88,9 @@ class WhatIf(Result):
     predicted_ns: int | None
     gain_ns: int | None
     gain_share: float | None
-    bound_ns: int | None
-    """How far off the prediction and the gain may be; null if that is not known."""
+    gain_low_ns: int | None
+    gain_high_ns: int | None
+    """The range of the gain under all assumptions; null if that is not known."""
     replayed_ns: int | None
     replay_error_share: float | None
     """By how much of a step the replay of what is known misses it: what trust rests on."""
@@ -121,7 +124,8 @@ def whatif(
     base = prediction.replay_baseline(trace, dependencies)
     forecast = prediction.predict(trace, dependencies, base, made)
     window = trace.steps.end_ns - trace.steps.start_ns
-    measured, gain = _mean(window[rows]), _mean(forecast.gain[rows])
+    measured, total = _mean(window[rows]), forecast.mean(rows)
+    gain = total.gain_ns if len(rows) else None
     replayed = _mean((window - base.held + base.bare)[rows])
     own = critical.take(np.isin(critical.step, rows))
     table = _path(trace, own, len(rows))
@@ -139,24 +143,30 @@ def whatif(
         predicted_ns=None if measured is None or gain is None else measured - gain,
         gain_ns=gain,
         gain_share=gain / measured if measured and gain is not None else None,
-        bound_ns=prediction.mean_bound(forecast.bound[rows]) if len(rows) else None,
+        gain_low_ns=total.low_ns if len(rows) else None,
+        gain_high_ns=total.high_ns if len(rows) else None,
         replayed_ns=replayed,
         replay_error_share=error,
-        steps=tuple(
-            PredictedStep(
-                name=trace.text(trace.steps.name[i]),
-                measured_ns=int(window[i]),
-                predicted_ns=int(window[i] - forecast.gain[i]),
-                gain_ns=int(forecast.gain[i]),
-                bound_ns=prediction.mean_bound(forecast.bound[[i]]),
-                replayed_ns=int(window[i] - base.held[i] + base.bare[i]),
-            )
-            for i in rows.tolist()
-        ),
+        steps=tuple(_predicted(trace, base, forecast, i, int(window[i])) for i in rows.tolist()),
         causes=_causes(own, len(rows)),
         path=table[:_MOST],
         path_rows=len(table),
         notes=(*_notes(trace, error), *_partly(ranked, len(rows))),
+    )
+
+
+def _predicted(
+    trace: Trace, base: Baseline, forecast: Prediction, step: int, window_ns: int
+) -> PredictedStep:
+    gain = forecast.mean(np.array([step]))
+    return PredictedStep(
+        name=trace.text(trace.steps.name[step]),
+        measured_ns=window_ns,
+        predicted_ns=window_ns - gain.gain_ns,
+        gain_ns=gain.gain_ns,
+        gain_low_ns=gain.low_ns,
+        gain_high_ns=gain.high_ns,
+        replayed_ns=int(window_ns - base.held[step] + base.bare[step]),
     )
 
 
@@ -231,11 +241,13 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
         )
         found.append(Finding("no_device_times", message, hint))
     elif trace.meta.timeline == "inferred":
-        message = say("Device times are inferred: the prediction has their bounds.")
-        hint = say("Gains smaller than the bound may be none.")
+        message = say("Device times are inferred: the range of a gain includes their bounds.")
+        hint = say("A gain whose range begins at 0 may be none.")
         found.append(Finding("inferred", message, hint, severity="info"))
     if error is not None and abs(error) > _TRUSTED:
         message = say("Nothing recorded explains {share:.0%} of the step.", share=abs(error))
+        if trace.meta.timeline == "inferred":
+            message = say("Inferred times leave {share:.0%} of the step open.", share=abs(error))
         hint = say("The replay holds that time as it is; what it waits for may be what you change.")
         found.append(Finding("unexplained", message, hint))
     return found

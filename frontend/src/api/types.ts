@@ -459,7 +459,7 @@ export interface Found {
   kernels_bound_ns: number | null;
 }
 
-/** The saving of one item, per step. ``bound_ns`` is that of either; null if it is not known. */
+/** The saving of one item, per step. */
 export interface Gain {
   kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation";
   name: string;
@@ -468,7 +468,8 @@ export interface Gain {
   half_gain_share: number;
   free_gain_ns: number;
   free_gain_share: number;
-  bound_ns: number | null;
+  free_gain_low_ns: number | null;
+  free_gain_high_ns: number | null;
 }
 
 /** Ranks by steps, for a heat map. */
@@ -851,14 +852,14 @@ export interface Overview {
 
 /** A part of the critical path, per step; they sum to the step. */
 export interface PathCause {
-  cause: "operator" | "runtime" | "host_code" | "data_loader" | "kernel" | "copy" | "communication" | "launch_latency" | "pause" | "wait_return" | "turn" | "unexplained";
+  cause: "operator" | "runtime" | "host_code" | "data_loader" | "kernel" | "copy" | "communication" | "launch_latency" | "pause" | "wait_return" | "turn" | "other_rank" | "before_recording" | "blocked" | "queue_full" | "unknown_launch" | "clock_doubt" | "unattributed";
   path_ns: number;
   share: number;
 }
 
 /** An operator, kernel or call on the critical path, per step. */
 export interface PathRow {
-  cause: "operator" | "runtime" | "host_code" | "data_loader" | "kernel" | "copy" | "communication" | "launch_latency" | "pause" | "wait_return" | "turn" | "unexplained";
+  cause: "operator" | "runtime" | "host_code" | "data_loader" | "kernel" | "copy" | "communication" | "launch_latency" | "pause" | "wait_return" | "turn" | "other_rank" | "before_recording" | "blocked" | "queue_full" | "unknown_launch" | "clock_doubt" | "unattributed";
   name: string;
   pieces: number;
   path_ns: number;
@@ -881,7 +882,8 @@ export interface PredictedStep {
   measured_ns: number;
   predicted_ns: number;
   gain_ns: number;
-  bound_ns: number | null;
+  gain_low_ns: number | null;
+  gain_high_ns: number | null;
   replayed_ns: number;
 }
 
@@ -1269,7 +1271,8 @@ export interface WhatIf {
   predicted_ns: number | null;
   gain_ns: number | null;
   gain_share: number | null;
-  bound_ns: number | null;
+  gain_low_ns: number | null;
+  gain_high_ns: number | null;
   replayed_ns: number | null;
   replay_error_share: number | null;
   steps: PredictedStep[];

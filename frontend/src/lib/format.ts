@@ -99,6 +99,18 @@ export function percentBound(share: number | null, inferred: boolean): string {
   return share > 0 ? `± ${percent(share)}` : "";
 }
 
+/** `(8.0 to 17 %)` of shares from 0 to 1, or nothing if one is not known. */
+export function percentRange(low: number | null, high: number | null): string {
+  if (low === null || high === null) return "";
+  return `(${t.format.range(percent(low).replace(/ %$/, ""), percent(high))})`;
+}
+
+/** `(80 ms to 92 ms)`, or nothing if one is not known. */
+export function durationRange(lowNs: number | null, highNs: number | null): string {
+  if (lowNs === null || highNs === null) return "";
+  return `(${t.format.range(duration(lowNs), duration(highNs))})`;
+}
+
 /** `2026-03-01 14:05:09`, in the reader's time zone. */
 export function dateTime(unixNs: number): string {
   const at = new Date(unixNs / 1e6);

@@ -1,17 +1,23 @@
 """What if: the dependency graph of a trace, its critical path, and replays with changes.
 
-``dependency_graph`` builds the graph, from ``submissions`` (launches, waits), hand-offs and
-``usual_latencies``. ``critical_path`` finds the events that determine a step's end. ``replay``
-computes times with changed durations, ``changes`` parses what changes, and ``prediction`` gives the
-saving and its bound. ``ranking`` sorts the largest savings, for long traces on an ``excerpt``.
+``dependency_graph`` builds the graph from ``points`` of host threads, ``submissions`` (launches,
+waits), hand-offs and ``usual_latencies``, and ``delays`` names the rest. ``critical_path`` finds
+the events that determine a step's end, and ``rank_waits`` how long collectives wait. ``replay``
+computes times with changed durations, ``changes`` parses what changes, ``assumptions`` has what a
+recording does not say, and ``prediction`` gives the saving as a range. ``ranking`` sorts the
+largest savings, for long traces on an ``excerpt``.
 """
 
 __all__ = [
+    "assumptions",
     "changes",
     "critical_path",
+    "delays",
     "dependency_graph",
     "excerpt",
+    "points",
     "prediction",
+    "rank_waits",
     "ranking",
     "submissions",
 ]

@@ -21,7 +21,7 @@ from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import MEMCPY, Trace
+from tb_privateuse1.trace.model import MEMCPY, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 Shares = NDArray[np.float64]
@@ -207,7 +207,7 @@ def apply_changes(graph: Graph, trace: Trace, changes: tuple[Change, ...]) -> We
     kind = graph.edges.kind
     host, edges = np.ones(len(graph.points)), np.ones(len(kind))
     device = np.ones(len(trace.kernels))
-    freed = np.zeros(len(kind), np.bool_)
+    freed = np.zeros(len(graph.waits.start_ns), np.bool_)
     for change in changes:
         touched = change_scope(trace, change)
         host *= 1 - (1 - change.factor) * thread_shares(graph, touched.ranges)
@@ -215,7 +215,7 @@ def apply_changes(graph: Graph, trace: Trace, changes: tuple[Change, ...]) -> We
         if change.kind == "launches":
             edges[kind == LAUNCH] *= change.factor
         if change.kind == "synchronisation" and change.factor == 0:
-            freed |= kind == WAIT
+            freed[:] = True
     return scale_weights(graph, host, device, edges, freed)
 
 
@@ -224,14 +224,22 @@ def scale_weights(
 ) -> Weights:
     """Return the recording's weights multiplied: host time before each point, activities, edges.
 
-    Edges that are ``freed`` delay nothing.
+    Waits (rows of ``graph.waits``) that are ``freed`` end at once: no activity delays them, nor
+    anything that is not recorded.
     """
     n, recorded = len(graph.points), graph.weights
     length, gap = recorded.length.copy(), recorded.gap.copy()
+    delay, at = recorded.delay.copy(), recorded.at.copy()
     length[n:] = _scaled(length[n:], device)
     gap[:n] = _scaled(gap[:n], host)
-    edge_gap = np.where(freed, NEVER, _scaled(recorded.edge_gap, edges))
-    return Weights(length, gap, recorded.delay, edge_gap, recorded.at)
+    ends = graph.wait_end[freed]
+    delay[ends] = 0
+    at[ends[graph.before[ends] >= 0]] = NEVER
+    no_wait = np.append(freed, False)[np.where(graph.edges.kind == WAIT, graph.edges.wait, NONE)]
+    edge_gap = np.where(
+        no_wait | (recorded.edge_gap == NEVER), NEVER, _scaled(recorded.edge_gap, edges)
+    )
+    return Weights(length, gap, delay, edge_gap, at)
 
 
 def thread_shares(graph: Graph, ranges: Ranges) -> Shares:

@@ -13,8 +13,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.simulation import replay
+from tb_privateuse1.analysis.simulation import delays, rank_waits, replay
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, TURN, WAIT, Graph
+from tb_privateuse1.analysis.simulation.replay import NEVER
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I64, Table
@@ -31,17 +32,28 @@ Cause = Literal[
     "pause",
     "wait_return",
     "turn",
-    "unexplained",
+    "other_rank",
+    "before_recording",
+    "blocked",
+    "queue_full",
+    "unknown_launch",
+    "clock_doubt",
+    "unattributed",
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 """The kind of a piece of the path. ``pause`` lies between activities, ``wait_return`` between the
-end of an activity and the return of its wait, ``turn`` between threads; the dependency of
-``unexplained`` is not recorded."""
+end of an activity and the return of its wait, ``turn`` between threads; ``other_rank`` is the part
+of a communication kernel that waits. The others are delays (``delays.DELAYS``)."""
 
 (
     _OPERATOR, _RUNTIME, _CODE, _LOADER, _KERNEL, _COPY, _TALK, _LATENCY, _PAUSE, _RETURN, _TURN,
-    _UNEXPLAINED,
+    _RANK, *_,
 ) = range(len(CAUSES))  # fmt: skip
+
+_QUEUE, _UNATTRIBUTED = CAUSES.index("queue_full"), CAUSES.index("unattributed")
+
+_OF_DELAY = np.array([*(CAUSES.index(name) for name in delays.DELAYS), _UNATTRIBUTED], np.int64)
+"""By cause of a delay; the last entry is for ``NONE``."""
 
 _OF_EDGE = {LAUNCH: _LATENCY, WAIT: _RETURN, TURN: _TURN, STREAM: _PAUSE}
 
@@ -89,11 +101,15 @@ def find_critical_path(trace: Trace, graph: Graph) -> Path:
     path = np.concatenate(paths)
     step = np.repeat(rows, [len(one) for one in paths[1:]])
     found = _pieces(graph, path, step, binding[path], by[path], last[rows], rows)
+    found = _concat([found, _rest(trace, graph, last[rows], rows)])
     return _resolved(trace, _clipped(found, steps.start_ns[found.step], steps.end_ns[found.step]))
 
 
 def _binding(graph: Graph) -> tuple[I64, I64]:
-    """Return the binding dependency of each node, and its edge (``NONE``: the chain)."""
+    """Return the binding dependency of each node, and its edge (``NONE``: the chain).
+
+    A node that waits for work from before the recording has none.
+    """
     time, weights = graph.time_ns, graph.weights
     best = np.full(len(time), np.iinfo(np.int64).min)
     has = np.flatnonzero(graph.before >= 0)
@@ -105,7 +121,9 @@ def _binding(graph: Graph) -> tuple[I64, I64]:
     rows = rows[came[rows] > best[graph.edges.target[rows]]]
     binding[graph.edges.target[rows]] = graph.edges.source[rows]
     by[graph.edges.target[rows]] = rows
-    return binding, by
+    np.maximum.at(best, graph.edges.target, came)
+    fixed = (weights.at > NEVER) & (weights.at > best)
+    return np.where(fixed, NONE, binding), np.where(fixed, NONE, by)
 
 
 def _lasts(graph: Graph, stop: I64) -> I64:
@@ -131,32 +149,66 @@ def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, 
     begun = np.where(has, time[bound] + weights.length[bound], np.iinfo(np.int64).min)
     ready = time[path] - weights.delay[path]
     kind = np.append(graph.edges.kind, -1)[by]
+    delay = _OF_DELAY[graph.delay_cause[path]]
+    early = ~has & (graph.delay_cause[path] == delays.BEFORE_RECORDING)
     cause = np.select(
         [kind == edge for edge in _OF_EDGE],
         list(_OF_EDGE.values()),
         np.where(device, _PAUSE, _CODE),
     )
-    # A node without dependencies: its thread's own time, or unexplained.
-    cause = np.where(has, cause, np.where(device, _UNEXPLAINED, _CODE))
+    queue = np.append(graph.waits.queue, False)[np.append(graph.edges.wait, NONE)[by]]
+    cause = np.where((kind == WAIT) & queue, _QUEUE, cause)
+    # A node without dependencies: its thread's own time, or what it waited for is not recorded.
+    cause = np.where(has, cause, np.where(device | early, delay, _CODE))
     # A latency and a pause belong to the activity behind, a return to the awaited activity.
     of = np.where(device, path - n, np.where(has & (bound >= n), bound - n, NONE))
     host = cause == _CODE
     thread = np.append(graph.points.thread.astype(np.int64), NONE)[np.where(host, path, -1)]
-    waited = _path(step, begun, ready, cause, np.where(host, NONE, of), thread)
-    late = _path(step, ready, time[path], _UNEXPLAINED, of, NONE)
+    table, row = _calls(graph, path)
+    waited = _path(
+        step, begun, ready, cause, np.where(early, row, np.where(host, NONE, of)), thread,
+        np.where(early, table, KERNELS),
+    )  # fmt: skip
+    late = _path(step, ready, time[path], delay, row, NONE, table)
     ran = np.concatenate((bound[has & (bound >= n)], last[last >= n]))
     of_step = np.concatenate((step[has & (bound >= n)], steps[last >= n]))
     key = np.unique(of_step * len(time) + ran)  # an activity may bind several
     of_step, ran = key // len(time), key % len(time)
     work = _path(of_step, time[ran], time[ran] + weights.length[ran], _KERNEL, ran - n, NONE)
-    # A range other than an operator or activity may end the recording.
-    end = time[last] + weights.length[last]
-    rest = _path(steps, end, np.full(len(end), _END), _UNEXPLAINED, NONE, NONE)
-    return _concat([waited, late, work, rest])
+    return _concat([waited, late, work])
+
+
+def _rest(trace: Trace, graph: Graph, last: I64, steps: I64) -> Path:
+    """Return the pieces behind the last node of each step: another thread ends the recording."""
+    ends = np.concatenate((trace.ops.end_ns, trace.launches.end_ns))
+    threads = np.concatenate((trace.ops.thread, trace.launches.thread))
+    thread = int(threads[np.argmax(ends)]) if len(ends) else NONE
+    end = graph.time_ns[last] + graph.weights.length[last]
+    cause = _UNATTRIBUTED if thread == NONE else _CODE
+    return _path(steps, end, np.full(len(end), _END), cause, NONE, thread)
+
+
+def _calls(graph: Graph, path: I64) -> tuple[I64, I64]:
+    """Return table and row of each node: of an activity, or of the call whose return it is."""
+    waits, n = graph.waits, len(graph.points)
+    wait = np.full(len(graph.time_ns), NONE)
+    wait[graph.wait_end] = np.arange(len(waits.start_ns))
+    launch = np.append(waits.launch, np.int32(NONE))[wait[path]].astype(np.int64)
+    op = np.append(waits.op, np.int32(NONE))[wait[path]].astype(np.int64)
+    call = launch >= 0
+    device = path >= n
+    table = np.where(device, KERNELS, np.where(call, LAUNCHES, OPS))
+    return table, np.where(device, path - n, np.where(call, launch, op))
 
 
 def _path(
-    step: I64, start: I64, end: I64, cause: I64 | int, row: I64 | int, thread: I64 | int
+    step: I64,
+    start: I64,
+    end: I64,
+    cause: I64 | int,
+    row: I64 | int,
+    thread: I64 | int,
+    table: I64 | int = KERNELS,
 ) -> Path:
     n = len(start)
 
@@ -168,7 +220,7 @@ def _path(
         start_ns=start,
         end_ns=end,
         cause=column(cause, np.int8),
-        table=column(KERNELS, np.int8),
+        table=column(table, np.int8),
         row=column(row),
         thread=column(thread),
     )
@@ -188,21 +240,31 @@ def _concat(paths: list[Path]) -> Path:
 def _resolved(trace: Trace, path: Path) -> Path:
     """Return the path with operators and calls for host time, and the kind of each activity."""
     host = path.thread >= 0
-    device = path.take(~host)
-    kernels = trace.kernels
-    kind = np.append(kernels.kind, np.int8(0))[device.row]
-    talk = np.append(kernels.communication, False)[device.row]
-    ran = device.cause == _KERNEL
-    cause = np.where(ran & talk, _TALK, np.where(ran & (kind == MEMCPY), _COPY, device.cause))
-    pieces = [
-        Path(device.step, device.start_ns, device.end_ns, cause.astype(np.int8), device.table,
-             device.row, device.thread)
-    ]  # fmt: skip
+    pieces = [_of_device(trace, path.take(~host))]
     own = path.take(host)
     for thread in np.unique(own.thread).tolist():
         pieces.append(_of_thread(trace, own.take(own.thread == thread), thread))
     found = _concat(pieces)
     return found.take(np.lexsort((found.start_ns, found.step)))
+
+
+def _of_device(trace: Trace, path: Path) -> Path:
+    """Return the other pieces with the kind of each activity; waits for other ranks are cut off."""
+    kernels = trace.kernels
+    ran = path.cause == _KERNEL
+    row = np.where(ran, path.row, NONE)
+    talk = np.append(kernels.communication, False)[row]
+    copy = np.append(kernels.kind, np.int8(0))[row] == MEMCPY
+    cause = np.where(talk, _TALK, np.where(copy, _COPY, path.cause)).astype(np.int8)
+    path = replace(path, cause=cause)
+    # A collective transfers when all ranks are there: it waits first.
+    begun = np.append(kernels.start_ns, 0)[row]
+    waited = np.append(rank_waits.rank_waits_ns(trace), 0)[row]
+    there = np.clip(begun + np.where(talk, waited, 0), path.start_ns, path.end_ns)
+    there = np.where(talk, there, path.start_ns)
+    waits = replace(path, end_ns=there, cause=np.full(len(path), _RANK, np.int8))
+    both = _concat([waits, replace(path, start_ns=there)])
+    return both.take(np.flatnonzero(both.end_ns > both.start_ns))
 
 
 def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
@@ -242,7 +304,10 @@ def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
     of, piece = of[keep], piece[keep]
     call = of >= len(ops)
     own = np.where(call, NONE, of)
-    loads = np.append(call_tree.starts_with(trace, call_tree.LOADER)[ops.name], False)[own]
+    loader = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
+    # An operator inside of the data loader prepares a batch, too.
+    loader |= intervals.nearest(ops.parent, loader) >= 0
+    loads = np.append(loader, False)[own]
     works = np.append((ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name), False)[own]
     cause = np.select((call, loads, works), (_RUNTIME, _LOADER, _OPERATOR), _CODE)
     return Path(

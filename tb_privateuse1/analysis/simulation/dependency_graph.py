@@ -1,10 +1,11 @@
 """Build the dependency graph of a trace: host threads, launches, streams, waits, hand-offs.
 
 A host thread is a chain of points: launches, starts and ends of waits, of steps, and of hand-offs
-to another thread. Between points it does its own work. A stream is a chain of activities. A gap
-with a known cause (launch latency, pause between activities, return of a wait) is limited to what
-is usual in this trace. The rest is a delay without an explanation. So the replay of the graph with
-its delays is the recording, and the delays measure how reliable it is.
+to another thread. Between points it does its own work. A stream is a chain of activities. One call
+may launch many activities (a graph): they keep the gaps between them. A gap with a known cause
+(launch latency, pause between activities, return of a wait) is limited to what is usual in this
+trace. The rest is a delay, with a cause of its own (``delays``). So the replay of the graph with
+its delays is the recording, and the delays without a mechanism measure how reliable it is.
 """
 
 from __future__ import annotations
@@ -15,34 +16,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.idle import bottleneck
-from tb_privateuse1.analysis.simulation import submissions, usual_latencies
-from tb_privateuse1.analysis.simulation.replay import Network, Weights, settled
-from tb_privateuse1.analysis.threads import roles
-from tb_privateuse1.analysis.threads.hand_offs import Turns
+from tb_privateuse1.analysis.simulation import delays, points, submissions, usual_latencies
+from tb_privateuse1.analysis.simulation.points import Points
+from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights, settled
+from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.threads.turns import find_turns
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I8, I32, I64
+from tb_privateuse1.trace.table import I8, I64, Bools
 
-LAUNCH, WAIT, TURN, STREAM = range(4)
+LAUNCH, WAIT, TURN, STREAM, GUESS = range(5)
 """Kinds of edges: from a launch to its activity, from an activity to the end of its wait, from
-thread to thread, and from stream to stream."""
+thread to thread, from stream to stream, and from the host to an activity whose launch is not
+recorded. The last kind delays nothing, except under an assumption."""
 
 _LATE = 20
 """A start later than this many usual latencies is not caused by the launch."""
-
-
-@dataclass(frozen=True)
-class Points:
-    """Points of host threads, by thread and time; ``before`` is the previous one or ``NONE``."""
-
-    thread: I32
-    at_ns: I64
-    before: I64
-    gap_ns: I64
-    """The thread's own time since the previous point."""
-
-    def __len__(self) -> int:
-        return len(self.at_ns)
 
 
 @dataclass(frozen=True)
@@ -62,10 +51,14 @@ class Graph:
 
     points: Points
     waits: submissions.Waits
+    wait_end: I64
+    """By row of ``waits``, the point at which it returns."""
     edges: Edges
     network: Network
     weights: Weights
     """Weights with the delays: their replay is the recording."""
+    delay_cause: I8
+    """By node, the cause of its delay: an index into ``delays.DELAYS``, or ``NONE``."""
     time_ns: I64
     before: I64
     step_first: I64
@@ -77,42 +70,45 @@ class Graph:
     """The usual launch latency."""
 
 
-class _Collected:
-    """Points in the order of their discovery, before they are sorted."""
+@dataclass(frozen=True)
+class _Streams:
+    """By activity: its predecessor on the stream, the pause between them; the usual maximum."""
 
-    def __init__(self) -> None:
-        self._parts: list[tuple[I64, I64, I64, I64]] = []
-        self.count = 0
-
-    def add(self, thread: I32 | I64, at: I64, role: int | I64, own: I64 | None = None) -> I64:
-        """Add points and return their numbers.
-
-        ``own`` limits the thread's own time before them; -1 does not.
-        """
-        n = len(at)
-        limit = np.full(n, -1) if own is None else own
-        self._parts.append((thread.astype(np.int64), at, np.broadcast_to(role, n), limit))
-        self.count += n
-        return np.arange(self.count - n, self.count)
-
-    def sorted(self) -> tuple[Points, I64]:
-        """Return the points sorted, and the place of each number."""
-        thread, at, role, own = (np.concatenate([p[i] for p in self._parts]) for i in range(4))
-        order = np.lexsort((role, at, thread))
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        thread, at, own = thread[order], at[order], own[order]
-        before = np.arange(-1, len(order) - 1)
-        first = np.diff(thread, prepend=-2) != 0
-        before[first] = NONE
-        gap = np.diff(at, prepend=0)
-        gap[first] = 0
-        gap = np.where(own >= 0, np.minimum(own, gap), gap)
-        return Points(thread.astype(np.int32), at, before, gap), place
+    before: I64
+    pause: I64
+    usual_ns: int
 
 
-_RETURNS, _BEGINS, _HANDS, _LEAVES, _ENDS = range(5)
-"""The order of a thread's points at one instant."""
+_Part = tuple[I64, I64, int, I64, I64 | None]
+"""Edges: source, target, kind, gap, and the row of the wait."""
+
+
+@dataclass(frozen=True)
+class _Host:
+    """The host's points, and the edges from and to them."""
+
+    points: Points
+    parts: list[_Part]
+    wait_end: I64
+    step_first: I64
+    end_step: I64
+    end_node: I64
+    latency_ns: int
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """Columns by node, and the edges."""
+
+    time: I64
+    length: I64
+    before: I64
+    gap: I64
+    edges: Edges
+    edge_gap: I64
+    order: I64
+    delay: I64
+    """0 for a node without dependencies."""
 
 
 def build_graph(trace: Trace) -> Graph:
@@ -121,82 +117,126 @@ def build_graph(trace: Trace) -> Graph:
     calls = bottleneck.find_waits(trace)
     submission = submissions.find_submissions(trace, calls)
     waits = submissions.find_waits(trace, submission, calls)
-    main = roles.thread_roles(trace).main
-    turns = find_turns(trace)
-    points = _Collected()
+    streams = _Streams(*usual_latencies.stream_gaps(kernels, submission))
+    host = _host(trace, submission, waits, streams)
+    n, parts = len(host.points), host.parts
+    nodes = _joined(parts, trace, host.points, streams)
+    if len(np.unique(kernels.lane)) > 1:
+        late = usual_latencies.between_streams(kernels, nodes.delay[n:], streams.usual_ns)
+        parts = [*parts, (late[0] + n, late[1] + n, STREAM, late[2], None)]
+        nodes = _joined(parts, trace, host.points, streams)
+    early = _early(trace, submission, streams, nodes.delay[n:], host.latency_ns)
+    cause = np.full(len(nodes.time), NONE, np.int8)
+    slack_ns = clock_slack_ns(trace)
+    cause[n:] = delays.device_delays(kernels, submission, nodes.delay[n:], early, slack_ns)
+    of_waits = delays.wait_delays(waits, submission, nodes.delay[host.wait_end])
+    cause[host.wait_end] = of_waits
+    # Nothing in the recording moves what is not in it. Recorded work follows its stream.
+    fixed = cause == delays.BEFORE_RECORDING
+    fixed[n:] &= nodes.before[n:] < 0
+    alone = nodes.before < 0
+    alone[nodes.edges.target[nodes.edge_gap > NEVER]] = False
+    at = np.where(fixed | alone, nodes.time, NEVER)
+    chain = usual_latencies.chain_of(streams.before) + int(host.points.thread.max(initial=0)) + 1
+    step_of = points.activity_steps(trace)
+    return Graph(
+        points=host.points,
+        waits=waits,
+        wait_end=host.wait_end,
+        edges=nodes.edges,
+        network=Network(
+            np.concatenate((host.points.thread, chain)).astype(np.int64),
+            nodes.before,
+            nodes.edges.source,
+            nodes.edges.target,
+            nodes.time,
+            nodes.order,
+        ),
+        weights=Weights(
+            nodes.length, nodes.gap, np.where(fixed, 0, nodes.delay), nodes.edge_gap, at
+        ),
+        delay_cause=cause,
+        time_ns=nodes.time,
+        before=nodes.before,
+        step_first=host.step_first,
+        end_step=np.concatenate((host.end_step, step_of[step_of >= 0])),
+        end_node=np.concatenate((host.end_node, np.flatnonzero(step_of >= 0) + n)),
+        latency_ns=host.latency_ns,
+    )
+
+
+def _host(
+    trace: Trace,
+    submission: submissions.Submissions,
+    waits: submissions.Waits,
+    streams: _Streams,
+) -> _Host:
+    """Return the points of all threads, and their edges."""
+    kernels, roles, turns = trace.kernels, thread_roles(trace), find_turns(trace)
     known = np.flatnonzero(submission.thread >= 0)
-    hands = points.add(submission.thread[known], submission.at_ns[known], _HANDS)
-    points.add(waits.thread, waits.start_ns, _LEAVES)
+    latency, typical = usual_latencies.launch_latencies(
+        trace, submission, known, streams.before[known]
+    )
+    found = points.Collected()
+    hands = found.add(submission.thread[known], submission.at_ns[known], points.HANDS)
+    found.add(waits.thread, waits.start_ns, points.LEAVES)
     own, back = usual_latencies.return_latencies(kernels, waits)
     # On a coarse clock a wait can end as it begins: behind the launches of that instant.
     instant = waits.start_ns == waits.end_ns
-    ends = points.add(waits.thread, waits.end_ns, np.where(instant, _LEAVES, _RETURNS), own)
-    leaves, begins, dones, returns = _turns(points, turns)
-    first, last_step, last = _steps(trace, points, main)
-    found, place = points.sorted()
-    n = len(found)
-    before, gap, usual = usual_latencies.stream_gaps(kernels, submission, n)
-    latency, typical = usual_latencies.launch_latencies(
-        kernels, submission, known, np.maximum(before[known] - n, NONE)
+    ends = found.add(
+        waits.thread, waits.end_ns, np.where(instant, points.LEAVES, points.RETURNS), own
     )
-    # A stream's first activity that starts late waits for work from before the recording.
-    sure = (before[known] >= 0) | (
-        kernels.start_ns[known] - submission.at_ns[known] <= _LATE * typical
-    )
-    parts = [
-        (place[hands[sure]], known[sure] + n, LAUNCH, latency[sure], None),
-        (waits.kernel + n, place[ends[waits.wait]], WAIT, back, waits.wait),
-        (place[leaves], place[begins], TURN, turns.begin_ns - turns.leave_ns, None),
-        (place[dones], place[returns], TURN, turns.return_ns - turns.done_ns, None),
-    ]
-    time = np.concatenate((found.at_ns, kernels.start_ns))
-    length = np.concatenate((np.zeros(n, np.int64), kernels.end_ns - kernels.start_ns))
-    before = np.concatenate((found.before, before))
-    gap = np.concatenate((found.gap_ns, gap))
-    edges, edge_gap, order, delay = _joined(parts, time, length, before, gap)
-    if len(np.unique(kernels.lane)) > 1:
-        ended, begun, pause = usual_latencies.between_streams(kernels, delay[n:], usual, n)
-        parts.append((ended, begun, STREAM, pause, None))
-        edges, edge_gap, order, delay = _joined(parts, time, length, before, gap)
-    streams = usual_latencies.chain_of(before[n:] - n) + int(found.thread.max(initial=0)) + 1
-    chain = np.concatenate((found.thread, streams))
-    step_of = _own_steps(trace)
-    return Graph(
-        points=found,
-        waits=waits,
-        edges=edges,
-        network=Network(chain.astype(np.int64), before, edges.source, edges.target, time, order),
-        weights=Weights(length, gap, delay, edge_gap, time),
-        time_ns=time,
-        before=before,
+    leaves, begins, dones, returns = points.add_turns(found, turns)
+    first, end_step, last = points.add_steps(found, trace, roles)
+    unknown = submission.thread < 0
+    unknown &= ~delays.launched_before(kernels, submission) & (roles.main != NONE)
+    guessed = np.flatnonzero(unknown)
+    since = np.maximum(kernels.start_ns[guessed] - typical, 0)
+    guesses = found.add(np.full(len(guessed), roles.main), since, points.HANDS)
+    chain, place = found.sorted()
+    n = len(chain)
+    return _Host(
+        points=chain,
+        parts=[
+            (place[hands], known + n, LAUNCH, latency, None),
+            (waits.kernel + n, place[ends[waits.wait]], WAIT, back, waits.wait),
+            (place[leaves], place[begins], TURN, turns.begin_ns - turns.leave_ns, None),
+            (place[dones], place[returns], TURN, turns.return_ns - turns.done_ns, None),
+            (place[guesses], guessed + n, GUESS, np.full(len(guessed), NEVER), None),
+        ],
+        wait_end=place[ends],
         step_first=np.where(first >= 0, np.append(place, 0)[first], NONE),
-        end_step=np.concatenate((last_step, step_of[step_of >= 0])),
-        end_node=np.concatenate((place[last], np.flatnonzero(step_of >= 0) + n)),
+        end_step=end_step,
+        end_node=place[last],
         latency_ns=typical,
     )
 
 
-def _turns(points: _Collected, turns: Turns) -> tuple[I64, I64, I64, I64]:
-    """Add the points of hand-offs; return those of leaving, beginning, being done, returning."""
-    nothing = np.zeros(len(turns.thread), np.int64)
-    leaves = points.add(turns.thread, turns.leave_ns, _LEAVES)
-    returns = points.add(turns.thread, turns.return_ns, _RETURNS, nothing)
-    begins = points.add(turns.worker, turns.begin_ns, _BEGINS, nothing)
-    dones = points.add(turns.worker, turns.done_ns, _ENDS)
-    return leaves, begins, dones, returns
+def _early(
+    trace: Trace,
+    submission: submissions.Submissions,
+    streams: _Streams,
+    delay: I64,
+    typical_ns: int,
+) -> Bools:
+    """Return the activities that waited for work from before the recording.
 
-
-def _joined(
-    parts: Sequence[tuple[I64, I64, int, I64, I64 | None]],
-    time: I64,
-    length: I64,
-    before: I64,
-    gap: I64,
-) -> tuple[Edges, I64, I64, I64]:
-    """Join the edges without those that close a cycle.
-
-    Returns the edges, their gaps, the nodes' order and their delays.
+    They were launched before the recording, or they are the first of their stream and start late.
     """
+    first = (streams.before < 0) & (submission.thread >= 0)
+    late = delay > (_LATE - 1) * typical_ns
+    early: Bools = (first & late) | delays.launched_before(trace.kernels, submission)
+    return early
+
+
+def _joined(parts: Sequence[_Part], trace: Trace, chain: Points, streams: _Streams) -> _Nodes:
+    """Return the nodes and the edges, without those that close a cycle."""
+    kernels, n = trace.kernels, len(chain)
+    time = np.concatenate((chain.at_ns, kernels.start_ns))
+    length = np.concatenate((np.zeros(n, np.int64), kernels.end_ns - kernels.start_ns))
+    ahead = np.where(streams.before >= 0, streams.before + n, NONE)
+    before = np.concatenate((chain.before, ahead))
+    gap = np.concatenate((chain.gap_ns, streams.pause))
     size = [len(p[0]) for p in parts]
     source, target, edge_gap = (np.concatenate([p[i] for p in parts]) for i in (0, 1, 3))
     kind = np.repeat(np.array([p[2] for p in parts], np.int8), size)
@@ -204,39 +244,16 @@ def _joined(
     order, forward = settled(time, before, source, target)
     edges = Edges(source[forward], target[forward], kind[forward], wait[forward])
     edge_gap = edge_gap[forward]
-    return edges, edge_gap, order, _delays(time, length, before, gap, edges, edge_gap)
+    delay = _delays(time, length, before, gap, edges, edge_gap)
+    return _Nodes(time, length, before, gap, edges, edge_gap, order, delay)
 
 
 def _delays(time: I64, length: I64, before: I64, gap: I64, edges: Edges, edge_gap: I64) -> I64:
-    """Return the unexplained part of each node's time; 0 for a node without dependencies."""
-    ready = np.full(len(time), np.iinfo(np.int64).min)
+    """Return the part of each node's time that its dependencies leave open; 0 without any."""
+    ready = np.full(len(time), NEVER)
     has = before >= 0
     ready[has] = time[before[has]] + length[before[has]] + gap[has]
-    np.maximum.at(ready, edges.target, time[edges.source] + length[edges.source] + edge_gap)
-    return np.where(ready == np.iinfo(np.int64).min, 0, np.maximum(time - ready, 0))
-
-
-def _steps(trace: Trace, points: _Collected, main: int) -> tuple[I64, I64, I64]:
-    """Return points where steps begin (or ``NONE``), and pairs of a step and a point of its end."""
-    steps, ops = trace.steps, trace.ops
-    threads_, since = submissions.thread_starts(trace)
-    points.add(threads_, since, _BEGINS)
-    if any("#" in trace.text(name) for name in steps.name):
-        thread = np.full(len(steps), main)
-        first = points.add(thread, steps.host_start_ns, _BEGINS)
-        last = points.add(thread, steps.host_end_ns, _ENDS)
-        return first, np.arange(len(steps)), last
-    ends = np.zeros(int(ops.thread.max(initial=-1)) + 1, np.int64)
-    np.maximum.at(ends, ops.thread, ops.end_ns)
-    threads = np.unique(ops.thread)
-    last = points.add(threads, ends[threads], _ENDS)
-    return np.full(len(steps), NONE), np.zeros(len(last), np.int64), last
-
-
-def _own_steps(trace: Trace) -> I64:
-    """Return the step that each activity can end: the one that launched it."""
-    kernels = trace.kernels
-    if not any("#" in trace.text(name) for name in trace.steps.name):
-        return np.zeros(len(kernels), np.int64)
-    launched = (kernels.launch >= 0) | (kernels.op >= 0)
-    return np.where(launched, kernels.step, NONE).astype(np.int64)
+    real = edge_gap > NEVER
+    source, target = edges.source[real], edges.target[real]
+    np.maximum.at(ready, target, time[source] + length[source] + edge_gap[real])
+    return np.where(ready == NEVER, 0, np.maximum(time - ready, 0))

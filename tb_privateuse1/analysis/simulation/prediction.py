@@ -1,24 +1,29 @@
-"""Predict how long steps take with changes, and bound the error of the saving.
+"""Predict how long steps take with changes, as a range.
 
-A prediction is the measured time less the saving in the replay. The saving is computed in
-alternative replays, too: without unexplained delays, and with inferred activities as short and as
-long as their bounds allow. The differences between these savings give the error bound.
+A prediction is the measured time less the saving in the replay. The saving is computed under
+competing assumptions, too (``assumptions``). The range holds the savings under all of them. It is
+never narrower than the replay fits the recording.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.simulation import changes
+from tb_privateuse1.analysis.simulation.assumptions import Assumptions, find_assumptions
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
+
+Times = NDArray[np.float64]
+
+_MARGIN = 0.1
+"""Changed code meets other caches, clocks and schedules. A gain is known no better than this."""
 
 
 def judged_steps(trace: Trace, row: int | None) -> I64:
@@ -50,69 +55,128 @@ def _lengths(trace: Trace, graph: Graph, time: I64, own: I64) -> I64:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The replays without changes, per step: as recorded, and in alternatives (``_variants``)."""
+    """The replays without changes, per step: as recorded, and under each assumption."""
 
+    assumptions: Assumptions
     held: I64
     others: tuple[I64, ...]
 
     @property
     def bare(self) -> I64:
-        """The lengths without unexplained delays."""
+        """The lengths without the delays that have no mechanism."""
         return self.others[0]
 
 
 def replay_baseline(trace: Trace, graph: Graph) -> Baseline:
     """Return the replays without changes; the one with delays is the recording."""
     recorded = _lengths(trace, graph, graph.time_ns, graph.weights.length)
-    return Baseline(recorded, alternative_lengths(trace, graph, graph.weights))
+    made = find_assumptions(trace, graph)
+    others = tuple(step_durations(trace, graph, other) for other in made.under(graph.weights))
+    return Baseline(made, recorded, others)
 
 
-def alternative_lengths(trace: Trace, graph: Graph, weights: Weights) -> tuple[I64, ...]:
-    """Return the steps' lengths in the alternatives: without delays, at the ends of the bounds."""
-    return tuple(step_durations(trace, graph, other) for other in _variants(trace, graph, weights))
+@dataclass(frozen=True)
+class GainRange:
+    """A gain in ns, and the least and greatest one; null if inferred times have no bounds."""
 
-
-def _variants(trace: Trace, graph: Graph, weights: Weights) -> Iterator[Weights]:
-    """Yield the weights without delays and, of inferred activities, the shortest and longest."""
-    yield weights.bare()
-    error = trace.kernels.duration_bound_ns
-    if not error.any() or (error == MISSING).any():
-        return
-    # A change scales the error with the duration.
-    n = len(graph.points)
-    was = np.maximum(graph.weights.length[n:], 1)
-    error = np.rint(error * (weights.length[n:] / was)).astype(np.int64)
-    for sign in (-1, 1):
-        length = weights.length.copy()
-        length[n:] = np.maximum(length[n:] + sign * error, 0)
-        yield dataclasses.replace(weights, length=length)
+    gain_ns: int
+    low_ns: int | None
+    high_ns: int | None
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The saving per step. ``bound`` is ``MISSING`` if the durations' bounds are not known."""
+    """The gain per step, in the central replay and under each assumption."""
 
     gain: I64
-    bound: I64
+    others: tuple[Times, ...]
+    waits: I64
+    """The waits for unknown work and other ranks in each step: they may take up a gain."""
+    error: I64
+    """By how much the replay of what is known misses each step."""
+    least_ns: int
+    """No gain is known better than this."""
+    has_bounds: bool
+    shortens: bool
+    """No time is longer than in the recording, so no step can be."""
+    lengthens: bool
+
+    def mean(self, rows: I64) -> GainRange:
+        """Return the mean gain of some steps, and its range."""
+        if not len(rows) or not (self.shortens or self.lengthens):
+            return GainRange(0, 0, 0)
+        gain = float(self.gain[rows].mean())
+        if not self.has_bounds:
+            return GainRange(round(gain), None, None)
+        others = [gain, *(float(one[rows].mean()) for one in self.others)]
+        low, high = min(others), max(others)
+        low -= min(max(low, 0.0), float(self.waits[rows].mean()))
+        error = abs(float(self.error[rows].mean()))
+        margin = max(error, _MARGIN * abs(gain), float(self.least_ns))
+        low, high = min(low, gain - margin), max(high, gain + margin)
+        if not self.lengthens:
+            low, high = max(low, min(gain, 0.0)), max(high, 0.0)
+        if not self.shortens:
+            low, high = min(low, 0.0), min(high, max(gain, 0.0))
+        return GainRange(round(gain), round(low), round(high))
 
 
 def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> Prediction:
-    """Return the saving of changes in each step, and its error bound."""
-    nothing = np.zeros(len(trace.steps), np.int64)
-    if not made:
-        return Prediction(nothing, nothing)
-    weights = changes.apply_changes(graph, trace, made)
+    """Return the gain of changes in each step."""
+    return predict_weights(trace, graph, base, changes.apply_changes(graph, trace, made))
+
+
+def predict_weights(trace: Trace, graph: Graph, base: Baseline, weights: Weights) -> Prediction:
+    """Return the gain of other weights in each step."""
+    made = base.assumptions
+    shortens, lengthens = _directions(graph.weights, weights)
+    if not (shortens or lengthens):
+        nothing = np.zeros(len(base.held), np.int64)
+        return Prediction(nothing, (), nothing, nothing, 0, True, False, False)
     gain = base.held - step_durations(trace, graph, weights)
-    if (trace.kernels.duration_bound_ns == MISSING).any():
-        return Prediction(gain, np.full(len(gain), MISSING))
-    bound = nothing
-    for before, after in zip(base.others, alternative_lengths(trace, graph, weights), strict=True):
-        bound = np.maximum(bound, np.abs(before - after - gain))
-    return Prediction(gain, bound)
+    others: list[Times] = []
+    for name, before, under in zip(made.names, base.others, made.under(weights), strict=True):
+        other = before - step_durations(trace, graph, under)
+        # Without the profiler all is shorter: the gain is the same share of a shorter step.
+        scale = base.held / np.maximum(before, 1) if name == "no_profiler" else 1.0
+        others.append(np.asarray(other * scale, np.float64))
+    partly = made.partly_loaded(weights)
+    if partly is not None:
+        others.append((base.held - step_durations(trace, graph, partly)).astype(np.float64))
+    return Prediction(
+        gain=gain,
+        others=tuple(others),
+        waits=_by_step(graph, made.waits(weights), trace),
+        error=base.bare - base.held,
+        least_ns=graph.latency_ns,
+        has_bounds=not bool((trace.kernels.duration_bound_ns == MISSING).any()),
+        shortens=shortens,
+        lengthens=lengthens,
+    )
 
 
-def mean_bound(bounds: I64) -> int | None:
-    """Return the mean bound of some steps; None if one is not known."""
-    if (bounds == MISSING).any() or not len(bounds):
-        return None
-    return round(float(bounds.mean()))
+def _directions(was: Weights, now: Weights) -> tuple[bool, bool]:
+    """Return whether any time is shorter, and whether any is longer."""
+    pairs = (
+        (was.length, now.length),
+        (was.gap, now.gap),
+        (was.delay, now.delay),
+        (was.edge_gap, now.edge_gap),
+        (was.at, now.at),
+    )
+    return (
+        any(bool((new < old).any()) for old, new in pairs),
+        any(bool((new > old).any()) for old, new in pairs),
+    )
+
+
+def _by_step(graph: Graph, spent: I64, trace: Trace) -> I64:
+    """Return the time of nodes by the step in which they begin."""
+    steps = trace.steps
+    found = np.zeros(len(steps), np.int64)
+    if not len(steps):
+        return found
+    row = np.searchsorted(steps.start_ns, graph.time_ns, side="right") - 1
+    some = np.flatnonzero((spent > 0) & (row >= 0))
+    np.add.at(found, row[some], spent[some])
+    return found

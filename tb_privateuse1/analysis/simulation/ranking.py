@@ -31,9 +31,9 @@ from tb_privateuse1.trace.table import I32, I64
 _WORK = 20_000_000
 """Nodes replayed for the table, some seconds at most."""
 
-_REPLAYS = 6
-"""Replays per row: twice as fast; removed; removed without delays and at both ends of the
-bounds."""
+_REPLAYS = 3
+"""Replays per row besides those under each assumption: twice as fast; removed; a data loader
+removed in part."""
 
 _LEAST = 3
 
@@ -44,7 +44,10 @@ replayed."""
 
 @dataclass(frozen=True)
 class Gain:
-    """The saving of one item, per step. ``bound_ns`` is that of either; null if it is not known."""
+    """The saving of one item, per step.
+
+    The range is that of the item removed; null if it is not known.
+    """
 
     kind: Kind
     name: str
@@ -54,7 +57,8 @@ class Gain:
     half_gain_share: float
     free_gain_ns: int
     free_gain_share: float
-    bound_ns: int | None
+    free_gain_low_ns: int | None
+    free_gain_high_ns: int | None
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ def rank_gains(
             critical_path.find_critical_path(trace, graph),
             prediction.replay_baseline(trace, graph),
         )
-    most = max(_LEAST, _WORK // (_REPLAYS * len(graph.time_ns)))
+    replays = _REPLAYS + len(base.assumptions.names)
+    most = max(_LEAST, _WORK // (replays * len(graph.time_ns)))
     wanted = sorted(_candidates(trace, path, rows), key=lambda found: -found[2])
     step = max(float(base.held[rows].mean()), 1.0)
     found = []
@@ -90,8 +95,8 @@ def rank_gains(
         half = Change(kind, name, 0.5)
         on_path = _on_path(path, changes.change_scope(trace, half)) if kind in _RANGED else most_ns
         free = Change(kind, name, 0)
-        predicted = prediction.predict(trace, graph, base, (free,))
-        gain = _mean(predicted.gain[rows])
+        predicted = prediction.predict(trace, graph, base, (free,)).mean(rows)
+        gain = predicted.gain_ns
         # A wait cannot be scaled.
         scaled = gain if kind == "synchronisation" else _half(trace, graph, base, half, rows)
         found.append(
@@ -103,7 +108,8 @@ def rank_gains(
                 half_gain_share=scaled / step,
                 free_gain_ns=gain,
                 free_gain_share=gain / step,
-                bound_ns=prediction.mean_bound(predicted.bound[rows]),
+                free_gain_low_ns=predicted.low_ns,
+                free_gain_high_ns=predicted.high_ns,
             )
         )
     found.sort(key=lambda row: (-row.free_gain_ns, row.kind, row.name))
@@ -177,7 +183,7 @@ def _behind_waits(path: Path) -> int:
     back = path.cause == critical_path.CAUSES.index("wait_return")
     if not back.any():
         return 0
-    device = (path.thread < 0) & (path.cause != critical_path.CAUSES.index("turn"))
+    device = (path.thread < 0) & ~np.isin(path.cause, _NOT_DEVICE)
     return int((path.end_ns - path.start_ns)[device].sum())
 
 
@@ -205,6 +211,7 @@ def _operators(trace: Trace, path: Path) -> tuple[I64, I64]:
 
 
 _OPERATOR = critical_path.CAUSES.index("operator")
+_NOT_DEVICE = [critical_path.CAUSES.index(cause) for cause in ("turn", "before_recording")]
 _RAN = [critical_path.CAUSES.index(cause) for cause in ("kernel", "copy", "communication")]
 
 

@@ -25,7 +25,7 @@ from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
 NEVER = -(1 << 60)
-"""The gap of an edge that delays nothing."""
+"""The gap of an edge that delays nothing, and the time of a node that may happen at any time."""
 
 _BLOCK = 1 << 12
 """Nodes per block: few, so that a block has few waits."""
@@ -40,7 +40,8 @@ class Weights:
 
     ``length`` is a node's own time, ``gap`` the time since the end of its predecessor in the chain,
     ``delay`` the time after all dependencies, ``edge_gap`` the time since the end of an edge's
-    source. A node without dependencies happens at ``at``.
+    source. A node happens at ``at`` or later, or at any time if that is ``NEVER``; each node
+    without dependencies has one.
     """
 
     length: I64
@@ -49,9 +50,9 @@ class Weights:
     edge_gap: I64
     at: I64
 
-    def bare(self) -> Weights:
-        """Return the weights without delays."""
-        return dataclasses.replace(self, delay=np.zeros_like(self.delay))
+    def without_delays(self, nodes: Bools) -> Weights:
+        """Return the weights without the delays of some nodes (a flag each)."""
+        return dataclasses.replace(self, delay=np.where(nodes, 0, self.delay))
 
 
 class Network:
@@ -92,12 +93,11 @@ class Network:
         length, delay, gap = weights.length[order], weights.delay[order], weights.gap[order]
         edge_gap = weights.edge_gap[self._edges]
         at = weights.at[order]
-        alone = self._before < 0
-        alone[self._to] = False
         # No node precedes the first one without dependencies, as all times are 0 or more.
-        floor = int(at[alone].min()) if alone.any() else 0
+        is_given = at > NEVER
+        floor = int(at[is_given].min()) if is_given.any() else 0
         time = np.full(len(order), floor)
-        first = np.where(alone, at - delay, floor)
+        first = np.where(is_given, at - delay, floor)
         edges = np.searchsorted(self._to, [start for start, _ in self._blocks] + [len(order)])
         for (start, stop), (low, high) in zip(
             self._blocks, itertools.pairwise(edges.tolist()), strict=True

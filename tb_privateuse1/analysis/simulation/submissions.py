@@ -13,9 +13,16 @@ from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.idle.bottleneck import BLOCKED_NS
 from tb_privateuse1.analysis.idle.launch_times import launch_latency_ns
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import NONE, Frames, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
+
+_DRAIN_NS = 50_000
+"""A call that waits for nothing returns sooner."""
+
+_DRAINED = 10
+"""A draining call spends at most this part of its time behind the end of the device's work."""
 
 _WHOLE_DEVICE = re.compile(r"device_?synchroni|^synchronize$|ctx_?synchroni", re.IGNORECASE)
 
@@ -86,8 +93,9 @@ def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
 class Waits:
     """Ranges in which a host thread only waits for the device, by start.
 
-    ``op`` and ``launch`` are the waiting rows; ``thread`` is where the range ends. ``kernel`` and
-    ``wait`` pair activities with the ranges that wait for them.
+    ``op`` and ``launch`` are the waiting rows; ``thread`` is where the range ends. A ``queue``
+    wait is a launch that takes long. ``kernel`` and ``wait`` pair activities with the ranges that
+    wait for them.
     """
 
     thread: I32
@@ -95,20 +103,22 @@ class Waits:
     end_ns: I64
     op: I32
     launch: I32
+    queue: Bools
     kernel: I64
     wait: I64
 
 
 def find_waits(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -> Waits:
-    """Return the waits of ``found``, and blocked launches."""
+    """Return the waits of ``calls``, launches that take long, and calls that drain the device."""
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
     called = np.unique(kernels.launch[kernels.launch >= 0])
     long = launches.end_ns[called] - launches.start_ns[called] >= BLOCKED_NS
     blocked = np.setdiff1d(called[long], calls.launch).astype(np.int32)
-    launch = np.concatenate((calls.launch, blocked))
-    op = np.concatenate((calls.op, launches.op[blocked]))
-    start = np.concatenate((calls.start_ns, launches.start_ns[blocked]))
-    end = np.concatenate((calls.end_ns, launches.end_ns[blocked]))
+    added = np.concatenate((blocked, _draining_calls(trace, submission, calls)))
+    launch = np.concatenate((calls.launch, added))
+    op = np.concatenate((calls.op, launches.op[added]))
+    start = np.concatenate((calls.start_ns, launches.start_ns[added]))
+    end = np.concatenate((calls.end_ns, launches.end_ns[added]))
     thread = np.where(
         launch >= 0,
         np.append(launches.thread, np.int32(NONE))[launch],
@@ -126,7 +136,33 @@ def find_waits(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -
     launch, op, thread = launch[order], op[order], thread[order]
     start, end = start[order], end[order]
     kernel, wait = _awaited(trace, submission, start, end, op, launch)
-    return Waits(thread, start, end, op, launch, kernel, wait)
+    queue = np.append(np.isin(np.arange(len(launches)), blocked), False)[launch]
+    return Waits(thread, start, end, op, launch, queue, kernel, wait)
+
+
+def _draining_calls(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -> I32:
+    """Return other calls that return as the work launched before them has ended.
+
+    To free memory, for example, some runtimes wait until the device is done. Such a call launches
+    nothing, takes long, and the device works for most of it, until just before its return.
+    """
+    kernels, launches = trace.kernels, trace.launches
+    silent = np.ones(len(launches), np.bool_)
+    silent[kernels.launch[kernels.launch >= 0]] = False
+    silent[calls.launch[calls.launch >= 0]] = False
+    length = launches.end_ns - launches.start_ns
+    driving = np.append(thread_roles(trace).driving, False)[launches.thread]
+    rows = np.flatnonzero(silent & driving & (length >= _DRAIN_NS))
+    known = np.flatnonzero(submission.thread >= 0)
+    if not len(rows) or not len(known):
+        return np.empty(0, np.int32)
+    known = known[np.argsort(submission.at_ns[known], kind="stable")]
+    done = np.maximum.accumulate(kernels.end_ns[known])
+    at = np.searchsorted(submission.at_ns[known], launches.start_ns[rows], side="right") - 1
+    last = np.where(at >= 0, done[at], np.iinfo(np.int64).min)
+    after = launches.end_ns[rows] - np.maximum(last, launches.start_ns[rows])
+    drained = (after >= -clock_slack_ns(trace)) & (after <= length[rows] // _DRAINED)
+    return rows[drained].astype(np.int32)
 
 
 def _awaited(

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 
 from tb_privateuse1.advice import savings
 from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
+from tb_privateuse1.advice.removal_replay import Gains
 from tb_privateuse1.advice.rules import RULES, item_sync, synchronize
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding
 from tb_privateuse1.trace import intervals
@@ -144,18 +145,20 @@ def test_a_claim_without_a_removal_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gain", "off", "saved", "words"),
+    ("gain", "low", "high", "saved", "words"),
     [
-        (120, 0, 100, "bears that out"),
-        (98, 50, 98, "bears that out"),
-        (40, 30, 40, "something else"),
-        (1, 5, 1, "something else"),
-        (20, 30, 50, "too wide"),
-        (20, 300, 100, "too wide"),
+        (120, 120, 120, 100, "bears that out"),
+        (98, 48, 148, 98, "bears that out"),
+        (40, 10, 70, 40, "something else"),
+        (1, 0, 6, 1, "something else"),
+        (20, 0, 50, 50, "too wide"),
+        (20, 0, 320, 100, "too wide"),
     ],
 )
-def test_a_gain_is_weighed_by_its_error(gain: int, off: int, saved: int, words: str) -> None:
-    saving, how = savings.weigh("H.", 100, gain, off, 1000)
+def test_a_gain_is_weighed_by_its_range(
+    gain: int, low: int, high: int, saved: int, words: str
+) -> None:
+    saving, how = savings.weigh("H.", 100, Gains(gain, low, high), 1000)
     assert saving == saved
     assert how.startswith("H. ")
     assert words in how

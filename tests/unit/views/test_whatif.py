@@ -40,7 +40,9 @@ def test_a_prediction() -> None:
     found = ask(waiting(), "kernel:mm=0.5")
     assert (found.measured_ns, found.predicted_ns, found.gain_ns) == (100_000, 80_000, 20_000)
     assert found.gain_share == 0.2
-    assert (found.bound_ns, found.replayed_ns, found.replay_error_share) == (0, 100_000, 0)
+    assert (found.replayed_ns, found.replay_error_share) == (100_000, 0)
+    assert found.gain_low_ns == 15_000
+    assert found.gain_high_ns == 25_000
     (change,) = found.changes
     assert (change.host_ns, change.device_ns, change.activities) == (0, 40_000, 1)
     (one,) = found.steps
@@ -80,11 +82,12 @@ def test_the_path_sums_to_the_step() -> None:
 def test_inferred_times_have_a_bound() -> None:
     found = ask(inferred(), "kernel:aten::mm=0.5")
     assert found.gain_ns is not None
-    assert found.bound_ns is not None
+    assert found.gain_low_ns is not None
+    assert found.gain_high_ns is not None
     # Twelve operators of 40 us a step, while the host needs 8 us for each.
     assert found.gain_ns == pytest.approx(12 * 20 * US, rel=0.1)
-    assert found.bound_ns > 0
-    assert abs(found.gain_ns - 12 * 20 * US) <= found.bound_ns
+    assert found.gain_low_ns < found.gain_high_ns
+    assert found.gain_low_ns <= 12 * 20 * US <= found.gain_high_ns
     assert [note.code for note in found.notes] == ["inferred"]
 
 
@@ -94,8 +97,8 @@ def test_unknown_bounds_are_null() -> None:
     columns = dict(lost.columns()) | {"duration_bound_ns": np.full(len(lost), -(1 << 63))}
     unknown = Trace(**{**vars(made), "kernels": type(lost)(**columns)})
     found = ask(unknown, "kernel:aten::mm=0.5")
-    assert found.bound_ns is None
-    assert found.steps[0].bound_ns is None
+    assert (found.gain_low_ns, found.gain_high_ns) == (None, None)
+    assert found.steps[0].gain_low_ns is None
 
 
 def test_without_device_times() -> None:
@@ -165,11 +168,14 @@ def test_real_traces(path: Path) -> None:
     whole = ask(made, limit=6)
     if not whole.measured_ns:
         return
-    assert (whole.gain_ns, whole.bound_ns) == (0, 0)
+    assert (whole.gain_ns, whole.gain_low_ns, whole.gain_high_ns) == (0, 0, 0)
     assert sum(c.path_ns for c in whole.causes) == pytest.approx(whole.measured_ns, abs=12)
     assert whole.replay_error_share == pytest.approx(0, abs=0.02)
     for row in whole.rows:
         assert -1 <= row.half_gain_ns <= row.free_gain_ns + 1
+        if row.free_gain_low_ns is not None and row.free_gain_high_ns is not None:
+            assert 0 <= row.free_gain_low_ns <= row.free_gain_ns <= row.free_gain_high_ns
+            assert row.free_gain_low_ns < row.free_gain_high_ns
     assert ask(made, "launches=1", "copies=1", ranking=False).gain_ns == 0
 
 

@@ -36,6 +36,7 @@ export const editorLink = {
 export const format = {
   missing: "not in this trace",
   unknownBound: "± unknown",
+  range: (low: string, high: string) => `${low} to ${high}`,
   kernels: (n: number) => plural(n, "kernel"),
   perMs: (n: string) => `${n} per ms`,
 };

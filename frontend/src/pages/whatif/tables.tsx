@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
 import { color, type Category } from "../../lib/color";
+import { percent, percentRange } from "../../lib/format";
 import type { Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { nameOf } from "../../state/selection";
@@ -34,7 +35,13 @@ export const CAUSES: Readonly<Record<PathCause["cause"], Cause>> = {
   pause: { ...texts.causes.pause, category: "other", device: true },
   wait_return: { ...texts.causes.wait_return, category: "runtime", device: true },
   turn: { ...texts.causes.turn, category: "other", device: false },
-  unexplained: { ...texts.causes.unexplained, category: "other", device: true },
+  other_rank: { ...texts.causes.other_rank, category: "communication", device: true },
+  before_recording: { ...texts.causes.before_recording, category: "other", device: true },
+  blocked: { ...texts.causes.blocked, category: "runtime", device: false },
+  queue_full: { ...texts.causes.queue_full, category: "runtime", device: false },
+  unknown_launch: { ...texts.causes.unknown_launch, category: "other", device: true },
+  clock_doubt: { ...texts.causes.clock_doubt, category: "other", device: true },
+  unattributed: { ...texts.causes.unattributed, category: "other", device: true },
 };
 
 /** What a line is about: without a number, which the server says is missing, all of it. */
@@ -153,12 +160,9 @@ function Try({ row }: { row: Gain }) {
   );
 }
 
-const share = (row: Gain): number | null =>
-  row.bound_ns === null
-    ? null
-    : row.free_gain_ns === 0
-      ? 0
-      : (row.bound_ns / row.free_gain_ns) * row.free_gain_share;
+/** The share of a step that the least or the greatest gain is. */
+const shareOf = (row: Gain, ns: number | null): number | null =>
+  ns === null || row.free_gain_ns === 0 ? null : (ns / row.free_gain_ns) * row.free_gain_share;
 
 const GAINS: readonly Column<Gain>[] = [
   {
@@ -183,9 +187,21 @@ const GAINS: readonly Column<Gain>[] = [
     ),
   },
   field("half_gain_share", texts.ofGains.halfGainShare, "share", 136, { bar: () => "kernel" }),
-  field("free_gain_share", texts.ofGains.freeGainShare, "share", 136, { bar: () => "kernel", bound: share }),
+  field("free_gain_share", texts.ofGains.freeGainShare, "share", 190, {
+    bar: () => "kernel",
+    cell: (r) => (
+      <span class="value">
+        {percent(r.free_gain_share)}{" "}
+        <small class="muted" data-testid="gain-range">
+          {percentRange(shareOf(r, r.free_gain_low_ns), shareOf(r, r.free_gain_high_ns))}
+        </small>
+      </span>
+    ),
+  }),
   field("half_gain_ns", texts.ofGains.halfGain, "time", 104),
-  field("free_gain_ns", texts.ofGains.freeGain, "time", 84, { bound: (r) => r.bound_ns }),
+  field("free_gain_ns", texts.ofGains.freeGain, "time", 84),
+  field("free_gain_low_ns", texts.ofGains.freeGainLow, "time", 104, { optional: true }),
+  field("free_gain_high_ns", texts.ofGains.freeGainHigh, "time", 104, { optional: true }),
   field("on_path_ns", texts.ofGains.onPath, "time", 96),
 ];
 
@@ -226,7 +242,9 @@ const STEPS: readonly Column<PredictedStep>[] = [
     code: (r) => r.name,
   },
   field("measured_ns", texts.ofSteps.measured, "time", 104),
-  field("predicted_ns", texts.ofSteps.predicted, "time", 104, { bound: (r) => r.bound_ns }),
-  field("gain_ns", texts.ofSteps.gain, "time", 104, { bound: (r) => r.bound_ns }),
+  field("predicted_ns", texts.ofSteps.predicted, "time", 104),
+  field("gain_ns", texts.ofSteps.gain, "time", 104),
+  field("gain_low_ns", texts.ofSteps.gainLow, "time", 104),
+  field("gain_high_ns", texts.ofSteps.gainHigh, "time", 104),
   field("replayed_ns", texts.ofSteps.replayed, "time", 104),
 ];

@@ -9,7 +9,7 @@ import pytest
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.analysis.simulation.critical_path import CAUSES
 from tb_privateuse1.trace.model import Trace
-from tests.support.make import frame, kernel, launch, op, step, trace
+from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.simulation.test_dependency_graph import backward, waiting
 
@@ -111,6 +111,63 @@ def test_it_is_as_long_as_the_step(made: Trace) -> None:
 def test_it_is_as_long_as_every_real_step(path: Path) -> None:
     """The path is as long as each step of real traces."""
     tiles(load(path))
+
+
+def test_work_from_before_the_recording() -> None:
+    """The first kernel starts late: the device decides from the step's beginning."""
+    made = trace(
+        step(1, 0, 9000), op("aten::mm", 0, 30), launch(1, 2, 1), kernel("a", 8000, 8010, 1),
+        launch(3, 4, 2), kernel("b", 8011, 9020, 2),
+    )  # fmt: skip
+    assert pieces_of(made)[:2] == [("before_recording", "a", 0, 8000), ("kernel", "a", 8000, 8010)]
+
+
+def test_a_wait_without_a_reason_is_blocked_in_its_call() -> None:
+    """The name of the piece is the call's."""
+    made = trace(
+        step(1, 0, 1000), op("aten::mm", 0, 30), launch(1, 2, 1), kernel("a", 5, 10, 1),
+        span("cuda_runtime", "cudaStreamSynchronize", 200, 900),
+    )  # fmt: skip
+    assert ("blocked", "cudaStreamSynchronize", 220, 900) in pieces_of(made)
+
+
+def test_a_full_queue() -> None:
+    """A launch of a millisecond returns behind an activity of its stream."""
+    made = trace(
+        op("aten::mm", 0, 10), launch(1, 3, 1), kernel("mm", 6, 900, 1),
+        op("aten::mm", 20, 1105), launch(21, 1100, 2), kernel("mm", 1101, 1200, 2),
+    )  # fmt: skip
+    assert ("queue_full", "mm", 900, 1100) in pieces_of(made)
+
+
+def test_a_collective_waits_first() -> None:
+    """What it takes longer than others alike is the wait for other ranks."""
+    made = trace(
+        op("aten::mm", 0, 10),
+        *(launch(1 + n, 2 + n, n) for n in range(1, 4)),
+        kernel("ncclDevKernel_AllReduce_Sum_f32", 10, 110, 1),
+        kernel("ncclDevKernel_AllReduce_Sum_f32", 111, 211, 2),
+        kernel("ncclDevKernel_AllReduce_Sum_f32", 212, 412, 3),
+    )
+    assert pieces_of(made)[-2:] == [
+        ("other_rank", "ncclDevKernel_AllReduce_Sum_f32", 212, 312),
+        ("communication", "ncclDevKernel_AllReduce_Sum_f32", 312, 412),
+    ]
+
+
+def test_operators_in_the_data_loader() -> None:
+    """They prepare the next batch."""
+    made = trace(
+        step(1, 0, 100),
+        annotation("enumerate(DataLoader)#x.__next__", 0, 50),
+        op("aten::stack", 10, 30),
+        op("aten::mm", 60, 90),
+    )
+    assert [piece[:2] for piece in pieces_of(made)][:3] == [
+        ("data_loader", "enumerate(DataLoader)#x.__next__"),
+        ("data_loader", "aten::stack"),
+        ("data_loader", "enumerate(DataLoader)#x.__next__"),
+    ]
 
 
 def test_an_empty_trace() -> None:

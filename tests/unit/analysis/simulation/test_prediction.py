@@ -9,14 +9,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import WhatIf, whatif
 from tests.support import make
 from tests.support.program import Program
 from tests.support.results import result
+from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.support.simulate import Machine, Op, simulate, step
 
 US = 1000
@@ -168,3 +171,113 @@ def test_what_really_gains_most_is_first() -> None:
         else:
             assert top.kind == "operator"
             assert kernel < 0.1 * top.free_gain_ns
+
+
+CHANGES = (
+    "aten::mm=0", "aten::mm=0.5", "kernel:gemm=0.25", "synchronisation=0", "copies=0",
+    "launches=0", "data_loader=0", "category:gemm=0.5",
+)  # fmt: skip
+
+PIECES = st.lists(
+    st.tuples(st.sampled_from(["op", "copy", "wait", "rest", "load"]), st.integers(1, 300)),
+    min_size=1,
+    max_size=8,
+)
+
+
+def written(pieces: list[tuple[str, int]], *more: make.Event) -> Trace:
+    """Return three steps of some pieces, and more events."""
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=20)
+            for kind, us in pieces:
+                if kind == "op":
+                    run.op("aten::mm", 10, kernel=us)
+                elif kind == "copy":
+                    run.copy("DtoH", us)
+                elif kind == "wait":
+                    run.wait()
+                elif kind == "load":
+                    with run.range("enumerate(DataLoader)#x.__next__"):
+                        run.rest(us)
+                else:
+                    run.rest(us)
+            run.rest(5)
+    run.events.extend(more)
+    return run.trace()
+
+
+def gains(made: Trace, text: str) -> tuple[int, int, int]:
+    """Return gain, least and greatest gain of the recorded steps."""
+    found = result(whatif, made, changes=text, ranking=False)
+    assert found.gain_ns is not None
+    assert found.gain_low_ns is not None
+    assert found.gain_high_ns is not None
+    return found.gain_ns, found.gain_low_ns, found.gain_high_ns
+
+
+@settings(max_examples=40, deadline=None)
+@given(PIECES, st.sampled_from(CHANGES))
+def test_a_range_holds_the_gain(pieces: list[tuple[str, int]], text: str) -> None:
+    """No reduction makes a step longer, and a change is never known exactly."""
+    gain, low, high = gains(written(pieces), text)
+    assert 0 <= low <= gain <= high
+    assert gain == 0 or low < high
+
+
+@settings(max_examples=25, deadline=None)
+@given(PIECES, st.sampled_from(CHANGES))
+def test_a_thread_that_only_waits_changes_no_prediction(
+    pieces: list[tuple[str, int]], text: str
+) -> None:
+    """A monitor waits all the time, in Python and in calls of the runtime."""
+    alone = written(pieces)
+    end = alone.end_ns / US
+    monitor = (
+        make.frame("threading.py(589): wait", 1, end - 1, thread=9),
+        make.frame("threading.py(320): wait", 2, end - 2, thread=9),
+        make.span("cuda_runtime", "cudaEventSynchronize", 3, end - 3, thread=8),
+    )
+    assert gains(written(pieces, *monitor), text) == gains(alone, text)
+
+
+def test_a_change_of_nothing_is_exact() -> None:
+    """Without an effect on any time there is no range."""
+    assert gains(written([("op", 50)]), "copies=0") == (0, 0, 0)
+
+
+def test_a_data_loader_may_stay_in_part() -> None:
+    """Workers hand over batches, so that some of its time may stay."""
+    made = written([("load", 300), ("op", 10)])
+    gain, low, high = gains(made, "data_loader=0")
+    # The device works for 5 us of it.
+    assert gain == 295 * US
+    assert low == 225 * US
+    assert high >= 1.1 * gain
+
+
+def test_waits_for_nothing_known_may_take_up_a_gain() -> None:
+    """The wait of 200 us may last 50 us longer if the host comes 50 us earlier."""
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 60, kernel=5)
+            start, run.now = run.now + 20, run.now + 220
+            run.events.append(make.span("cuda_runtime", "cudaStreamSynchronize", start, run.now))
+            run.rest(100)
+    gain, low, high = gains(run.trace(), "aten::mm=0.5")
+    assert gain == pytest.approx(30 * US, rel=0.1)
+    assert low == 0
+    assert high < 40 * US
+
+
+@needs_traces
+def test_a_data_loader_with_workers_as_it_was_then_recorded() -> None:
+    """The pair's second recording has four workers: 212 ms a step became 174 ms."""
+    pair = [path for path in TRACES if path.parent.name == "v100_resnet50_old_torch_workers0"]
+    found = result(whatif, load(pair[0]), changes="data_loader=0", ranking=False)
+    assert found.measured_ns is not None
+    low, high = ((ns or 0) / found.measured_ns for ns in (found.gain_low_ns, found.gain_high_ns))
+    assert low < 1 - 174 / 212 < high
+    assert high - low < 0.1

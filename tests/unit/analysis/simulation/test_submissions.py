@@ -51,6 +51,16 @@ def test_a_synchronization_waits_for_the_latest_activity() -> None:
     assert waits(made) == [(12, 52, [1])]
 
 
+def test_a_call_that_drains_the_device_is_a_wait() -> None:
+    """The call frees memory: it returns as the kernel has ended."""
+    for until, awaited in ((205, [0]), (400, None)):
+        made = trace(
+            op("a", 0, 10), launch(1, 2, 1), kernel("k", 5, 200, 1),
+            span("cuda_runtime", "cudaFree", 20, until), op("b", 500, 510),
+        )  # fmt: skip
+        assert waits(made) == ([] if awaited is None else [(20, until, awaited)])
+
+
 def test_thread_starts() -> None:
     """Each thread with operators or calls starts with the first one."""
     made = trace(op("a", 5, 9), launch(3, 4, 1), op("b", 20, 30, thread=2))

@@ -38,21 +38,17 @@ def two() -> Trace:
 
 def test_a_launch_to_a_free_stream_takes_the_whole_gap() -> None:
     """Behind other work the latency is at most the usual one."""
-    kernels = trace(
-        op("o", 0, 1), kernel("a", 10, 20), kernel("b", 40, 50), kernel("c", 50, 60)
-    ).kernels
+    made = trace(op("o", 0, 1), kernel("a", 10, 20), kernel("b", 40, 50), kernel("c", 50, 60))
     known, before = np.arange(3), np.array([NONE, 0, 1])
-    latency, typical = usual_latencies.launch_latencies(
-        kernels, submission(5, 35, 36), known, before
-    )
+    latency, typical = usual_latencies.launch_latencies(made, submission(5, 35, 36), known, before)
     assert latency.tolist() == [5_000, 5_000, 5_000]
     assert typical == 5_000
 
 
 def test_a_stream_is_a_chain_with_pauses() -> None:
-    """The predecessor is a node, numbered behind the ``n`` points."""
-    before, gap, most = usual_latencies.stream_gaps(two().kernels, submission(0, 1), 100)
-    assert before.tolist() == [NONE, 100]
+    """Each activity has a predecessor and a pause."""
+    before, gap, most = usual_latencies.stream_gaps(two().kernels, submission(0, 1))
+    assert before.tolist() == [NONE, 0]
     assert gap.tolist() == [0, 2_000]
     assert most == 2_000
 
@@ -60,7 +56,7 @@ def test_a_stream_is_a_chain_with_pauses() -> None:
 def test_overlapping_activities_are_in_several_chains() -> None:
     """An activity that starts before its predecessor ends begins another chain."""
     kernels = trace(kernel("a", 0, 10), kernel("b", 5, 15), kernel("c", 10, 20)).kernels
-    before, _, _ = usual_latencies.stream_gaps(kernels, submission(0, 0, 0), 0)
+    before, _, _ = usual_latencies.stream_gaps(kernels, submission(0, 0, 0))
     assert before.tolist() == [NONE, NONE, 0]
     assert usual_latencies.chain_of(before).tolist() == [0, 1, 0]
 
@@ -68,7 +64,7 @@ def test_overlapping_activities_are_in_several_chains() -> None:
 def test_an_unexplained_start_behind_another_stream_is_an_edge() -> None:
     """The start on stream 8 waited for the end on stream 7."""
     kernels = trace(kernel("a", 0, 10), kernel("b", 11, 20, stream=8)).kernels
-    ended, begun, pause = usual_latencies.between_streams(kernels, np.array([0, 9_000]), 0, 50)
-    assert (ended.tolist(), begun.tolist(), pause.tolist()) == ([50], [51], [1_000])
-    none, _, _ = usual_latencies.between_streams(kernels, np.zeros(2, np.int64), 0, 50)
+    ended, begun, pause = usual_latencies.between_streams(kernels, np.array([0, 9_000]), 0)
+    assert (ended.tolist(), begun.tolist(), pause.tolist()) == ([0], [1], [1_000])
+    none, _, _ = usual_latencies.between_streams(kernels, np.zeros(2, np.int64), 0)
     assert none.tolist() == []

@@ -34,11 +34,12 @@ export const whatif = {
   withChanges: "with the changes",
   nothingChanged: "nothing is changed yet",
   predictedHelp:
-    "The step less what the replay gains. ± by what nothing explains, and by the bounds of inferred times.",
+    "The step less what the replay gains. The range is that of several replays, each with another assumption about what is not recorded.",
   gain: "Gain",
   ofOne: "of 1",
   gainNote: (time: string) => `${time} per step`,
-  gainHelp: "Of the step as it was recorded.",
+  gainHelp:
+    "Of the step as it was recorded, with the least and the greatest gain of several replays: waits that shrink or not, a full or an empty queue, the profiler's own time, the bounds of inferred times.",
   error: "Replay error",
   replayed: (time: string) => `replayed: ${time}`,
   errorHelp:
@@ -79,7 +80,19 @@ const causes: Record<PathCause["cause"], { label: string; help: string }> = {
     help: "From the end of an activity to the return of the call that waited for it",
   },
   turn: { label: "Turns of threads", help: "From the main thread to autograd's and back" },
-  unexplained: { label: "Unexplained", help: "Nothing recorded tells what was waited for" },
+  other_rank: {
+    label: "Waits for other ranks",
+    help: "Collectives that take longer than their shortest alike",
+  },
+  before_recording: {
+    label: "Work from before the recording",
+    help: "The device still ran work that was launched before the recording began",
+  },
+  blocked: { label: "Blocked in a call", help: "A call that waits, and nothing recorded tells for what" },
+  queue_full: { label: "Queue full", help: "A launch that waits for a place in the device's queue" },
+  unknown_launch: { label: "Unknown launch", help: "Behind it is an activity without a recorded launch" },
+  clock_doubt: { label: "Clock doubt", help: "Less than the error of the clocks, or of inferred times" },
+  unattributed: { label: "Unattributed", help: "Nothing recorded tells what was waited for" },
 };
 
 export const whatifTables = {
@@ -104,9 +117,11 @@ export const whatifTables = {
       title: "Twice as fast",
       help: "What the step gains if it takes half its time; of waits, without them.",
     },
-    freeGainShare: { title: "Free", help: "What the step gains without it." },
+    freeGainShare: { title: "Free", help: "What the step gains without it, and the range of that." },
     halfGain: { title: "Twice as fast" },
     freeGain: { title: "Free" },
+    freeGainLow: { title: "Free, at least", help: "The least gain under all assumptions." },
+    freeGainHigh: { title: "Free, at most", help: "The greatest gain under all assumptions." },
     onPath: {
       title: "On the path",
       help: "Its time on the critical path, with all that is inside: within a step no more can be gained.",
@@ -124,6 +139,8 @@ export const whatifTables = {
     measured: { title: "Measured" },
     predicted: { title: "Predicted" },
     gain: { title: "Gain" },
+    gainLow: { title: "At least", help: "The least gain under all assumptions." },
+    gainHigh: { title: "At most", help: "The greatest gain under all assumptions." },
     replayed: { title: "Replayed", help: "Unchanged, from durations and known dependencies alone." },
   },
 };

@@ -1,0 +1,194 @@
+"""Competing assumptions about what a recording does not say: a replay under each of them.
+
+The truth of a change lies among them, more or less: so a prediction is a range. The central replay
+keeps all delays as they were.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1.analysis.simulation import changes, delays, rank_waits
+from tb_privateuse1.analysis.simulation.changes import Shares
+from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Graph
+from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
+from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I32, I64
+
+Name = Literal[
+    "no_nameless_delays",
+    "no_delays",
+    "host_launches",
+    "free_queue",
+    "no_profiler",
+    "short",
+    "long",
+]
+"""``no_nameless_delays``: nothing delays what no mechanism explains. ``no_delays``: nothing at all
+but work from before the recording. ``host_launches``: activities without a recorded launch move
+with the host, not with their stream. ``free_queue``: the queue is never full. ``no_profiler``: the
+host without the profiler's own time. ``short``, ``long``: inferred activities at their bounds."""
+
+_INPUT_STAYS = 0.25
+"""Workers take the data loader's work, but batches must still be handed over, and workers compete
+with the program for cores. This share of the time may stay."""
+
+_SMALL = 5
+"""The percentile of durations that is at most the profiler's own time per event."""
+
+_MOST_EVENT_NS = 1_000
+"""The profiler takes no longer than this for one event."""
+
+_MOST_OVERHEAD = 0.8
+"""The profiler takes no more than this share of a thread's time between two points."""
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """The assumptions that make a difference for a trace. All columns are by node."""
+
+    graph: Graph
+    names: tuple[Name, ...]
+    overhead: Shares
+    """Share of the host's time before each point that the profiler may have taken."""
+    inputs: Shares
+    """Share of the host's time before each point that lies in the data loader."""
+    error_ns: I64
+    """The error of each activity's duration; all 0 if measured."""
+    waiting_ns: I64
+    """By node, the time in which it waits for what is not recorded, or for other ranks."""
+
+    def under(self, weights: Weights) -> Iterator[Weights]:
+        """Yield the weights under each assumption, in the order of ``names``."""
+        yield from (self._under(name, weights) for name in self.names)
+
+    def _under(self, name: Name, weights: Weights) -> Weights:
+        graph, cause = self.graph, self.graph.delay_cause
+        n = len(graph.points)
+        match name:
+            case "no_nameless_delays":
+                return weights.without_delays(np.isin(cause, delays.NAMELESS))
+            case "no_delays":
+                return weights.without_delays(cause != delays.BEFORE_RECORDING)
+            case "host_launches":
+                return _host_launches(graph, weights)
+            case "free_queue":
+                waits = np.append(graph.waits.queue, False)
+                queued = waits[np.where(graph.edges.kind == WAIT, graph.edges.wait, -1)]
+                freed = weights.without_delays(cause == delays.QUEUE_FULL)
+                return dataclasses.replace(freed, edge_gap=np.where(queued, NEVER, freed.edge_gap))
+            case "no_profiler":
+                gap = weights.gap.copy()
+                gap[:n] = np.rint(gap[:n] * (1 - self.overhead)).astype(np.int64)
+                return dataclasses.replace(weights, gap=gap)
+            case "short" | "long":
+                # A change scales the error with the duration.
+                was = np.maximum(graph.weights.length[n:], 1)
+                error = np.rint(self.error_ns * (weights.length[n:] / was)).astype(np.int64)
+                length = weights.length.copy()
+                length[n:] = np.maximum(length[n:] + (error if name == "long" else -error), 0)
+                return dataclasses.replace(weights, length=length)
+
+    def partly_loaded(self, weights: Weights) -> Weights | None:
+        """Return weights in which a part of the data loader's saved time stays; None if none is."""
+        n = len(self.graph.points)
+        was, now = self.graph.weights.gap[:n], weights.gap[:n]
+        saved = np.minimum(was - now, np.rint(self.inputs * was))
+        if not (saved > 0).any():
+            return None
+        gap = weights.gap.copy()
+        gap[:n] += np.rint(_INPUT_STAYS * np.maximum(saved, 0)).astype(np.int64)
+        return dataclasses.replace(weights, gap=gap)
+
+    def waits(self, weights: Weights) -> I64:
+        """Return the waits for unknown work and other ranks by node, as the weights scale them."""
+        was = self.graph.weights
+        now = weights.delay + weights.length
+        share = np.minimum(now / np.maximum(was.delay + was.length, 1), 1.0)
+        found: I64 = np.rint(self.waiting_ns * share).astype(np.int64)
+        return found
+
+
+def _host_launches(graph: Graph, weights: Weights) -> Weights:
+    """Return weights in which the host launches what has no recorded launch, as late as it was."""
+    guess = graph.edges.kind == GUESS
+    source, target = graph.edges.source, graph.edges.target
+    kept = graph.time_ns[target] - graph.time_ns[source]
+    moved = np.zeros(len(graph.time_ns), np.bool_)
+    moved[target[guess]] = True
+    return dataclasses.replace(
+        weights.without_delays(moved),
+        edge_gap=np.where(guess, kept, weights.edge_gap),
+        at=np.where(moved, NEVER, weights.at),
+    )
+
+
+def find_assumptions(trace: Trace, graph: Graph) -> Assumptions:
+    """Return the assumptions for a trace; the first one is ``no_nameless_delays``."""
+    n, cause, kernels = len(graph.points), graph.delay_cause, trace.kernels
+    overhead = _overhead(trace, graph)
+    error = kernels.duration_bound_ns
+    inferred = bool(error.any()) and not (error == MISSING).any()
+    kept = (*delays.NAMELESS, delays.BEFORE_RECORDING)
+    named = (graph.weights.delay > 0) & ~np.isin(cause, kept)
+    loads = call_tree.starts_with(trace, call_tree.LOADER)[trace.ops.name]
+    waiting = np.zeros(len(cause), np.int64)
+    waiting[n:] = rank_waits.rank_waits_ns(trace)
+    blocked = cause == delays.BLOCKED
+    waiting[blocked] += graph.weights.delay[blocked]
+    is_used: dict[Name, bool] = {
+        "no_nameless_delays": True,
+        "no_delays": bool(named.any()),
+        "host_launches": bool((graph.edges.kind == GUESS).any()),
+        "free_queue": bool(graph.waits.queue.any()),
+        "no_profiler": bool(overhead.any()),
+        "short": inferred,
+        "long": inferred,
+    }
+    return Assumptions(
+        graph=graph,
+        names=tuple(name for name, used in is_used.items() if used),
+        overhead=overhead,
+        inputs=changes.thread_shares(graph, Ranges.of(trace.ops, loads)),
+        error_ns=error if inferred else np.zeros(len(kernels), np.int64),
+        waiting_ns=waiting,
+    )
+
+
+def _overhead(trace: Trace, graph: Graph) -> Shares:
+    """Return the share of the host's time before each point that the profiler may have taken.
+
+    A recorded range includes the profiler's own work for it. The shortest ones are not much else.
+    """
+    points, driving = graph.points, np.append(thread_roles(trace).driving, False)
+    taken = np.zeros(len(points))
+    for table in (trace.ops, trace.frames):
+        rows = driving[table.thread]
+        inner = rows.copy()
+        inner[table.parent[table.parent >= 0]] = False
+        if not inner.any():
+            continue
+        each_ns = min(float(np.percentile(table.self_ns[inner], _SMALL)), _MOST_EVENT_NS)
+        taken += each_ns * _counts(graph, table.thread[rows], table.start_ns[rows])
+    return np.minimum(taken / np.maximum(points.gap_ns, 1), _MOST_OVERHEAD)
+
+
+def _counts(graph: Graph, thread: I32, start_ns: I64) -> I64:
+    """Return the number of starts on its thread between each point and the one before it."""
+    points = graph.points
+    found = np.zeros(len(points), np.int64)
+    for one, rows in groupby.split_by_value(thread):
+        low, high = np.searchsorted(points.thread, [one, one + 1])
+        at, before = points.at_ns[low:high], points.before[low:high]
+        since = np.where(before >= 0, points.at_ns[before], at)
+        starts = np.sort(start_ns[rows])
+        found[low:high] = np.searchsorted(starts, at) - np.searchsorted(starts, since)
+    return found

@@ -1,0 +1,81 @@
+"""Name the causes of delays: time that the graph's dependencies leave open.
+
+A delay keeps its length in the replay, except that work from before the recording ends when it
+ended: nothing in the recording moves it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from tb_privateuse1.analysis.simulation import submissions
+from tb_privateuse1.trace.model import MISSING, NONE, Kernels
+from tb_privateuse1.trace.table import I8, I64, Bools
+
+Delay = Literal[
+    "before_recording",
+    "blocked",
+    "queue_full",
+    "unknown_launch",
+    "clock_doubt",
+    "unattributed",
+]
+DELAYS: tuple[Delay, ...] = get_args(Delay)
+"""``before_recording``: the device ran work that was launched before the recording. ``blocked``:
+a call waited for what is not recorded. ``queue_full``: a launch waited for a place in the queue.
+``unknown_launch``: the launch of an activity is not recorded. ``clock_doubt``: within the error of
+the clocks or of inferred times."""
+
+BEFORE_RECORDING, BLOCKED, QUEUE_FULL, UNKNOWN_LAUNCH, CLOCK_DOUBT, UNATTRIBUTED = range(
+    len(DELAYS)
+)
+
+NAMELESS = (CLOCK_DOUBT, UNATTRIBUTED)
+"""Delays without a mechanism: the replay of what is known leaves them out."""
+
+
+def device_delays(
+    kernels: Kernels, submission: submissions.Submissions, delay: I64, early: Bools, slack_ns: int
+) -> I8:
+    """Return the cause of each activity's delay, ``NONE`` without one.
+
+    ``early`` are activities that waited for work from before the recording; ``slack_ns`` is the
+    error between the two clocks.
+    """
+    bound = np.where(kernels.start_bound_ns == MISSING, 0, kernels.start_bound_ns)
+    doubt = (delay <= slack_ns) | (delay <= bound)
+    cause = np.select([submission.thread < 0, doubt], [UNKNOWN_LAUNCH, CLOCK_DOUBT], UNATTRIBUTED)
+    cause = np.where(delay > 0, cause, NONE)
+    return np.where(early, BEFORE_RECORDING, cause).astype(np.int8)
+
+
+def wait_delays(waits: submissions.Waits, submission: submissions.Submissions, late: I64) -> I8:
+    """Return the cause of each wait's delay ``late``, ``NONE`` without one.
+
+    A wait that begins before anything was launched waits for work from before the recording.
+    """
+    known = submission.at_ns[submission.thread >= 0]
+    first = int(known.min(initial=np.iinfo(np.int64).max))
+    full = np.zeros(len(waits.start_ns), np.bool_)
+    full[waits.wait] = True
+    full &= waits.queue
+    alone = np.ones(len(full), np.bool_)
+    alone[waits.wait] = False
+    before = alone & (waits.start_ns <= first)
+    cause = np.select([full, before], [QUEUE_FULL, BEFORE_RECORDING], BLOCKED)
+    return np.where(late > 0, cause, NONE).astype(np.int8)
+
+
+def launched_before(kernels: Kernels, submission: submissions.Submissions) -> Bools:
+    """Return the activities that the program launched before the recording.
+
+    They have no recorded launch, and precede the first activity of their stream that has one.
+    """
+    known = submission.thread >= 0
+    first = np.full(int(kernels.lane.max(initial=NONE)) + 1, np.iinfo(np.int64).min)
+    rows = np.flatnonzero(known)[::-1]
+    first[kernels.lane[rows]] = kernels.start_ns[rows]
+    early: Bools = ~known & (kernels.start_ns < first[kernels.lane])
+    return early
