@@ -1048,7 +1048,7 @@ export interface RecordingPhase {
   start_ns: number;
   end_ns: number;
   sentence: string;
-  table: "ops" | "frames" | "launches" | "kernels" | "memory" | null;
+  table: "ops" | "frames" | "launches" | "kernels" | "memory" | "device_annotations" | null;
   row: number | null;
   event: string;
 }
