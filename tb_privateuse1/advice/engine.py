@@ -83,7 +83,7 @@ class Advice:
 
     found: tuple[AdviceRow, ...]
     asked: tuple[RuleStatus, ...]
-    window_ns: int
+    judged_ns: int
     """Length of the judged steps' windows."""
     steps: int
 
@@ -106,7 +106,7 @@ def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) 
             else status
             for status in statuses
         ),
-        window_ns=case.window_ns,
+        judged_ns=case.window_ns,
         steps=len(case.steps),
     )
 

@@ -7,6 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_place, opened, place
@@ -26,6 +27,7 @@ _MEMORY = {
     "allocated": "allocated",
     "allocations": "allocations",
 }
+_FIGURES = tuple(dict.fromkeys((*_PARTS, *NAMES, *_MEMORY)))
 """The figures of memory by their names in ``--of``."""
 
 
@@ -47,8 +49,9 @@ def add(commands: Commands) -> None:
         "--fail-over", metavar="N%", help="exit 1 if a step takes more longer, beyond noise"
     )
     diff.add_argument(
-        "--of", action="append", choices=(*_PARTS, *_MEMORY), metavar="WHAT",
-        help="what may not be more: step (the default), kernel, … as shares of the step; of memory "
+        "--of", action="append", choices=_FIGURES, metavar="WHAT",
+        help="what may not be more: step (the default), kernel, a class of time such as "
+        "synchronization, … as shares of the step; of memory "
         "memory (its peak), reserved, growth, allocated, allocations, as shares of their own",
     )  # fmt: skip
     add_vendor(diff)
@@ -95,9 +98,10 @@ def over(result: Diff, limit: float, names: list[str]) -> list[Judged]:
     a figure that is to be judged is in neither trace.
     """
     step = result.figures[0].base_ns or 0
+    times = {figure.name: figure for figure in (*result.account, *result.figures)}
     failed: list[Judged] = [
         figure
-        for figure in result.figures
+        for figure in times.values()
         if figure.name in names
         and figure.verdict == "longer"
         and (figure.change_ns or 0) > limit * step

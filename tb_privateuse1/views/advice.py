@@ -36,10 +36,10 @@ class AdviceTable(Result):
     asked: tuple[engine.RuleStatus, ...]
     """Every rule, and what became of it."""
     saving_ns: int
-    """Of all rows: never more than ``window_ns``."""
+    """Of all rows: never more than ``judged_ns``."""
     saving_share: float
-    """Of ``window_ns``."""
-    window_ns: int
+    """Of ``judged_ns``."""
+    judged_ns: int
     """The judged steps' windows: complete steps, or the selected one."""
     steps: int
     """How many steps were judged."""
@@ -59,8 +59,8 @@ def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = No
         causes=tuple(sorted((c for c in causes if c), key=lambda c: -(c.saving_ns or 0))),
         asked=result.asked,
         saving_ns=saving,
-        saving_share=saving / result.window_ns if result.window_ns else 0.0,
-        window_ns=result.window_ns,
+        saving_share=saving / result.judged_ns if result.judged_ns else 0.0,
+        judged_ns=result.judged_ns,
         steps=result.steps,
     )
 
@@ -71,5 +71,5 @@ def _cause(cause: str, result: engine.Advice) -> CauseRow | None:
     if not rows:
         return None
     saving = sum(known) if known else None
-    share = saving / result.window_ns if saving is not None and result.window_ns else None
+    share = saving / result.judged_ns if saving is not None and result.judged_ns else None
     return CauseRow(cause, len(rows), saving, share)

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from tb_privateuse1.analysis.account import table as account_table
 from tb_privateuse1.analysis.comparison import items_per_step, significance
 from tb_privateuse1.analysis.comparison import memory as comparison_memory
-from tb_privateuse1.analysis.comparison.items_per_step import By, Items, Name
+from tb_privateuse1.analysis.comparison.items_per_step import By, Figures, Items, Name
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
 from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
-from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import NONE, Trace
@@ -86,6 +86,8 @@ class Diff(Result):
     """The outermost ones sum to the totals, up to the rounding of each."""
     figures: tuple[DiffFigure, ...]
     """The step, and its parts, which sum to it."""
+    account: tuple[DiffFigure, ...]
+    """The classes of time that either has, which sum to the step."""
     memory: tuple[DiffMemory, ...]
     """Of each device, per step."""
     allocators: tuple[DiffAllocator, ...]
@@ -133,7 +135,10 @@ def diff(
         provenance=provenance(trace),
         base=provenance(base),
         rows=_rows(old, now, unit),
-        figures=_figures(base, trace, base_steps, now_steps),
+        figures=_figures(
+            items_per_step.step_parts(base, base_steps), items_per_step.step_parts(trace, now_steps)
+        ),
+        account=_account(base, trace, base_steps, now_steps),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
         steps=tuple(_paired(base, trace, base_steps, now_steps)),
@@ -238,14 +243,20 @@ def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
     return tuple(rows)
 
 
-def _figures(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple[DiffFigure, ...]:
-    sides = []
-    for one, rows in ((base, base_steps), (trace, now_steps)):
-        parts = {"step": one.steps.end_ns - one.steps.start_ns, **breakdown.step_breakdown(one)}
-        samples = {name: significance.sample_steps(ns[rows]) for name, ns in parts.items()}
-        sides.append((samples, items_per_step.part_bounds(one, rows, parts)))
-    (old, a), (now, b) = sides
-    return tuple(_figure(name, old[name], now[name], a[name], b[name]) for name in old)
+def _account(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple[DiffFigure, ...]:
+    """Return the classes of time that one of the traces has; without device times none."""
+    if not (account_table.has_account(base) and account_table.has_account(trace)):
+        return ()
+    figures = _figures(
+        items_per_step.step_classes(base, base_steps),
+        items_per_step.step_classes(trace, now_steps),
+    )
+    return tuple(one for one in figures if one.base_ns or one.now_ns)
+
+
+def _figures(base: Figures, now: Figures) -> tuple[DiffFigure, ...]:
+    rows = ((name, base[name], now[name]) for name in base)
+    return tuple(_figure(name, a[0], b[0], a[1], b[1]) for name, a, b in rows)
 
 
 def _figure(

@@ -12,6 +12,7 @@ from tb_privateuse1 import __version__
 from tb_privateuse1.advice import rank_engine
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rank_rules.base import RankContext
+from tb_privateuse1.analysis.account.table import StepClass, step_class
 from tb_privateuse1.analysis.ranks import clock_alignment, collectives
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
@@ -60,6 +61,8 @@ class RankRow:
     """Communication that no computation hides."""
     copy_ns: int | None
     idle_ns: int | None
+    idle_classes: tuple[StepClass, ...]
+    """What the idle time goes to, the longest class first; without a device, known ones only."""
     transferring_ns: int | None
     """Of the communication calls: what the last one to come takes."""
     synchronising_ns: int | None
@@ -157,7 +160,8 @@ def distributed(
     numbers = [r.rank for r in read]
     shown = ranks_steps.worst_steps(steps, chosen, limit)
     talk_total, talk = collective_rows(calls, in_step, numbers, limit)
-    rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned)
+    idle = _idle_classes(parts, steps, ranks_steps.counted_steps(steps, chosen, len(read)))
+    rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned, idle)
     world = max((part.world_size for part in parts if part.world_size), default=None)
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
     unread = [r.rank for r in ranks if r.part is None]
@@ -245,6 +249,7 @@ def _rank_rows(
     chosen: Bools,
     blamed: Blame,
     aligned: clock_alignment.Clocks,
+    idle: Sequence[tuple[StepClass, ...]],
 ) -> tuple[RankRow, ...]:
     counted = ranks_steps.counted_steps(steps, chosen, len(read))
     means = ranks_steps.step_means(steps, counted, len(read))
@@ -256,7 +261,16 @@ def _rank_rows(
     means["clock_residual_ns"] = _known(aligned.residual_ns)
     numbers = np.bincount(steps.rank[counted], minlength=len(read)).tolist()
     place = {rank.rank: i for i, rank in enumerate(read)}
-    return tuple(_row(r, place.get(r.rank), means, numbers, blamed) for r in ranks)
+    return tuple(_row(r, place.get(r.rank), means, numbers, blamed, idle) for r in ranks)
+
+
+def _idle_classes(
+    parts: Sequence[RankPart], steps: RankSteps, counted: Bools
+) -> list[tuple[StepClass, ...]]:
+    return [
+        tuple(step_class(name, ns) for name, ns in sorted(times.items(), key=lambda one: -one[1]))
+        for times in ranks_steps.idle_means(parts, steps, counted)
+    ]
 
 
 def _known(values: I64) -> list[int | None]:
@@ -269,6 +283,7 @@ def _row(
     means: dict[str, list[int | None]],
     numbers: Sequence[int],
     blamed: Blame,
+    idle: Sequence[tuple[StepClass, ...]],
 ) -> RankRow:
     part: RankPart | None = None if at is None else rank.part
     return RankRow(
@@ -279,6 +294,7 @@ def _row(
         on_host=bool(part and part.on_host),
         steps=0 if at is None else numbers[at],
         **{name: None if at is None else values[at] for name, values in means.items()},
+        idle_classes=() if at is None else idle[at],
         last=0 if at is None else int(blamed.last[at]),
         caused_ns=0 if at is None else int(blamed.caused_ns[at]),
         problem=None if rank.problem is None else rank.problem.message,

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1.analysis.account.awaited import AwaitedOperator, awaited_operators
+from tb_privateuse1.analysis.account.table import (
+    Account,
+    StepAccount,
+    account_table,
+    has_account,
+    step_accounts,
+)
 from tb_privateuse1.analysis.counters import sm_occupancy
-from tb_privateuse1.analysis.idle import table as idle_table
 from tb_privateuse1.analysis.operators import totals as operators_totals
 from tb_privateuse1.analysis.recording.summary import Recording, summary
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
@@ -49,7 +56,6 @@ class Totals:
 
     span_ns: int | None
     busy_ns: int | None
-    idle_ns: int | None
     compute_ns: int | None
     communication_ns: int | None
     memcpy_ns: int | None
@@ -57,7 +63,6 @@ class Totals:
     overlap_ns: int | None
     span_bound_ns: int | None
     busy_bound_ns: int | None
-    idle_bound_ns: int | None
     compute_bound_ns: int | None
     communication_bound_ns: int | None
     memcpy_bound_ns: int | None
@@ -89,6 +94,14 @@ class Share:
 
 
 @dataclass(frozen=True)
+class DeviceAccount:
+    """The account of one of several devices."""
+
+    device: int
+    account: Account
+
+
+@dataclass(frozen=True)
 class Overview(Result):
     """The result of the view."""
 
@@ -108,19 +121,23 @@ class Overview(Result):
     """What the complete steps go to on average; empty if none is complete."""
     utilisation: float | None
     """Busy device time within the steps' windows as a share of these windows."""
-    utilisation_bound: float | None
-    """How far off that may be, as a share; 0 if measured, null if that is not known."""
+    utilisation_low: float | None
+    """The least value that the bounds allow; the share itself if measured, null if not known."""
+    utilisation_high: float | None
+    """The greatest one."""
     sm_efficiency: float | None
     """The share of the device's multiprocessors that held blocks within the same windows, and"""
     occupancy: float | None
     """the occupancy of its kernels, 0 to 1: CUPTI's estimates; null where it tells nothing."""
     totals: Totals
-    idle: tuple[idle_table.Cause, ...]
-    """Why the device was idle within the span of ``totals``."""
-    idle_steps: tuple[idle_table.StepIdle, ...]
+    account: Account | None
+    """Where all time of the steps' windows goes; null where a device was used and has no times."""
+    device_accounts: tuple[DeviceAccount, ...]
+    """The same of each device; empty with only one."""
+    account_steps: tuple[StepAccount, ...]
     """The same of the window of each step."""
-    idle_before: tuple[idle_table.AwaitedOperator, ...]
-    """The operators before whose activities it was idle for longest."""
+    idle_before: tuple[AwaitedOperator, ...]
+    """The operators before whose activities the device was idle for longest, in the windows."""
     top_operators: tuple[Share, ...]
     unlinked_device_ns: int | None
     """Device activities that no operator launched, such as a graph's replay: the rest of the shares
@@ -137,9 +154,9 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     row = step_row(trace, step)
     steps = step_table(trace)
     spread = step_spread(steps)
-    utilisation, utilisation_bound = _utilisation(trace, row)
+    utilisation = _utilisation(trace, row)
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    idle = idle_table.idle_table(trace, kernels)
+    account, device_accounts = _accounts(trace, row)
     return Overview(
         provenance=provenance(trace),
         recording=summary(trace),
@@ -151,14 +168,16 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
         average_step_bound_ns=spread.bound_ns if spread else None,
         spread=spread,
         averages=step_averages(trace),
-        utilisation=utilisation,
-        utilisation_bound=utilisation_bound,
+        utilisation=utilisation[0],
+        utilisation_low=utilisation[1],
+        utilisation_high=utilisation[2],
         sm_efficiency=sm_occupancy.sm_efficiency(trace, trace.kernels, *_windows(trace, row)),
         occupancy=sm_occupancy.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
-        idle=idle.causes,
-        idle_steps=idle.steps,
-        idle_before=idle.awaited,
+        account=account,
+        device_accounts=device_accounts,
+        account_steps=step_accounts(trace) if account else (),
+        idle_before=awaited_operators(trace, intervals.union(*_windows(trace, row))),
         top_operators=_top_operators(trace, row),
         unlinked_device_ns=_unlinked_ns(trace, row) if len(trace.kernels) else None,
         top_kernels=_top_kernels(trace, kernels),
@@ -172,21 +191,35 @@ def _windows(trace: Trace, row: int | None) -> tuple[I64, I64]:
     return trace.steps.start_ns[rows], trace.steps.end_ns[rows]
 
 
-def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | None]:
-    """Return the share and its error bound."""
+def _accounts(trace: Trace, row: int | None) -> tuple[Account | None, tuple[DeviceAccount, ...]]:
+    """Return the account of the windows over all devices, and of each of several devices."""
+    if not has_account(trace):
+        return None, ()
+    window = intervals.union(*_windows(trace, row))
+    bounds = steps_bounds.step_windows(trace).bound(trace.steps)
+    bound = uncertainty.bound_sum(bounds if row is None else bounds[[row]])
+    whole = account_table(trace, window, window_bound_ns=bound)
+    devices = np.unique(trace.lanes.device[np.unique(trace.kernels.lane)]).tolist()
+    each = devices if len(devices) > 1 else ()
+    return whole, tuple(
+        DeviceAccount(device, account_table(trace, window, device, window_bound_ns=bound))
+        for device in each
+    )
+
+
+def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | None, float | None]:
+    """Return the share of busy time in the windows, and the least and the greatest that may be."""
     kernels = trace.kernels
-    if not len(kernels):
-        return None, None
     start, end = _windows(trace, row)
     window = int((end - start).sum())
-    if not window:
-        return None, None
+    if not len(kernels) or not window:
+        return None, None, None
     busy = int(intervals.covered_length(breakdown.busy(kernels), start, end).sum())
     inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
     error = uncertainty.union_bound(kernels.take(inside))
     limits = steps_bounds.step_windows(trace)
     if error is None or not limits.known:
-        return busy / window, None
+        return busy / window, None, None
     if row is None:  # a later end of one step is a later start of the next
         least = int(np.maximum(limits.end_low - limits.start_low, 0).sum())
         most = int(np.maximum(limits.end_high - limits.start_high, 0).sum())
@@ -194,13 +227,12 @@ def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | N
         least = int(limits.end_low[row] - limits.start_high[row])
         most = int(limits.end_high[row] - limits.start_low[row])
     low = max(busy - error, 0) / most
-    high = min((busy + error) / max(least, 1), 1.0)
-    return busy / window, max(busy / window - low, high - busy / window)
+    return busy / window, low, min((busy + error) / max(least, 1), 1.0)
 
 
 def _totals(trace: Trace, kernels: Kernels) -> Totals:
     if not len(trace.kernels):
-        return Totals(*[None] * 22)
+        return Totals(*[None] * 20)
     span = int(kernels.end_ns.max() - kernels.start_ns.min()) if len(kernels) else 0
     of = {
         "busy": kernels,
@@ -219,10 +251,8 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
         span_ns=span,
         **{f"{name}_ns": n for name, n in length.items()},
         **{f"{name}_bound_ns": n for name, n in error.items()},
-        idle_ns=span - length["busy"],
         overlap_ns=overlap,
         span_bound_ns=span_bound,
-        idle_bound_ns=_sum(span_bound, error["busy"]),
         # What is in both is what their sum has more than their union.
         overlap_bound_ns=_sum(error["compute"], error["communication"], error["busy"])
         if length["communication"]

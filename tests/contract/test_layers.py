@@ -18,8 +18,8 @@ ROOMS = (
 
 ``compat`` has the names of the last version."""
 ANALYSIS = (
-    "steps < threads < timeline < operators < kernels < memory < idle < recording < counters < "
-    "ranks < simulation < comparison"
+    "steps < threads < timeline < operators < kernels < memory < idle < recording < account < "
+    "counters < ranks < simulation < comparison"
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {
@@ -144,7 +144,7 @@ def test_the_loader_needs_only_the_host() -> None:
         ("capture.route", "from tb_privateuse1.trace import model", "capture stands alone"),
         ("api", "from tb_privateuse1.server import loader", "server and cli are above"),
         ("views.kernels", "from tb_privateuse1.readers.chrome.decoder import x", "not offer it"),
-        ("analysis.steps.table", "from tb_privateuse1.analysis.idle import causes", "is above"),
+        ("analysis.steps.table", "from tb_privateuse1.analysis.idle import bottleneck", "is above"),
         ("inference.steps", "import torch.profiler", "another room's library"),
     ],
 )

@@ -35,7 +35,6 @@ def test_totals_are_exact(expected: dict[str, Any]) -> None:
     us = {
         "span_ns": "total",
         "busy_ns": "busy",
-        "idle_ns": "idle",
         "compute_ns": "compute_union",
         "communication_ns": "comm_union",
         "memcpy_ns": "memcpy_union",
@@ -43,6 +42,9 @@ def test_totals_are_exact(expected: dict[str, Any]) -> None:
     }
     whole, counts = expected["whole_trace_us"], expected["counts"]
     assert {k: getattr(totals, k) for k in us} == {k: round(whole[v] * 1000) for k, v in us.items()}
+    assert totals.span_ns is not None
+    assert totals.busy_ns is not None
+    assert totals.span_ns - totals.busy_ns == round(whole["idle"] * 1000)
     assert totals.kernels == counts["compute_kernels"]
     assert totals.communication_kernels == counts["comm_kernels"]
     assert (totals.memcpys, totals.memsets) == (counts["memcpy"], counts["memset"])

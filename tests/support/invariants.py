@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from tb_privateuse1.analysis.account.classes import IDLE
 from tb_privateuse1.analysis.comparison.items_per_step import By
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
@@ -16,7 +17,7 @@ from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
-from tb_privateuse1.views.overview import overview
+from tb_privateuse1.views.overview import Overview, overview
 from tb_privateuse1.views.quality import quality
 from tests.support.results import ranks, result
 
@@ -38,9 +39,29 @@ def of_advice(trace: Trace) -> None:
     """No rule fails, and no instant is saved twice."""
     told = advice(trace)
     assert "failed" not in {one.answer for one in told.asked}
-    assert 0 <= told.saving_ns <= told.window_ns
+    assert 0 <= told.saving_ns <= told.judged_ns
     assert all(row.saving_ns is None or row.saving_ns >= 0 for row in told.rows)
     assert sum(cause.saving_ns or 0 for cause in told.causes) == told.saving_ns
+
+
+def of_account(result: Overview) -> None:
+    """All time of the windows is in one class, and the same on all of the page."""
+    account = result.account
+    assert account is not None
+    assert sum(c.ns for c in account.classes) == account.window_ns
+    assert all(sum(part.ns for part in c.parts) <= c.ns for c in account.classes)
+    assert all(sum(one.duration_ns for one in c.largest) <= c.ns for c in account.classes)
+    idle = sum(c.ns for c in account.classes if c.group != "device")
+    assert idle == account.idle_ns
+    if result.utilisation is not None:
+        assert account.window_ns - idle == round(result.utilisation * account.window_ns)
+    for own, s in zip(result.account_steps, result.steps, strict=True):
+        times = {c.name: c.ns for c in own.classes}
+        assert sum(times.values()) == s.duration_ns
+        assert sum(times.get(name, 0) for name in IDLE) == own.idle_ns
+        assert times.get("kernel", 0) == s.kernel_ns
+        assert times.get("exposed_copy", 0) == s.memcpy_ns
+        assert times.get("exposed_fill", 0) == s.memset_ns
 
 
 def of_time(trace: Trace) -> None:
@@ -56,9 +77,8 @@ def of_time(trace: Trace) -> None:
         assert links.linked is None
         return
     assert totals.busy_ns is not None
-    assert totals.idle_ns is not None
-    assert totals.span_ns == totals.busy_ns + totals.idle_ns
-    assert min(totals.busy_ns, totals.idle_ns) >= 0
+    assert 0 <= totals.busy_ns <= totals.span_ns
+    of_account(result)
     own, rows = operators(trace), kernels(trace)
     assert own.device_self_ns is not None
     assert own.unlinked_device_ns is not None

@@ -124,7 +124,7 @@ def found(rule: Rule, trace: Trace) -> list[AdviceRow]:
 
 def check(told: Advice) -> None:
     """What must hold of all advice."""
-    assert sum(row.saving_ns or 0 for row in told.found) <= told.window_ns
+    assert sum(row.saving_ns or 0 for row in told.found) <= told.judged_ns
     for row in told.found:
         assert all((row.title, row.explanation, row.fix, row.how, row.reference))
         assert (row.saving_ns is None) == (row.saving_share is None)

@@ -93,10 +93,17 @@ export function boundOf(ns: number | null, inferred: boolean): string {
   return inferred && ns === null ? t.format.unknownBound : bound(ns);
 }
 
-/** `± 2.1 %` of a share from 0 to 1. */
-export function percentBound(share: number | null, inferred: boolean): string {
-  if (share === null) return inferred ? t.format.unknownBound : "";
-  return share > 0 ? `± ${percent(share)}` : "";
+/** `0 to 25.0 %` of shares from 0 to 1. */
+export const percentRange = (low: number, high: number): string => range(percent(low), percent(high));
+
+/** `1.50 to 2.00 ms`. */
+export const durationRange = (low: number, high: number): string => range(duration(low), duration(high));
+
+/** The unit stands once, if it is the same. */
+function range(low: string, high: string): string {
+  if (low === high) return high;
+  const [value = "", unit] = low.split(/ (?=\S+$)/);
+  return t.format.range(value === "0" || high.endsWith(` ${unit}`) ? value : low, high);
 }
 
 /** `(8.0 to 17 %)` of shares from 0 to 1, or nothing if one is not known. */

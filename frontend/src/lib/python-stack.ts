@@ -5,3 +5,9 @@ export function ownFrame(stack: string | null): string | null {
   const frames = stack?.split(";").filter(Boolean) ?? [];
   return frames.find((f) => !/^(<|nn\.Module: |torch\/)|\/torch\//.test(f)) ?? frames[0] ?? null;
 }
+
+/** The file and the line of a frame such as `train.py(12): step`; null if it has none. */
+export function sourceOf(frame: string | null): { file: string; line: number } | null {
+  const [, file, line] = /^(.+)\((\d+)\)(?:: |$)/.exec(frame ?? "") ?? [];
+  return file && line ? { file, line: Number(line) } : null;
+}

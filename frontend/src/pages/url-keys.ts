@@ -1,6 +1,6 @@
 // The URL keys of pages, each declared by its page's folder. A page without a line has the keys of
 // the first one: those of tables.
-import { TABLE_KEYS, type UrlKeys, type Values } from "../state/url-key";
+import type { UrlKeys, Values } from "../state/url-key";
 import type { Views } from "../api/types";
 import { ADVICE_KEYS } from "./advice/url-keys";
 import { DIFF_KEYS } from "./diff/url-keys";
@@ -10,12 +10,13 @@ import { KERNELS_KEYS } from "./kernels/url-keys";
 import { MEMORY_KEYS } from "./memory/url-keys";
 import { MODULES_KEYS } from "./modules/url-keys";
 import { OPERATORS_KEYS } from "./operators/url-keys";
+import { OVERVIEW_KEYS } from "./overview/url-keys";
 import { SQL_KEYS } from "./sql/url-keys";
 import { TIMELINE_KEYS } from "./timeline/url-keys";
 import { WHATIF_KEYS } from "./whatif/url-keys";
 
 export const PAGE_KEYS = {
-  overview: TABLE_KEYS,
+  overview: OVERVIEW_KEYS,
   advice: ADVICE_KEYS,
   whatif: WHATIF_KEYS,
   timeline: TIMELINE_KEYS,

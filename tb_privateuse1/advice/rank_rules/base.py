@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.advice.rules.base import Confidence
+from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.analysis.ranks.steps import RankSteps
@@ -58,8 +59,8 @@ class RankContext:
         """Return the mean of a column of ``steps`` by rank; 0 without steps or known values."""
         return self._mean(getattr(self.steps, column))
 
-    def idle(self, cause: str) -> Floats:
-        """Return the mean idle time of a cause by rank, in ns."""
+    def idle(self, cause: ClassName) -> Floats:
+        """Return the mean idle time of a class by rank, in ns."""
         return self._mean(
             self._joined(
                 [p.host.idle.get(cause, np.zeros_like(p.steps.idle_ns)) for p in self.parts]

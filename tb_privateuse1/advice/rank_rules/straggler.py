@@ -15,21 +15,29 @@ from tb_privateuse1.advice.rank_rules.base import (
     say,
 )
 from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.stragglers import Straggler
 
 _LEAST = 0.02
 _PART = 0.2
 """The least share of the excess for which a kernel or cause is named."""
 
-IDLE = {
-    "data_loader": say("waiting for its data loader"),
-    "synchronisation": say("with its host in synchronising calls"),
-    "communication_wait": say("in barriers and waits for communication"),
-    "host_operator": say("with its host in operators"),
-    "host_code": say("with its host in Python"),
+IDLE: dict[ClassName, str] = {
+    "input": say("waiting for its data loader"),
+    "synchronization": say("with its host in synchronizing calls"),
+    "blocking_copy": say("with its host in blocking copies"),
+    "device_memory": say("while its host allocates or frees device memory"),
+    "file_or_lock": say("with its host waiting for files or locks"),
+    "other_rank": say("in barriers and waits for communication"),
+    "dispatch": say("with its host in operators"),
+    "launch_call": say("with its host in launch calls"),
+    "python": say("with its host in Python"),
+    "garbage_collection": say("while Python collects garbage"),
     "launch_latency": say("between launches and their starts"),
-    "unknown": say("for reasons that the trace does not tell"),
+    "queued_gap": say("with work in its queue"),
+    "unattributed": say("for reasons that are not in the trace"),
 }
+"""The classes of idle time that are named, in words."""
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
@@ -109,7 +117,7 @@ def _why(case: RankContext, straggler: Straggler, at: int) -> tuple[str, bool]:
     ), sure
 
 
-def _most_idle(case: RankContext, at: int) -> tuple[str, float]:
+def _most_idle(case: RankContext, at: int) -> tuple[ClassName, float]:
     """Return the idle cause with the largest excess over the others' median, and the excess."""
     extra_ns = {}
     for cause in IDLE:

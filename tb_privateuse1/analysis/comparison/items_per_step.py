@@ -5,12 +5,15 @@ An item is identified by its name and a detail: input shapes, or the kind of dev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from tb_privateuse1.analysis.account import bounds as account_bounds
+from tb_privateuse1.analysis.account import table as account_table
+from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.significance import Floats, Sample
 from tb_privateuse1.analysis.operators import named_regions
@@ -207,12 +210,35 @@ def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample
     return _device(trace, at, np.concatenate(all_items), n, np.concatenate(all_rows))
 
 
-def part_bounds(trace: Trace, steps: I64, parts: Iterable[str]) -> dict[str, float | None]:
-    """Return the mean error bound of each part of these steps; None if one is not known."""
-    found = steps_bounds.part_bounds(trace, breakdown.step_breakdown(trace))
-    found["step"] = steps_bounds.step_windows(trace).bound(trace.steps)
-    rows = {part: found[part][steps] for part in parts}
+Figures = dict[str, tuple[Sample, float | None]]
+"""By name, the figure of each step and its mean error bound; None if that is not known."""
+
+
+def step_parts(trace: Trace, steps: I64) -> Figures:
+    """Return the length of these steps, and the parts that sum to it."""
+    parts = breakdown.step_breakdown(trace)
+    length = trace.steps.end_ns - trace.steps.start_ns
+    bounds = steps_bounds.part_bounds(trace, parts)
+    bounds["step"] = steps_bounds.step_windows(trace).bound(trace.steps)
+    return _figures({"step": length, **parts}, bounds, steps)
+
+
+def step_classes(trace: Trace, steps: I64) -> Figures:
+    """Return the time of each class of the account in these steps; it is 0 for absent ones."""
+    bounds = account_bounds.step_bounds(trace)
+    times = account_table.class_times(trace, trace.steps.start_ns, trace.steps.end_ns)
+    nothing = np.zeros(len(trace.steps), np.int64)
+    return _figures({name: times.get(name, nothing) for name in NAMES}, bounds, steps)
+
+
+def _figures(values: Mapping[str, I64], bounds: Mapping[str, I64], steps: I64) -> Figures:
     return {
-        part: None if (bound == MISSING).any() else float(bound.mean()) if len(bound) else 0.0
-        for part, bound in rows.items()
+        name: (significance.sample_steps(ns[steps]), _mean_bound(bounds[name][steps]))
+        for name, ns in values.items()
     }
+
+
+def _mean_bound(bounds_ns: I64) -> float | None:
+    if (bounds_ns == MISSING).any():
+        return None
+    return float(bounds_ns.mean()) if len(bounds_ns) else 0.0

@@ -1,13 +1,12 @@
-"""Idle device time: its causes, and whether host or device limits the program.
+"""Idle device time: whether host or device limits the program, and the calls in which they wait.
 
-``causes`` assigns each idle instant to one cause, and ``table`` sums the causes per step and
-operator. ``bottleneck`` decides which side limits the program at each instant. ``blocking_calls``
-finds calls that wait for the device, ``launch_times`` when work was handed to it.
+``bottleneck`` decides which side limits the program at each instant. ``blocking_calls`` finds calls
+that wait for the device, ``launch_times`` when work was handed to it. ``analysis.account`` divides
+all time by class.
 """
 
 __all__ = [
+    "blocking_calls",
     "bottleneck",
-    "causes",
     "launch_times",
-    "table",
 ]

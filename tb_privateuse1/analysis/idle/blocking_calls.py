@@ -30,18 +30,25 @@ def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
 
 
 def blocking_calls(trace: Trace) -> Bools:
-    """Return by launch whether it waits for the device: by its name, or by its copy's end.
+    """Return by launch whether it waits for the device: by its name, or by its copy's end."""
+    launches = trace.launches
+    used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
+    named: Bools = np.append(_looked_up(trace, used), False)[launches.name]
+    return named | blocking_copies(trace)
+
+
+def blocking_copies(trace: Trace) -> Bools:
+    """Return by launch whether it returns no earlier than the end of its copy.
 
     The recorded end may be later than the return by what the clocks disagree.
     """
     launches, kernels = trace.launches, trace.kernels
-    used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
-    found: Bools = np.append(_looked_up(trace, used), False)[launches.name]
+    waits = np.zeros(len(launches), np.bool_)
     copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
     made = kernels.launch[copies]
     back = launches.end_ns[made] + clock_slack_ns(trace)
-    found[made[back >= kernels.end_ns[copies]]] = True
-    return found
+    waits[made[back >= kernels.end_ns[copies]]] = True
+    return waits
 
 
 def blocking_operators(trace: Trace) -> I64:

@@ -83,16 +83,23 @@ def shorten(spent: intervals.Set, share: float | Shares) -> intervals.Set:
     return starts[keep], ends[keep]
 
 
+def known_times(trace: Trace) -> Known:
+    """Return what the trace's times cover: the device, a program on the host alone, or neither."""
+    if (trace.kernels.end_ns > trace.kernels.start_ns).any():
+        return "device"
+    codes = {finding.code for finding in trace.meta.findings}
+    on_host = "host_only" in codes and trace.meta.backend is None
+    return "host" if on_host and not len(trace.kernels) else "none"
+
+
 def find_limits(trace: Trace, window: intervals.Set) -> Limits:
     """Return the limits of a trace within some windows (a set)."""
     kernels = trace.kernels
     waits = find_waits(trace)
     busy = uncertainty.busy(kernels)
     if not len(busy[0]):  # no activity, or none that takes any time
-        codes = {finding.code for finding in trace.meta.findings}
-        host = "host_only" in codes and trace.meta.backend is None and not len(kernels)
-        idle = window if host else intervals.EMPTY
-        known: Known = "host" if host else "none"
+        known = known_times(trace)
+        idle = window if known == "host" else intervals.EMPTY
         return Limits(
             known, window, idle, idle, intervals.EMPTY, intervals.EMPTY, np.empty(0), waits
         )

@@ -6,9 +6,20 @@ import numpy as np
 
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I32, I64
 
-_QUEUED_NS = 500_000
+_USUAL = 95
+"""The percentile up to which a gap is usual."""
+
+_MEDIANS, _LEAST_NS = 4, 2_000
+"""The limit is also at most this many times the median, or this long: a few outliers are not
+usual."""
+
+_LATENCY_NS = 10_000
+"""The launch latency of a trace in which no launch met an idle device; elsewhere it was 6 to 20
+µs."""
+
+QUEUED_NS = 500_000
 _TIMES = 4
 """A launch that finds an idle device starts within some µs. On a slower device, a start later than
 this many times the usual delay means that the device was busy."""
@@ -32,15 +43,40 @@ def likely_launch(trace: Trace, kernel: I64) -> I64:
     before the activity.
     """
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
-    there = kernel >= 0
-    launch = np.where(there, kernels.launch[kernel], NONE)
-    op = np.where(there, kernels.op[kernel], NONE)
+    launch = np.where(kernel >= 0, np.append(kernels.launch, NONE)[kernel], NONE)
+    op = np.where(kernel >= 0, np.append(kernels.op, NONE)[kernel], NONE)
     # The appended last entry is the one that ``NONE`` reads.
     by_op = np.append(ops.end_ns, MISSING)[op]
     if trace.meta.timeline == "inferred":
-        begun = kernels.start_ns[kernel] - launch_latency_ns(trace)
+        begun = np.append(kernels.start_ns, MISSING)[kernel] - launch_latency_ns(trace)
         by_op = np.where(op >= 0, np.maximum(begun, np.append(ops.start_ns, MISSING)[op]), MISSING)
     return np.where(launch >= 0, np.append(launches.start_ns, MISSING)[launch], by_op)
+
+
+def launching_thread(trace: Trace, kernel: I64) -> I32:
+    """Return the thread that launched rows of ``trace.kernels``; ``NONE`` if it is not known."""
+    kernels, ops, launches = trace.kernels, trace.ops, trace.launches
+    launch = np.where(kernel >= 0, np.append(kernels.launch, NONE)[kernel], NONE)
+    op = np.where(kernel >= 0, np.append(kernels.op, NONE)[kernel], NONE)
+    # The appended last entry is the one that ``NONE`` reads.
+    by_launch = np.append(launches.thread, np.int32(NONE))[launch]
+    by_op = np.append(ops.thread, np.int32(NONE))[op]
+    return np.where(launch >= 0, by_launch, by_op).astype(np.int32)
+
+
+def typical_and_most(gaps: I64) -> tuple[int, int]:
+    """Return the median and the usual maximum of gaps, in ns; 0 without any."""
+    if not len(gaps):
+        return 0, 0
+    middle, most = (int(ns) for ns in np.percentile(gaps, (50, _USUAL)))
+    return middle, max(min(most, max(_MEDIANS * middle, _LEAST_NS)), middle)
+
+
+def usual_latency_ns(latencies: I64) -> int:
+    """Return the longest usual launch latency, from those of launches on an idle device."""
+    if not len(latencies):
+        return _LATENCY_NS
+    return max(_MEDIANS * int(np.median(latencies)), _LEAST_NS)
 
 
 def launch_latency_ns(trace: Trace) -> int:
@@ -64,7 +100,7 @@ def unrecorded_start(trace: Trace) -> intervals.Set:
     called = np.append(launches.start_ns, MISSING)[kernels.launch[1:]]
     found_idle = delay[1:][(kernels.launch[1:] >= 0) & (called >= done)]
     usual = float(np.median(found_idle)) if len(found_idle) else 0.0
-    if delay[0] < max(_QUEUED_NS, _TIMES * usual):
+    if delay[0] < max(QUEUED_NS, _TIMES * usual):
         return intervals.EMPTY
     tables = (trace.steps, trace.ops, trace.launches)
     first = min(int(table.start_ns.min(initial=kernels.start_ns[0])) for table in tables)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators import kinds_of_work, module_of
 from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -39,12 +40,14 @@ def group_columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.int
 
 
 def name_categories(trace: Trace) -> I32:
-    """Return the index in ``kinds_of_work.KINDS`` of each string that names an operator.
+    """Return the index in ``kinds_of_work.KINDS`` of each string that names an operator or kernel.
 
-    The last of the (strings + 1) entries is that of ``NONE``.
+    Other strings are of kind ``other``, and so is the last of the (strings + 1) entries, that of
+    ``NONE``.
     """
-    category = np.zeros(len(trace.strings) + 1, np.int32)
-    for name in np.unique(trace.ops.name).tolist():
+    category = np.full(len(trace.strings) + 1, kinds_of_work.KINDS.index("other"), np.int32)
+    named = [trace.ops.name, trace.captures.name, trace.kernels.name]
+    for name in distinct_values(np.concatenate(named)).tolist():
         category[name] = kinds_of_work.KINDS.index(
             kinds_of_work.kind_of(trace.text(name), trace.vendor)
         )

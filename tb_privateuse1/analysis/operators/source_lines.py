@@ -66,8 +66,8 @@ def launch_line(trace: Trace, launches: I64) -> str | None:
     ``launches`` are rows of ``trace.launches``; only the longest are read. None without Python
     frames.
     """
-    calls, frames = trace.launches, trace.frames
-    if not len(frames) or not len(launches):
+    calls = trace.launches
+    if not len(trace.frames) or not len(launches):
         return None
     duration = calls.end_ns[launches] - calls.start_ns[launches]
     lines = []
@@ -75,3 +75,12 @@ def launch_line(trace: Trace, launches: I64) -> str | None:
         stack = frame_stack(trace, int(calls.frame[launches[i]]))
         lines.append((user_line(stack or ""), int(duration[i]) + 1))
     return _heaviest(lines)
+
+
+def line_at(trace: Trace, thread: int, at_ns: int) -> str | None:
+    """Return the user's line that a thread was in at a time; None without Python frames."""
+    frames = trace.frames
+    open_ = (frames.start_ns <= at_ns) & (frames.end_ns > at_ns) & (frames.thread == thread)
+    rows = np.flatnonzero(open_)
+    inner = rows[np.argsort(frames.start_ns[rows] - frames.end_ns[rows], kind="stable")][::-1]
+    return user_line(";".join(trace.text(frames.name[row]) for row in inner))

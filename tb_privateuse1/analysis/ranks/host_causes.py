@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis.idle import causes as idle_causes
+from tb_privateuse1.analysis.account import host_chain
+from tb_privateuse1.analysis.account import stretches as time_stretches
+from tb_privateuse1.analysis.account.classes import IDLE, ClassName
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import LOADER, starts_with
@@ -24,9 +26,9 @@ _RETURN_NS = 100_000
 class HostParts:
     """A rank's columns by step, in ns, and its kernels by name."""
 
-    idle: Mapping[str, I64]
-    """By cause (``idle.causes.CAUSES``), the time without device work or communication. Without a
-    device: only ``data_loader``, outside of operators."""
+    idle: Mapping[ClassName, I64]
+    """By class of idle time (``account.classes``), the time without device work or communication.
+    Without a device: only ``input``, outside of operators."""
     held_ns: I64
     """Exposed communication on the device during which the host waits."""
     kernels: Mapping[str, int]
@@ -44,13 +46,16 @@ def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> 
         return intervals.covered_length(one, steps.start_ns, steps.end_ns)
 
     if len(trace.kernels):
-        sets = idle_causes.attribute_gaps(trace, idle_causes.find_gaps(trace))
-        causes = {cause: intervals.subtract(one, talk) for cause, one in sets.items()}
+        causes = {
+            name: intervals.subtract(one, talk)
+            for name, one in time_stretches.class_sets(trace).items()
+            if name in IDLE
+        }
     else:
         loads = starts_with(trace, LOADER)[trace.ops.name]
         loading = intervals.union(trace.ops.start_ns[loads], trace.ops.end_ns[loads])
         busy = intervals.merge(work, talk)
-        causes = {"data_loader": intervals.subtract(loading, busy)}
+        causes = {"input": intervals.subtract(loading, busy)}
     return HostParts(
         idle={cause: inside(one) for cause, one in causes.items()},
         held_ns=inside(_held(trace)),
@@ -62,7 +67,7 @@ def _held(trace: Trace) -> intervals.Set:
     """Return exposed communication at whose end a waiting call returns."""
     kernels = trace.kernels
     talks = np.flatnonzero(kernels.communication)
-    start, end = idle_causes.blocked_time(trace)
+    start, end = host_chain.blocked_time(trace)
     if not len(talks) or not len(start):
         return intervals.EMPTY
     done = kernels.end_ns[talks]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tb_privateuse1.analysis.account.classes import IDLE, ClassName
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.trace.groupby import sums
@@ -96,6 +97,23 @@ def counted_steps(steps: RankSteps, chosen: Bools, ranks: int) -> Bools:
 def step_means(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
     """Return by rank the mean of each of ``TIMES`` over these rows; None without any."""
     return {name: _means(steps.rank, getattr(steps, name), rows, ranks) for name in TIMES}
+
+
+def idle_means(
+    parts: Sequence[RankPart], steps: RankSteps, rows: Bools
+) -> list[dict[ClassName, int]]:
+    """Return by rank the mean idle time of each class over these rows; classes without are absent.
+
+    ``steps`` are those of all ``parts``, in their order.
+    """
+    means: list[dict[ClassName, int]] = [{} for _ in parts]
+    for name in IDLE:
+        columns = [p.host.idle.get(name, np.zeros_like(p.steps.idle_ns)) for p in parts]
+        joined = np.concatenate([*columns, np.empty(0, np.int64)])
+        for of_rank, mean in zip(means, _means(steps.rank, joined, rows, len(parts)), strict=True):
+            if mean:
+                of_rank[name] = mean
+    return means
 
 
 def mean_bounds(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:

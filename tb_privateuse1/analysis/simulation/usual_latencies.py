@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.analysis.idle.launch_times import typical_and_most
 from tb_privateuse1.analysis.simulation import submissions
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64
-
-_USUAL = 95
-"""The percentile up to which a gap is usual."""
-
-_TIMES, _LEAST_NS = 4, 2_000
-"""The limit is also at most this many times the median, or this long: a few outliers are not
-usual."""
 
 _LATENCY_NS, _LONGEST_NS = 10_000, 1_000_000
 """Limits of a launch latency: the default if no launch met a free stream (elsewhere it was 6 to 20
@@ -29,14 +23,6 @@ for which that time is a small share of its delay: by chance such a start is rar
 
 _FREE_NS = 20_000
 """A call that has nothing to wait for returns within this time."""
-
-
-def typical_and_most(gaps: I64) -> tuple[int, int]:
-    """Return the median and the usual maximum of gaps, in ns; 0 without any."""
-    if not len(gaps):
-        return 0, 0
-    middle, most = (int(ns) for ns in np.percentile(gaps, (50, _USUAL)))
-    return middle, max(min(most, max(_TIMES * middle, _LEAST_NS)), middle)
 
 
 def launch_latencies(

@@ -76,10 +76,10 @@ def _summary(result: AdviceTable) -> str:
     steps = f"{result.steps} step{'s' * (result.steps != 1)}"
     if not result.rows:
         return f"Nothing to mend was found in {steps}."
-    step_ns = result.window_ns // max(result.steps, 1)
+    step_ns = result.judged_ns // max(result.steps, 1)
     return (
         f"Up to {with_unit('saving_share', result.saving_share)} of {steps} of "
-        f"{with_unit('window_ns', step_ns)} could be saved."
+        f"{with_unit('judged_ns', step_ns)} could be saved."
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
+from tb_privateuse1.analysis.account.table import Account, account_table, has_account
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace import intervals, labels, uncertainty
@@ -49,6 +50,8 @@ class Area:
     """When any device activity of these tracks runs; null where they have none."""
     busy_bound_ns: int | None
     """How far off that may be; 0 if measured, null if that is not known."""
+    account: Account | None
+    """Where the time of the selection goes, on all devices; null without device times."""
     rows: tuple[AreaRow, ...]
     """By time inside; at most 500 of ``names``."""
     names: int
@@ -96,6 +99,7 @@ def area(
         busy_bound_ns=uncertainty.covered_bound(device, start, max(stop, start), length)
         if len(device)
         else None,
+        account=account_table(trace, window) if has_account(trace) and stop > start else None,
         rows=tuple(rows[:_MOST]),
         names=len(rows),
     )

@@ -59,7 +59,7 @@ def test_time_that_becomes_another_wait_is_not_promised() -> None:
     check(result)
     row = the(result, "item_sync")
     assert row.saving_ns is not None
-    assert row.saving_ns <= 0.01 * result.window_ns
+    assert row.saving_ns <= 0.01 * result.judged_ns
     assert "something else would be waited for" in row.how
 
 

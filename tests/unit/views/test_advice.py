@@ -34,8 +34,8 @@ def test_rows_causes_and_sums() -> None:
     ][:2] == ["item_sync", "single_process_loader"]
     assert result.saving_ns == sum(row.saving_ns or 0 for row in result.rows)
     assert result.saving_ns == sum(cause.saving_ns or 0 for cause in result.causes)
-    assert result.saving_ns <= result.window_ns
-    assert result.saving_share == result.saving_ns / result.window_ns
+    assert result.saving_ns <= result.judged_ns
+    assert result.saving_share == result.saving_ns / result.judged_ns
     assert result.steps == 4
     assert [one.rule for one in result.asked] == [rule.name for rule in RULES]
 
@@ -43,7 +43,7 @@ def test_rows_causes_and_sums() -> None:
 def test_one_step() -> None:
     whole, one = advice(program().trace()), advice(program().trace(), step=2)
     assert (whole.steps, one.steps) == (4, 1)
-    assert one.window_ns < whole.window_ns
+    assert one.judged_ns < whole.judged_ns
     assert {row.rule for row in one.rows} >= {"single_process_loader"}
 
 

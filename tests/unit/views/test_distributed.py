@@ -273,3 +273,12 @@ def test_inferred_figures_have_their_bounds() -> None:
     (row,) = distributed(ranks(replace(shown, kernels=lost))).rows
     assert row.computation_bound_ns is row.idle_bound_ns is row.step_bound_ns is None
     assert all(r.idle_bound_ns == 0 for r in slow_and_fast().rows)
+
+
+def test_idle_time_of_a_rank_by_class() -> None:
+    """The idle classes of a rank sum to its idle time, the longest first."""
+    for row in slow_and_fast().rows:
+        times = [one.ns for one in row.idle_classes]
+        assert times == sorted(times, reverse=True)
+        assert sum(times) == row.idle_ns
+        assert all(one.label for one in row.idle_classes)

@@ -48,7 +48,7 @@ def test_an_activity_without_a_launch_ends_no_step() -> None:
     check(made)
     for number in (0, 1):
         told = overview(made, step=number)
-        assert (told.utilisation, told.utilisation_bound) == (1.0, 0.0)
+        assert (told.utilisation, told.utilisation_low) == (1.0, 1.0)
 
 
 @st.composite

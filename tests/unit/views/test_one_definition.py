@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 
 from tb_privateuse1.analysis.idle import bottleneck, launch_times
+from tb_privateuse1.analysis.timeline import level_of_detail
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.lookups.area import area
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tests.support.make import Event, kernel, op, trace
-from tests.support.shared_traces import load
+from tests.support.results import result
+from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.simulation.test_coarse_clocks import OWN
 from tests.unit.views.test_empty_times import tiny
 
@@ -53,10 +62,68 @@ def check_busy(made: Trace) -> None:
     elif uncertainty.all_measured(made.kernels):
         unseen = intervals.length(intervals.intersect(launch_times.unrecorded_start(made), span))
         assert busy == totals.busy_ns
-        assert totals.idle_ns is not None
-        assert idle <= totals.idle_ns <= idle + unseen
+        assert totals.span_ns is not None
+        assert idle <= totals.span_ns - busy <= idle + unseen
     else:
         assert busy <= totals.busy_ns
+
+
+LOCAL = {"start_ns", "end_ns", "total_rows", "calls", "events", "total_ns", "ranges", "names",
+         "bound_ns", "median_ns"}  # fmt: skip
+"""Names of columns and of extents, which each table has for itself."""
+
+
+def figures(answer: Any, where: str) -> Iterator[tuple[str, str, float]]:
+    """Yield name, place and value of the figures of an answer that are not in a row of a table."""
+    for field in dataclasses.fields(answer):
+        value = getattr(answer, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from figures(value, f"{where}.{field.name}")
+        elif isinstance(value, int | float) and field.name not in LOCAL:
+            yield field.name, f"{where}.{field.name}", value
+
+
+def check_names(made: Trace) -> None:
+    """All answers have the same value for the same name."""
+    values: dict[str, dict[float, str]] = {}
+    for name, view in VIEWS.items():
+        for figure, where, value in figures(result(view, made), name):
+            values.setdefault(figure, {})[value] = where
+    assert {name: found for name, found in values.items() if len(found) > 1} == {}
+
+
+def check_account(made: Trace) -> None:
+    """The account is the same on the overview, of a selection, and in a comparison."""
+    account = overview(made).account
+    if account is None or not len(made.steps):
+        return
+    steps, pyramid = made.steps, level_of_detail.build_pyramid(made)
+    total: Counter[str] = Counter()
+    for start, end in zip(steps.start_ns.tolist(), steps.end_ns.tolist(), strict=True):
+        if end > start:
+            part = area(made, pyramid, start_ns=start, stop_ns=end).account
+            assert part is not None
+            total.update({c.name: c.ns for c in part.classes})
+    assert total == {c.name: c.ns for c in account.classes}
+    complete = ~steps.incomplete & ~steps.primed
+    if complete.all():
+        compared = {one.name: one.now_ns for one in diff(made, made).account}
+        assert compared == {c.name: round(c.ns / len(steps)) for c in account.classes}
+
+
+@pytest.mark.parametrize("path", OWN + EXAMPLES, ids=lambda path: path.parent.name)
+def test_no_page_has_another_figure_for_the_same_name(path: Path) -> None:
+    made = load(path)
+    check_names(made)
+    check_account(made)
+
+
+@needs_traces
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: f"{p.parent.name}-{p.name[:12]}")
+def test_no_page_has_another_figure_of_a_real_recording(path: Path) -> None:
+    made = load(path)
+    check_names(made)
+    check_account(made)
 
 
 @pytest.mark.parametrize("path", OWN + EXAMPLES, ids=lambda path: path.parent.name)

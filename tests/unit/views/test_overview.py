@@ -51,7 +51,6 @@ def test_totals() -> None:
     totals = overview(t).totals
     assert totals.span_ns == 80_000
     assert totals.busy_ns == 70_000
-    assert totals.idle_ns == 10_000
     assert totals.compute_ns == 40_000
     assert totals.communication_ns == 30_000
     assert totals.overlap_ns == 10_000

@@ -14,12 +14,12 @@ export const filter = {
     `There is no column ${name}. There are: ${names.join(", ")}. To search for this text, put it in quotes.`,
 };
 
-/** The categories of what a step's time goes to. */
+/** The categories of what a step's time goes to; what a kernel hides is in none of them. */
 export const color = {
   kernel: "Kernel",
-  memcpy: "Memcpy",
-  memset: "Memset",
-  communication: "Communication",
+  memcpy: "Exposed copies",
+  memset: "Exposed fills",
+  communication: "Exposed communication",
   runtime: "Runtime",
   dataloader: "DataLoader",
   cpu: "CPU",
@@ -36,6 +36,7 @@ export const editorLink = {
 export const format = {
   missing: "not in this trace",
   unknownBound: "± unknown",
+  unknownRange: "range unknown",
   range: (low: string, high: string) => `${low} to ${high}`,
   kernels: (n: number) => plural(n, "kernel"),
   perMs: (n: string) => `${n} per ms`,

@@ -15,9 +15,6 @@ export const filter: Translation<typeof english.filter> = {
 
 export const color: Translation<typeof english.color> = {
   kernel: "Kernel",
-  memcpy: "Memcpy",
-  memset: "Memset",
-  communication: "通信",
   runtime: "运行时",
   dataloader: "数据加载",
   cpu: "CPU",

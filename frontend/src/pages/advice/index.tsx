@@ -108,7 +108,7 @@ function KeyFigures({ result }: { result: Result }) {
         exact={result.saving_ns}
         unit={texts.perStep.unit}
         value={known ? duration(result.saving_ns / Math.max(1, result.steps)) : "–"}
-        note={texts.perStep.note(duration(result.window_ns / Math.max(1, result.steps)))}
+        note={texts.perStep.note(duration(result.judged_ns / Math.max(1, result.steps)))}
         help={texts.perStep.help}
       />
       <KeyFigure
@@ -173,7 +173,7 @@ function Finding({ row, result, aside }: { row: AdviceRow; result: Result; aside
           title={
             row.saving_ns === null
               ? texts.noSaving
-              : texts.savingOf(exactDuration(row.saving_ns), exactDuration(result.window_ns))
+              : texts.savingOf(exactDuration(row.saving_ns), exactDuration(result.judged_ns))
           }
         >
           {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}

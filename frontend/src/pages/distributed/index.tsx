@@ -1,7 +1,7 @@
 // The ranks page: step time of each rank, collectives, stragglers, missing data.
 import { useMemo } from "preact/hooks";
 import type { Distributed as Result, RankRow } from "../../api/types";
-import { CATEGORIES, color, type Category } from "../../lib/color";
+import { color, type Category } from "../../lib/color";
 import { exactDuration, percent } from "../../lib/format";
 import { useLatest, useView } from "../../state/use-result";
 import { ofAllRanks, stepLabel } from "../../state/selection";
@@ -54,7 +54,7 @@ function hatchedOf(result: Result): ReadonlySet<Category> {
   return new Set<Category>(talks ? ["kernel", "memcpy", "communication"] : ["kernel", "memcpy"]);
 }
 
-const NAMES = Object.fromEntries(PARTS.map((p) => [p.category, p.name]));
+const BAR_PARTS = PARTS.map((p) => ({ key: p.category, label: p.name, fill: color(p.category) }));
 
 function Page({ result, rank }: { result: Result; rank: number }) {
   const { group, step } = state.value;
@@ -77,14 +77,13 @@ function Page({ result, rank }: { result: Result; rank: number }) {
           </h2>
           <StackedBars
             bars={here.map(barOf)}
-            inferred={inferred}
+            parts={BAR_PARTS}
             hatched={hatched}
             selected={String(rank)}
             average={null}
             noun={texts.rank}
             testid="rank-chart"
             picture="ranks"
-            names={NAMES}
             onSelect={(key) => go(ofRank(Number(key)))}
           />
           <Legend rows={here} hatched={hatched} />
@@ -151,9 +150,7 @@ function Picture({ result: { grid }, rank }: { result: Result; rank: number }) {
 }
 
 function barOf(row: RankRow): Bar {
-  const parts = Object.fromEntries(
-    CATEGORIES.map((c) => [c, PARTS.find((p) => p.category === c)?.of(row) ?? 0]),
-  ) as Record<Category, number>;
+  const parts = Object.fromEntries(PARTS.map((p) => [p.category, p.of(row)]));
   const bounds = {
     kernel: row.computation_bound_ns,
     memcpy: row.copy_bound_ns,

@@ -8,9 +8,11 @@ import { t } from "../../i18n";
 import { Averages } from "./averages";
 import { TopFindings } from "./top-findings";
 import { KeyFigures } from "./key-figures";
-import { IdleSteps, IdleTime } from "./idle-time";
+import { IdleBefore } from "./idle-before";
 import { part, selectedStep, Steps } from "./steps";
 import { RecordingLine } from "./recording-line";
+import { TimeAccount } from "./time-account";
+import { TimeByStep } from "./time-by-step";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { TimelineSource } from "../shared/timeline-source";
@@ -59,16 +61,19 @@ function Page({ selected, all, now, busy }: OverviewPageProps) {
         <section class="wide">
           <Steps all={all} categories={categories} />
           <Averages all={all} categories={categories} chosen={selectedStep(all)} />
-          <TopKernels overview={now} />
         </section>
         <section class="side">
           <TopFindings selected={selected} />
           <TotalsCard overview={now} step={step} />
-          <TopOperators overview={now} />
         </section>
       </div>
-      <IdleTime now={now} step={step} />
-      <IdleSteps all={all} step={step} />
+      <TimeAccount now={now} step={step} />
+      <TimeByStep all={all} step={step} />
+      <div class="columns equal top">
+        <IdleBefore now={now} />
+        <TopOperators overview={now} />
+        <TopKernels overview={now} />
+      </div>
       <section>
         <h2>{texts.meaning(t.timelineSource.explained[all.provenance.timeline].label)}</h2>
         <TimelineSource overview={now} />

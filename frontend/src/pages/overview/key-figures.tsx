@@ -1,9 +1,10 @@
 // The row of key figures on top of the overview.
 import type { Overview } from "../../api/types";
-import { boundOf, count, duration, percent, percentBound } from "../../lib/format";
+import { boundOf, count, duration, percent, percentRange } from "../../lib/format";
 import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
 import { KeyFigure } from "../../widgets/controls/key-figure";
+import { timeRange } from "./account-limits";
 
 const texts = t.keyFigures;
 
@@ -94,7 +95,6 @@ interface DeviceFiguresProps {
 }
 
 function DeviceFigures({ now, step, inferred }: DeviceFiguresProps) {
-  const { totals } = now;
   return (
     <>
       <KeyFigure
@@ -103,7 +103,7 @@ function DeviceFigures({ now, step, inferred }: DeviceFiguresProps) {
         exact={now.utilisation}
         unit={texts.share}
         value={percent(now.utilisation)}
-        bound={now.utilisation === null ? "" : percentBound(now.utilisation_bound, inferred)}
+        bound={now.utilisation === null ? "" : utilisationRange(now, inferred)}
         note={now.utilisation === null ? texts.utilisation.none : texts.utilisation.note}
         help={texts.utilisation.help}
       />
@@ -118,41 +118,52 @@ function DeviceFigures({ now, step, inferred }: DeviceFiguresProps) {
           help={texts.smEfficiency.help}
         />
       )}
-      <KeyFigure
-        name="busy_ns"
-        label={texts.busy.label(step)}
-        exact={totals.busy_ns}
-        unit="ns"
-        value={duration(totals.busy_ns)}
-        bound={totals.busy_ns === null ? "" : boundOf(totals.busy_bound_ns, inferred)}
-        note={ofSpan(totals.busy_ns, totals.span_ns)}
-        help={texts.busy.help}
-      />
-      <KeyFigure
-        name="idle_ns"
-        label={texts.idle.label(step)}
-        exact={totals.idle_ns}
-        unit="ns"
-        value={duration(totals.idle_ns)}
-        bound={totals.idle_ns === null ? "" : boundOf(totals.idle_bound_ns, inferred)}
-        note={ofSpan(totals.idle_ns, totals.span_ns)}
-        help={texts.idle.help}
-      />
+      <BusyAndIdle now={now} step={step} />
       <KeyFigure
         name="kernels"
         label={texts.kernels.label(step)}
-        exact={totals.kernels}
+        exact={now.totals.kernels}
         unit={texts.kernels.unit}
-        value={count(totals.kernels)}
-        note={others(totals)}
+        value={count(now.totals.kernels)}
+        note={others(now.totals)}
         help={texts.kernels.help}
       />
     </>
   );
 }
 
-function ofSpan(ns: number | null, span: number | null): string {
-  return ns === null || !span ? "" : texts.ofSpan(percent(ns / span));
+/** `(50.0 to 75.0 %)`; nothing for what is measured. */
+function utilisationRange({ utilisation_low: low, utilisation_high: high }: Overview, inferred: boolean) {
+  if (low === null || high === null) return inferred ? texts.between(t.format.unknownRange) : "";
+  return low === high ? "" : texts.between(percentRange(low, high));
+}
+
+/** The two parts of the window. */
+function BusyAndIdle({ now, step }: { now: Overview; step: number | null }) {
+  // Without a device, or without its times, nothing is known of either.
+  const account = now.utilisation === null ? null : now.account;
+  const whole = account?.window_ns ?? 0;
+  const figure = (name: "busy" | "idle", ns: number | null) => {
+    const range = ns === null ? "" : timeRange(ns, account?.idle_bound_ns ?? null, whole);
+    return (
+      <KeyFigure
+        name={`${name}_ns`}
+        label={texts[name].label(step)}
+        exact={ns}
+        unit="ns"
+        value={duration(ns)}
+        bound={range && texts.between(range)}
+        note={ns === null ? "" : texts.ofWindow(percent(ns / whole))}
+        help={texts[name].help}
+      />
+    );
+  };
+  return (
+    <>
+      {figure("busy", account && whole - account.idle_ns)}
+      {figure("idle", account?.idle_ns ?? null)}
+    </>
+  );
 }
 
 function others(totals: Overview["totals"]): string {

@@ -8,7 +8,7 @@ import { tableInUrl } from "../../state/table-in-url";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { StackedBars } from "../../widgets/charts/stacked-bars";
-import type { Bar } from "../../widgets/charts/stacked-bars-layout";
+import type { Bar, BarPart } from "../../widgets/charts/stacked-bars-layout";
 import { field, type Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import { DataWarnings } from "../shared/data-warnings";
@@ -71,6 +71,9 @@ function Title({ selectable }: { selectable: boolean }) {
   );
 }
 
+const PARTS = CATEGORIES.map((c): BarPart => ({ key: c, label: LABELS[c], fill: color(c) }));
+const NONE: ReadonlySet<Category> = new Set();
+
 function StepChart({ all, categories }: StepsProps) {
   const { step } = state.value;
   const inferred = all.provenance.timeline === "inferred";
@@ -78,7 +81,8 @@ function StepChart({ all, categories }: StepsProps) {
     <>
       <StackedBars
         bars={all.steps.map((s) => barOf(s, inferred))}
-        inferred={inferred}
+        parts={PARTS}
+        hatched={inferred ? DEVICE : NONE}
         selected={selectedStep(all)?.name ?? null}
         average={all.average_step_ns}
         onSelect={choose}
@@ -170,11 +174,8 @@ const stepColumns = (categories: readonly Category[]): readonly Column<Step>[] =
 ];
 
 function barOf(step: Step, inferred: boolean): Bar {
-  const parts = Object.fromEntries(CATEGORIES.map((c) => [c, part(step, c)])) as Record<Category, number>;
-  const bounds = Object.fromEntries(CATEGORIES.map((c) => [c, step[`${c}_bound_ns`]])) as Record<
-    Category,
-    number | null
-  >;
+  const parts = Object.fromEntries(CATEGORIES.map((c) => [c, part(step, c)]));
+  const bounds = Object.fromEntries(CATEGORIES.map((c) => [c, step[`${c}_bound_ns`]]));
   return {
     key: step.name,
     label: stepLabel(step.name),

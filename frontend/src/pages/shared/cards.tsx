@@ -13,9 +13,10 @@ const texts = t.cards;
 
 type Length = keyof typeof texts.rows;
 
-/** Where the device's time goes; the lines of a group sum as their notes say. */
+/** Total times of each kind of device activity: what others hide is in them. */
 export function TotalsCard({ overview, step }: { overview: Overview; step: number | null }) {
   const { totals, provenance } = overview;
+  const window = overview.account?.window_ns ?? 0;
   const row = (name: Length, category: Category): BarRow => ({
     key: `${name}_ns`,
     ...texts.rows[name],
@@ -23,8 +24,7 @@ export function TotalsCard({ overview, step }: { overview: Overview; step: numbe
     bound: totals[`${name}_bound_ns`],
     ns: totals[`${name}_ns`],
     inferred: provenance.timeline === "inferred",
-    share:
-      totals[`${name}_ns`] === null || !totals.span_ns ? null : (totals[`${name}_ns`] ?? 0) / totals.span_ns,
+    ...shareOf(totals[`${name}_ns`], window),
   });
   return (
     <section>
@@ -39,9 +39,6 @@ export function TotalsCard({ overview, step }: { overview: Overview; step: numbe
           <Bars
             testid="totals"
             rows={[
-              row("span", "other"),
-              row("busy", "kernel"),
-              row("idle", "other"),
               row("compute", "kernel"),
               row("communication", "communication"),
               row("overlap", "communication"),
@@ -56,6 +53,13 @@ export function TotalsCard({ overview, step }: { overview: Overview; step: numbe
       )}
     </section>
   );
+}
+
+/** The bar is full at all of the window. What runs beyond its ends, as activities of a step may, has
+ * a number and no share. */
+function shareOf(ns: number | null, window: number): Pick<BarRow, "share" | "note"> {
+  if (ns === null || window === 0) return { share: null };
+  return ns > window ? { share: 1, note: "" } : { share: ns / window };
 }
 
 export function TopOperators({ overview }: { overview: Overview }) {

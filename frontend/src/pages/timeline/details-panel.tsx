@@ -11,7 +11,7 @@ import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { linkProps } from "../../state/links";
 import type { Lane } from "./lanes";
-import { SourceLink } from "./source-link";
+import { SourceLink } from "../shared/source-link";
 import { Show } from "../shared/load-states";
 
 const texts = t.detailsPanel;

@@ -1,19 +1,28 @@
 // Where the bars of a chart are, and the paths of their parts.
-import { CATEGORIES, LOOKS, type Category, type Look } from "../../lib/color";
+import { LOOKS, type Look } from "../../lib/color";
 import { niceTicks } from "./ticks";
+
+/** One of the parts that the bars are stacked of. */
+export interface BarPart {
+  key: string;
+  label: string;
+  /** A CSS color. */
+  fill: string;
+}
 
 export interface Bar {
   key: string;
   label: string;
   total: number;
-  parts: Readonly<Record<Category, number>>;
+  /** The length of each part, by its key. */
+  parts: Readonly<Record<string, number>>;
   /** Cut off by the end of the recording: drawn faint, with a dashed outline. */
   incomplete: boolean;
   /** How parts are known; a part that is not here has one look, see `hatched`. */
-  looks?: Readonly<Partial<Record<Category, Readonly<Partial<Record<Look, number>>>>>>;
+  looks?: Readonly<Record<string, Readonly<Partial<Record<Look, number>>>>>;
   /** How far off an inferred total and its parts may be; null where that is not known. */
   bound?: number | null;
-  bounds?: Readonly<Partial<Record<Category, number | null>>>;
+  bounds?: Readonly<Record<string, number | null>>;
 }
 
 export const HEIGHT = 220;
@@ -48,9 +57,9 @@ export function scaleOf(bars: readonly Bar[], width: number): Scale {
 }
 
 /** The looks of a part and how much has each, the best known first. */
-export function segments(bar: Bar, category: Category, hatched: ReadonlySet<Category>): [Look, number][] {
-  const byLook = bar.looks?.[category];
-  if (!byLook) return [[hatched.has(category) ? "inferred" : "measured", bar.parts[category]]];
+export function segments(bar: Bar, key: string, hatched: ReadonlySet<string>): [Look, number][] {
+  const byLook = bar.looks?.[key];
+  if (!byLook) return [[hatched.has(key) ? "inferred" : "measured", bar.parts[key] ?? 0]];
   return LOOKS.flatMap((look): [Look, number][] => (byLook[look] ? [[look, byLook[look]]] : []));
 }
 
@@ -67,33 +76,37 @@ export const whiskers = (bars: readonly Bar[], { x, y, barWidth }: Scale): strin
 const whisker = (x: number, top: number, low: number): string =>
   `M${x - 3} ${top}h6M${x - 3} ${low}h6M${x} ${top}V${low}`;
 
-type Paths = Record<Category, Record<Look, { whole: string; cut: string }>>;
+type Paths = Record<Look, { whole: string; cut: string }>;
 
+/** The paths of each part, in the order of the parts. */
 export function pathsOf(
   bars: readonly Bar[],
+  parts: readonly BarPart[],
   { x, y, barWidth: width }: Scale,
-  hatched: ReadonlySet<Category>,
-): Paths {
-  const empty = (): Paths[Category] => ({
-    measured: { whole: "", cut: "" },
-    inferred: { whole: "", cut: "" },
-    bounded: { whole: "", cut: "" },
-  });
-  const paths = Object.fromEntries(CATEGORIES.map((c) => [c, empty()])) as Paths;
+  hatched: ReadonlySet<string>,
+): Paths[] {
+  const paths = parts.map(
+    (): Paths => ({
+      measured: { whole: "", cut: "" },
+      inferred: { whole: "", cut: "" },
+      bounded: { whole: "", cut: "" },
+    }),
+  );
   bars.forEach((bar, i) => {
     let base = 0;
-    for (const [c, look, part] of CATEGORIES.flatMap((of) =>
-      segments(bar, of, hatched).map(([known, ns]) => [of, known, ns] as const),
-    )) {
-      if (part <= 0) continue;
-      const low = y(base);
-      base += part;
-      // A hairline between the parts: they differ by more than colour.
-      const height = low - y(base);
-      const gap = height > 3 ? 1 : 0;
-      paths[c][look][bar.incomplete ? "cut" : "whole"] +=
-        `M${px(x(i))} ${px(low - gap)}h${px(width)}V${px(y(base))}h${px(-width)}z`;
-    }
+    parts.forEach(({ key }, part) => {
+      for (const [look, ns] of segments(bar, key, hatched)) {
+        const path = paths[part]?.[look];
+        if (ns <= 0 || !path) continue;
+        const low = y(base);
+        base += ns;
+        // A hairline between the parts: they differ by more than color.
+        const height = low - y(base);
+        const gap = height > 3 ? 1 : 0;
+        path[bar.incomplete ? "cut" : "whole"] +=
+          `M${px(x(i))} ${px(low - gap)}h${px(width)}V${px(y(base))}h${px(-width)}z`;
+      }
+    });
   });
   return paths;
 }

@@ -1,8 +1,7 @@
 // What a bar is made of, beside it.
-import { CATEGORIES, color, LABELS, type Category } from "../../lib/color";
 import { boundOf, exactDuration, percent } from "../../lib/format";
 import { t } from "../../i18n";
-import { segments, type Bar, type Scale } from "./stacked-bars-layout";
+import { segments, type Bar, type BarPart, type Scale } from "./stacked-bars-layout";
 
 interface BarTooltipProps {
   bar: Bar;
@@ -11,12 +10,12 @@ interface BarTooltipProps {
   /** Of the chart. */
   width: number;
   noun: string;
-  names: Readonly<Partial<Record<Category, string>>>;
-  hatched: ReadonlySet<Category>;
+  parts: readonly BarPart[];
+  hatched: ReadonlySet<string>;
 }
 
 /** Right of the bar, or left of it where there is no room. */
-export function BarTooltip({ bar, index, scale, width, noun, names, hatched }: BarTooltipProps) {
+export function BarTooltip({ bar, index, scale, width, noun, parts, hatched }: BarTooltipProps) {
   const x = scale.x(index);
   const right = x + scale.barWidth + 8;
   const left = right + 272 > width ? x - 280 : Math.min(right, width - 272);
@@ -35,20 +34,24 @@ export function BarTooltip({ bar, index, scale, width, noun, names, hatched }: B
             </td>
             <td />
           </tr>
-          {CATEGORIES.filter((c) => bar.parts[c] > 0).map((c) => (
-            <tr key={c}>
-              <td>
-                {segments(bar, c, hatched).map(([look]) => (
-                  <i key={look} class={`swatch ${look}`} style={{ "--fill": color(c) }} />
-                ))}
-                {names[c] ?? LABELS[c]}
-              </td>
-              <td>
-                {exactDuration(bar.parts[c])} <span class="muted">{off(bar.bounds?.[c])}</span>
-              </td>
-              <td>{percent(bar.parts[c] / bar.total)}</td>
-            </tr>
-          ))}
+          {parts.map(({ key, label, fill }) => {
+            const ns = bar.parts[key] ?? 0;
+            if (ns <= 0) return null;
+            return (
+              <tr key={key}>
+                <td>
+                  {segments(bar, key, hatched).map(([look]) => (
+                    <i key={look} class={`swatch ${look}`} style={{ "--fill": fill }} />
+                  ))}
+                  {label}
+                </td>
+                <td>
+                  {exactDuration(ns)} <span class="muted">{off(bar.bounds?.[key])}</span>
+                </td>
+                <td>{percent(ns / bar.total)}</td>
+              </tr>
+            );
+          })}
         </tbody>
       </table>
     </div>

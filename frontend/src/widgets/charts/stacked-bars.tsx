@@ -1,6 +1,6 @@
-// Stacked bars, one per step: own SVG, one path per category however many bars there are.
+// Stacked bars, one per step: own SVG, one path per part however many bars there are.
 import { useId, useRef, useState } from "preact/hooks";
-import { CATEGORIES, color, DEVICE, LOOKS, type Category, type Look } from "../../lib/color";
+import { LOOKS, type Look } from "../../lib/color";
 import { duration } from "../../lib/format";
 import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
@@ -14,15 +14,17 @@ import {
   TOP,
   whiskers,
   type Bar,
+  type BarPart,
   type Scale,
 } from "./stacked-bars-layout";
 import { BarTooltip } from "./stacked-bars-tooltip";
 
 interface StackedBarsProps {
   bars: readonly Bar[];
-  /** Device parts, or those of `hatched`, are hatched. */
-  inferred: boolean;
-  hatched?: ReadonlySet<Category>;
+  /** What the bars are stacked of, the lowest first. */
+  parts: readonly BarPart[];
+  /** The keys of the parts that are inferred. */
+  hatched: ReadonlySet<string>;
   selected: string | null;
   average: number | null;
   onSelect: (key: string) => void;
@@ -31,30 +33,24 @@ interface StackedBarsProps {
   testid?: string;
   /** The name of its picture's file. */
   picture?: string;
-  /** What the parts are called; by default as their categories. */
-  names?: Readonly<Partial<Record<Category, string>>>;
 }
-
-const NONE: ReadonlySet<Category> = new Set();
 
 export function StackedBars({
   bars,
-  inferred,
+  parts,
+  hatched,
   selected,
   average,
   onSelect,
   noun = t.widgets.bars.step,
   testid = "step-chart",
   picture = "steps",
-  names = {},
-  hatched = DEVICE,
 }: StackedBarsProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 800);
   const id = useId();
   const scale = scaleOf(bars, width);
   const { hover, handlers } = useCursor(bars, scale, selected, onSelect);
-  const known = inferred ? hatched : NONE;
   const shown = bars[hover ?? -1];
   return (
     <div class="stackedbars" ref={box} data-testid={testid} data-bars={bars.length}>
@@ -66,7 +62,7 @@ export function StackedBars({
         aria-label={t.widgets.bars.keys(noun)}
         {...handlers}
       >
-        <Hatches id={id} />
+        <Hatches id={id} parts={parts} />
         <Ticks scale={scale} width={width} />
         {hover !== null && (
           <rect
@@ -77,7 +73,7 @@ export function StackedBars({
             height={HEIGHT - BOTTOM - TOP}
           />
         )}
-        <Parts id={id} bars={bars} scale={scale} hatched={known} />
+        <Parts {...{ id, bars, parts, scale, hatched }} />
         <path class="whiskers" d={whiskers(bars, scale)} />
         <Outlines bars={bars} scale={scale} selected={selected} />
         {average !== null && bars.length > 1 && (
@@ -90,7 +86,7 @@ export function StackedBars({
       </svg>
       <PngButton name={picture} around={box} />
       {shown && hover !== null && (
-        <BarTooltip bar={shown} index={hover} {...{ scale, width, noun, names }} hatched={known} />
+        <BarTooltip bar={shown} index={hover} {...{ scale, width, noun, parts, hatched }} />
       )}
     </div>
   );
@@ -137,21 +133,21 @@ function useCursor(
   return { hover, handlers };
 }
 
-/** The fill of what is inferred, by category. */
-function Hatches({ id }: { id: string }) {
+/** The fill of what is inferred, by part. */
+function Hatches({ id, parts }: { id: string; parts: readonly BarPart[] }) {
   return (
     <defs>
-      {CATEGORIES.map((c) => (
+      {parts.map(({ key, fill }) => (
         <pattern
-          key={c}
-          id={`${id}-${c}`}
+          key={key}
+          id={`${id}-${key}`}
           width="6"
           height="6"
           patternUnits="userSpaceOnUse"
           patternTransform="rotate(45)"
         >
-          <rect width="6" height="6" fill={color(c)} opacity="0.35" />
-          <rect width="3" height="6" fill={color(c)} />
+          <rect width="6" height="6" fill={fill} opacity="0.35" />
+          <rect width="3" height="6" fill={fill} />
         </pattern>
       ))}
     </defs>
@@ -176,20 +172,21 @@ function Ticks({ scale: { ticks, y }, width }: { scale: Scale; width: number }) 
 interface PartsProps {
   id: string;
   bars: readonly Bar[];
+  parts: readonly BarPart[];
   scale: Scale;
-  hatched: ReadonlySet<Category>;
+  hatched: ReadonlySet<string>;
 }
 
-function Parts({ id, bars, scale, hatched }: PartsProps) {
-  const paths = pathsOf(bars, scale, hatched);
+function Parts({ id, bars, parts, scale, hatched }: PartsProps) {
+  const paths = pathsOf(bars, parts, scale, hatched);
   return (
     <>
-      {CATEGORIES.flatMap((c) =>
+      {parts.flatMap((part, i) =>
         LOOKS.map((look) => {
-          const { whole, cut } = paths[c][look];
+          const { whole = "", cut = "" } = paths[i]?.[look] ?? {};
           if (!whole && !cut) return null;
           return (
-            <g key={`${c}-${look}`} data-part={c} data-look={look} {...fillOf(c, look, id)}>
+            <g key={`${part.key}-${look}`} data-part={part.key} data-look={look} {...fillOf(part, look, id)}>
               <path d={whole} />
               <path d={cut} opacity="0.45" />
             </g>
@@ -200,19 +197,14 @@ function Parts({ id, bars, scale, hatched }: PartsProps) {
   );
 }
 
-function fillOf(category: Category, look: Look, id: string) {
+function fillOf({ key, fill }: BarPart, look: Look, id: string) {
   switch (look) {
     case "measured":
-      return { fill: color(category) };
+      return { fill };
     case "inferred":
-      return { fill: `url(#${id}-${category})` };
+      return { fill: `url(#${id}-${key})` };
     default:
-      return {
-        fill: color(category),
-        "fill-opacity": 0.12,
-        stroke: color(category),
-        "stroke-dasharray": "3 2",
-      };
+      return { fill, "fill-opacity": 0.12, stroke: fill, "stroke-dasharray": "3 2" };
   }
 }
 

@@ -7,7 +7,8 @@ import pytest
 
 from tb_privateuse1.advice.rules.host_bound import RULE as HOST_BOUND
 from tb_privateuse1.advice.rules.uneven_steps import RULE as UNEVEN_STEPS
-from tb_privateuse1.analysis.idle import bottleneck, causes, launch_times
+from tb_privateuse1.analysis.account import stretches
+from tb_privateuse1.analysis.idle import bottleneck, launch_times
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
@@ -38,8 +39,9 @@ def test_a_first_activity_that_was_queued_stood_behind_unseen_work() -> None:
     unseen, idle_ns = lengths(trace)
     assert unseen == 8_001_000
     assert idle_ns == (1000 - 4 + 1000 - 10 + 1000 - 10 + 1000) * 1000
-    sets = causes.attribute_gaps(trace, causes.find_gaps(trace))
-    assert int(np.sum(sets["launch_latency"][1] - sets["launch_latency"][0])) == 3 * 6_000
+    sets = stretches.class_sets(trace)
+    assert intervals.length(sets["launch_latency"]) == 3 * 5_000
+    assert intervals.length(sets["before_recording"]) == unseen
 
 
 @pytest.mark.parametrize(("delay_us", "expected"), [(499, 0), (501, 502_000)])

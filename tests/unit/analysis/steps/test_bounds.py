@@ -54,15 +54,32 @@ def test_totals_and_utilisation_are_within_their_bounds(
     """Totals and utilization are within their bounds."""
     pairs = [overview(trace, step=2 if seed % 2 else None) for trace in pair(seed, lanes, hosted)]
     mine, theirs = pairs
-    for name in ("span", "busy", "idle", "compute", "communication", "memcpy", "overlap"):
+    for name in ("span", "busy", "compute", "communication", "memcpy", "overlap"):
         error = abs(getattr(mine.totals, f"{name}_ns") - getattr(theirs.totals, f"{name}_ns"))
         bound = getattr(mine.totals, f"{name}_bound_ns")
         assert bound is not None
         assert error <= bound, name
     assert mine.utilisation is not None
     assert theirs.utilisation is not None
-    assert mine.utilisation_bound is not None
-    assert abs(mine.utilisation - theirs.utilisation) <= mine.utilisation_bound + 1e-12
+    assert mine.utilisation_low is not None
+    assert mine.utilisation_high is not None
+    assert mine.utilisation_low - 1e-12 <= theirs.utilisation <= mine.utilisation_high + 1e-12
+
+
+@pytest.mark.parametrize(("lanes", "hosted"), FORMS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_account_is_within_its_bounds(seed: int, lanes: int, hosted: bool) -> None:
+    """Each class of time, and all idle time, is within its bounds."""
+    step = 2 if seed % 2 else None
+    mine, theirs = (overview(trace, step=step).account for trace in pair(seed, lanes, hosted))
+    assert mine is not None
+    assert theirs is not None
+    assert mine.idle_bound_ns is not None
+    assert abs(mine.idle_ns - theirs.idle_ns) <= mine.idle_bound_ns
+    truth = {c.name: c.ns for c in theirs.classes}
+    for shown in mine.classes:
+        assert shown.bound_ns is not None
+        assert abs(shown.ns - truth.get(shown.name, 0)) <= shown.bound_ns, shown.name
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -103,7 +120,7 @@ def test_a_bound_that_is_not_known_is_none_and_not_0() -> None:
     of_one = dataclasses.replace(shown.kernels, duration_bound_ns=lost)
     trace = dataclasses.replace(shown, kernels=of_one)
     result = overview(trace)
-    assert result.totals.busy_bound_ns is result.utilisation_bound is None
+    assert result.totals.busy_bound_ns is result.utilisation_low is None
     assert result.average_step_bound_ns is None
     assert {s.kernel_bound_ns for s in result.steps} == {None}
 
@@ -117,7 +134,8 @@ def test_without_a_bound_of_the_start_the_device_parts_keep_theirs() -> None:
     )
     result = overview(trace)
     assert result.totals.busy_bound_ns is not None
-    assert result.totals.idle_bound_ns is None
+    assert result.account is not None
+    assert result.account.idle_bound_ns is None
     for step in result.steps:
         assert step.kernel_bound_ns is not None
         assert step.cpu_bound_ns is step.duration_bound_ns is None

@@ -13,11 +13,16 @@ export const distributed = {
   measures: {
     step: { label: "Step", title: "How long the step takes" },
     computation: { label: "Computation", title: "Kernels that are not communication" },
-    exposed: { label: "Exposed", title: "Communication that no computation hides" },
+    exposed: { label: "Exposed communication", title: "Communication that no computation hides" },
     waiting: { label: "Waiting", title: "In collectives, for the last rank to come" },
     idle: { label: "Idle", title: "The device has nothing to do" },
   },
-  parts: { kernel: "Computation", memcpy: "Copies", communication: "Exposed communication", other: "Idle" },
+  parts: {
+    kernel: "Computation",
+    memcpy: "Exposed copies",
+    communication: "Exposed communication",
+    other: "Idle",
+  },
   rank: "Rank",
   ofEachRank: (step: number | null) =>
     step === null ? "The average step of each rank" : `Step ${step} of each rank`,
@@ -75,10 +80,10 @@ export const distributed = {
       title: "Computation",
       help: "Kernels that are not communication; operators without a device.",
     },
-    communication: { title: "Communication", help: "Kernels, and gloo's work on the host." },
+    communication: { title: "Communication, total", help: "Kernels, and gloo's work on the host." },
     overlap: { title: "Overlap", help: "Both at once." },
-    exposed: { title: "Exposed", help: "Communication that no computation hides." },
-    copy: { title: "Copies", help: "Copies and fills beside these." },
+    exposed: { title: "Exposed communication", help: "Communication that no computation hides." },
+    copy: { title: "Exposed copies", help: "Copies and fills beside these." },
     idle: { title: "Idle", help: "The rest of the step." },
     transferring: {
       title: "Transferring",

@@ -80,7 +80,7 @@ export const keyFigures = {
     help: "Mean duration of the complete steps, with its standard deviation and extremes.",
   },
   utilisation: {
-    label: (step: number | null) => (step === null ? "Device utilisation" : ofStep("Utilisation", step)),
+    label: (step: number | null) => (step === null ? "Device utilization" : ofStep("Utilization", step)),
     none: "no device times",
     note: "busy within the steps",
     help: "Busy device time within the steps' windows, as a share of these windows.",
@@ -90,14 +90,15 @@ export const keyFigures = {
     note: (occupancy: string) => `occupancy ${occupancy}`,
     help: "Within the steps, the share of multiprocessors that held blocks; and the occupancy of kernels, weighted by duration. CUPTI estimates both from launches.",
   },
-  ofSpan: (share: string) => `${share} of the device's span`,
+  ofWindow: (share: string) => `${share} of the window`,
+  between: (range: string) => `(${range})`,
   busy: {
     label: (step: number | null) => ofStep("Busy", step),
-    help: "At least one device activity ran: the union over all streams.",
+    help: "Within the steps, at least one device activity ran: the union over all streams.",
   },
   idle: {
     label: (step: number | null) => ofStep("Idle", step),
-    help: "Between the first and the last device activity, none ran.",
+    help: "Within the steps, no device activity ran. Busy and idle time sum to the window.",
   },
   kernels: {
     label: (step: number | null) => ofStep("Kernels", step),
@@ -119,62 +120,76 @@ export const keyFigures = {
   },
 };
 
-const causes = {
-  host_operator: {
-    label: "Host operator",
-    help: "The host was in an operator, or a call of the runtime, and had launched nothing yet.",
+/** Where all time of the window goes. */
+export const timeAccount = {
+  title: "Where the time goes",
+  window: (step: number | null, steps: number, time: string) =>
+    step !== null
+      ? `of step ${step}, ${time}`
+      : steps > 0
+        ? `of ${plural(steps, "step")}, ${time}`
+        : `of the recording, ${time}`,
+  idle: (window: string, time: string, share: string, range: string) =>
+    `${window}: idle ${time}, ${share}${range && ` (${range})`}`,
+  groups: {
+    device: "On the device",
+    blocked: "Host blocked",
+    host: "Host working",
+    queue: "In the queue",
+    outside: "Outside of the recording",
   },
-  host_code: {
-    label: "Host code",
-    help: "The launching thread was in Python, or an annotation, outside of all operators.",
-  },
-  data_loader: { label: "Data loader", help: "The host waited for the next batch." },
-  synchronisation: {
-    label: "Synchronisation",
-    help: "The host was in a call that returns when the device is done: it could launch nothing ahead.",
-  },
-  communication_wait: {
-    label: "Communication wait",
-    help: "The host waited for other ranks: gloo, barriers, waits for tensors.",
-  },
-  launch_latency: {
-    label: "Launch latency",
-    help: "The next activity was launched, and had not started: the device's own delay, or another stream's.",
-  },
-  unknown: { label: "Unknown", help: "Nothing is recorded that tells." },
-  other_step: {
-    label: "Another step ran",
-    help: "Between this step's activities, those of another one ran.",
+  devices: "Device",
+  all: "All",
+  allHelp: "A device works as long as any of them does",
+  device: (device: number) => `Device ${device}`,
+  share: (label: string, share: string) => `${label} ${share}`,
+  shares: (shares: readonly string[]) => `Shares of the window: ${shares.join(", ")}`,
+  part: (label: string, time: string, share: string, range: string, meaning: string) =>
+    `${label}: ${time}, ${share}${range && ` (${range})`}\n${meaning}`,
+  exactly: (time: string, range: string) => (range ? `${time}, ${range}` : time),
+  class: "Class",
+  time: "Time",
+  ofWindow: "Share",
+  ofWindowHelp: "Of the window.",
+  range: "Range",
+  rangeHelp: "The least and the greatest share of the window that the inferred times allow.",
+  stretches: "Stretches",
+  stretchesHelp: "The number of stretches of time.",
+  longest: "Longest",
+  longestHelp: "The longest stretch; the link shows it on the timeline.",
+  names: "Name",
+  largest: "Longest stretches",
+  place: "Place",
+  source: "Source",
+  duration: "Duration",
+  timeline: "Timeline",
+  show: "show on timeline",
+  noEvent: "no event",
+};
+
+/** The same of each step. */
+export const timeByStep = {
+  title: "Time by step",
+  note: "the same classes; they sum to each step's window",
+  legend: "Classes of time",
+  step: { noun: "step", nouns: "steps", label: "time by step" },
+  columns: {
+    step: { title: "Step" },
+    idle: { title: "Idle", help: "No device activity ran: the sum of all classes but the device's." },
   },
 };
 
-/** Why the device was idle. */
-export const idleTime = {
-  causes,
-  title: "Idle time",
-  titleNote: (step: number | null, whole: string, inferred: boolean) =>
-    `${step === null ? "of the recording" : `of step ${step}`}: ${whole}, by what the device waited for${inferred ? "; inferred, as the device times are" : ""}`,
-  never: "The device was never idle between its first and its last activity.",
-  share: (cause: string, share: string) => `${cause} ${share}`,
-  shares: (causes: readonly string[]) => `Causes of idle time: ${causes.join(", ")}`,
-  part: (cause: string, time: string, share: string) => `${cause}: ${time}, ${share}`,
-  cause: "Cause",
+/** The operators that the idle device waited for. */
+export const idleBefore = {
+  title: "Idle time before operators",
+  note: "by the operator whose activity ended it",
+  operator: "Operator",
+  operatorHelp: "The operator whose activity ended the idle time.",
   idle: "Idle",
-  ofTotal: "Share",
-  stretches: "Stretches",
-  stretchesHelp: "Stretches of time that it has.",
-  longest: "Longest",
-  longestHelp: "Opens the timeline there.",
-  before: "Before the operator",
-  beforeHelp: "The operator whose activity ended the wait.",
+  share: "Share",
+  shareHelp: "Of all idle time of the window.",
   gaps: "Gaps",
+  longest: "Longest",
+  longestHelp: "The longest gap; the link shows it on the timeline.",
   noOperator: "no operator",
-  bySteps: "Idle time by step",
-  byStepsNote: "within the steps' windows",
-  stepNoun: { noun: "step", nouns: "steps", label: "idle time by step" },
-  step: "Step",
-  idleOfStep: {
-    title: "Idle",
-    help: "Nothing ran on the device; the causes sum to it. The link shows the step in the timeline.",
-  },
 };

@@ -182,17 +182,28 @@ export const topFindings = {
 export const cards = {
   totals: "Device totals",
   totalsNote: (step: number | null) =>
-    `${step === null ? "of the recording" : `of step ${step}`}, as shares of the span`,
+    `${step === null ? "of the recording" : `of step ${step}`}, as shares of the window`,
   noDeviceTimes: "No device times.",
   rows: {
-    span: { label: "Span", title: "From the first device activity's start to the last one's end." },
-    busy: { label: "Busy", title: "At least one activity ran." },
-    idle: { label: "Idle", title: "Span less busy." },
-    compute: { label: "Compute", title: "At least one kernel ran that is not communication." },
-    communication: { label: "Communication", title: "At least one communication kernel ran." },
-    overlap: { label: "Overlap", title: "Compute and communication at once." },
-    memcpy: { label: "Memcpy", title: "At least one copy ran." },
-    memset: { label: "Memset", title: "At least one fill ran." },
+    compute: {
+      label: "Computation, total",
+      title: "At least one kernel ran that is not communication.",
+    },
+    communication: {
+      label: "Communication, total",
+      title:
+        "At least one communication kernel ran. The exposed part, in which nothing else ran, is among the classes of time.",
+    },
+    overlap: { label: "Overlap of both", title: "Computation and communication at once." },
+    memcpy: {
+      label: "Copies, total",
+      title: "At least one copy ran. The exposed part, in which no kernel ran, is among the classes of time.",
+    },
+    memset: {
+      label: "Fills, total",
+      title:
+        "At least one fill ran. The exposed part, in which nothing else ran, is among the classes of time.",
+    },
   },
   linked: (linked: string, unlinked: number) =>
     `${linked} activities are linked to the operator that launched them${unlinked ? `, ${count(unlinked)} are not` : ""}.`,

@@ -73,12 +73,8 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     note: (occupancy) => `占用率 ${occupancy}`,
     help: "迭代内有线程块驻留的多处理器占比；以及按时长加权的 kernel 占用率。两者均由 CUPTI 根据下发配置估算。",
   },
-  ofSpan: (share) => `占设备活动跨度的 ${share}`,
-  busy: { label: (step) => ofStep("繁忙", step), help: "至少有一个设备活动在运行：所有流的并集。" },
-  idle: {
-    label: (step) => ofStep("空闲", step),
-    help: "在第一个与最后一个设备活动之间没有活动在运行的时间。",
-  },
+  busy: { label: (step) => ofStep("繁忙", step) },
+  idle: { label: (step) => ofStep("空闲", step) },
   kernels: {
     label: (step) => ofStep("Kernel", step),
     unit: "个 kernel",
@@ -93,46 +89,4 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     help: "设备上不属于通信的 kernel；设备上的其他活动列在下方。",
   },
   recording: { label: "采集时长", steps: (n) => `${count(n)} 个迭代`, help: "从第一个事件到最后一个事件。" },
-};
-
-export const idleTime: Translation<typeof english.idleTime> = {
-  causes: {
-    host_operator: { label: "主机算子", help: "主机正在算子或运行时调用中，尚未下发任何活动。" },
-    host_code: { label: "主机代码", help: "下发线程正在 Python 或标注中，不在任何算子内。" },
-    data_loader: { label: "数据加载", help: "主机在等待下一批数据。" },
-    synchronisation: { label: "同步", help: "主机正在一个等到设备完成才返回的调用中：无法提前下发。" },
-    communication_wait: { label: "通信等待", help: "主机在等待其他 rank：gloo、barrier、等待张量。" },
-    launch_latency: {
-      label: "下发延迟",
-      help: "下一个活动已下发但尚未开始：设备自身的延迟，或其他流的延迟。",
-    },
-    unknown: { label: "未知", help: "没有记录可以说明原因。" },
-    other_step: { label: "其他迭代在运行", help: "在此迭代的活动之间，有其他迭代的活动在运行。" },
-  },
-  title: "空闲时间",
-  titleNote: (step, whole, inferred) =>
-    `${step === null ? "整个采集" : `迭代 ${step}`}：${whole}，按设备等待的原因${inferred ? "；与设备时间一样为推断值" : ""}`,
-  never: "从第一个到最后一个活动，设备从未空闲。",
-  share: (cause, share) => `${cause} ${share}`,
-  shares: (causes) => `空闲时间的原因：${causes.join("，")}`,
-  part: (cause, time, share) => `${cause}：${time}，${share}`,
-  cause: "原因",
-  idle: "空闲",
-  ofTotal: "占比",
-  stretches: "段数",
-  stretchesHelp: "由多少段时间组成。",
-  longest: "最长",
-  longestHelp: "点击在时间线中打开。",
-  before: "在哪个算子之前",
-  beforeHelp: "其活动结束了等待的算子。",
-  gaps: "间隙数",
-  noOperator: "没有算子",
-  bySteps: "各迭代的空闲时间",
-  byStepsNote: "在迭代的时间窗口内",
-  stepNoun: { noun: "迭代", nouns: "迭代", label: "各迭代的空闲时间" },
-  step: "迭代",
-  idleOfStep: {
-    title: "空闲",
-    help: "设备上没有活动在运行；各原因之和等于它。点击链接在时间线中显示该迭代。",
-  },
 };

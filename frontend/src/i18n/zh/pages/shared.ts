@@ -156,18 +156,7 @@ export const topFindings: Translation<typeof english.topFindings> = {
 
 export const cards: Translation<typeof english.cards> = {
   totals: "设备总计",
-  totalsNote: (step) => `${step === null ? "整个采集过程" : `迭代 ${step}`}，占设备活动跨度的比例`,
   noDeviceTimes: "没有设备时间。",
-  rows: {
-    span: { label: "活动跨度", title: "从第一个设备活动开始到最后一个设备活动结束。" },
-    busy: { label: "繁忙", title: "至少有一个活动在运行。" },
-    idle: { label: "空闲", title: "活动跨度减去繁忙时间。" },
-    compute: { label: "计算", title: "至少有一个非通信的 kernel 在运行。" },
-    communication: { label: "通信", title: "至少有一个通信 kernel 在运行。" },
-    overlap: { label: "重叠", title: "计算与通信同时进行。" },
-    memcpy: { label: "Memcpy", title: "至少有一个拷贝在运行。" },
-    memset: { label: "Memset", title: "至少有一个填充在运行。" },
-  },
   linked: (linked, unlinked) =>
     `${linked} 个活动已关联到下发它的算子${unlinked ? `，${count(unlinked)} 个未关联` : ""}。`,
   topOperators: "耗时最多的算子",

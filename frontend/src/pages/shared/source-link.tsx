@@ -39,6 +39,32 @@ function keep(next: Editor): void {
   }
 }
 
+/** The file's name and line alone, where there is little room: a link into the editor, or a button
+ * that copies the path where nobody knows where the file is. */
+export function ShortSourceLink({ file, line }: { file: string; line: number }) {
+  const [copied, setCopied] = useState(false);
+  const path = `${file}:${line}`;
+  const name = <code>{path.replace(/^.*[\\/]/, "")}</code>;
+  const link = editorLink(file, line, editor.value);
+  if (link)
+    return (
+      <a href={link} title={`${path}\n${texts.open}`} data-testid="source">
+        {name}
+      </a>
+    );
+  return (
+    <button
+      type="button"
+      class="link"
+      title={`${path}\n${texts.copyPath}`}
+      data-testid="source"
+      onClick={() => void copy(path).then(setCopied)}
+    >
+      {copied ? texts.copied : name}
+    </button>
+  );
+}
+
 export function SourceLink({ file, line }: { file: string; line: number }) {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);

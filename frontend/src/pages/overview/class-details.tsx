@@ -1,0 +1,113 @@
+// What a class of time consists of: its names, and its longest stretches.
+import type { ClassTime, Part, Stretch } from "../../api/types";
+import { quote } from "../../lib/filter";
+import { duration, exactDuration, percent } from "../../lib/format";
+import { sourceOf } from "../../lib/python-stack";
+import { linkProps, stretch, type LinkProps } from "../../state/links";
+import { t } from "../../i18n";
+import { ShortSourceLink } from "../shared/source-link";
+
+const texts = t.timeAccount;
+
+export function ClassDetails({ time, end }: { time: ClassTime; end: number }) {
+  return (
+    <div class="classdetails">
+      {time.parts.length > 0 && <Parts time={time} />}
+      {time.largest.length > 0 && <Largest time={time} end={end} />}
+    </div>
+  );
+}
+
+function Parts({ time }: { time: ClassTime }) {
+  return (
+    <table class="plain">
+      <thead>
+        <tr>
+          <th scope="col">{texts.names}</th>
+          <th scope="col" class="number">
+            {texts.time}
+          </th>
+          <th scope="col" class="number" title={texts.ofWindowHelp}>
+            {texts.ofWindow}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {time.parts.map((p) => {
+          const link = linkOf(p, time);
+          return (
+            <tr key={p.name} data-part={p.name} data-value={p.ns}>
+              <td class="name" title={p.name}>
+                {link ? <a {...link}>{p.name}</a> : p.name}
+              </td>
+              <td class="number" title={exactDuration(p.ns)}>
+                {duration(p.ns)}
+              </td>
+              <td class="number">{percent(p.share)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+/** The page that has more of a name, if one has: kernels by kind of work, operators and kernels by name. */
+function linkOf({ name }: Part, { name: of, largest }: ClassTime): LinkProps | null {
+  if (of === "kernel") return linkProps({ view: "operators", filter: `category = ${quote(name)}` });
+  const tables = new Set(largest.map((s) => s.table));
+  const table = largest.find((s) => s.name === name)?.table ?? (tables.size === 1 ? largest[0]?.table : null);
+  const filter = `name = ${quote(name)}`;
+  if (table === "kernels") return linkProps({ view: "kernels", filter });
+  return table === "ops" ? linkProps({ view: "operators", filter }) : null;
+}
+
+function Largest({ time, end }: { time: ClassTime; end: number }) {
+  const sources = time.largest.map((s) => sourceOf(s.source));
+  const anySource = sources.some((source) => source !== null);
+  return (
+    <table class="plain">
+      <thead>
+        <tr>
+          <th scope="col">{texts.largest}</th>
+          <th scope="col">{texts.place}</th>
+          {anySource && <th scope="col">{texts.source}</th>}
+          <th scope="col" class="number">
+            {texts.duration}
+          </th>
+          <th scope="col">{texts.timeline}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {time.largest.map((s, i) => (
+          <tr key={s.start_ns} data-start={s.start_ns} data-value={s.duration_ns}>
+            <td class="name" title={s.name}>
+              <Event of={s} />
+            </td>
+            <td class="place" title={s.place}>
+              {s.place}
+            </td>
+            {anySource && <td class="source">{sources[i] && <ShortSourceLink {...sources[i]} />}</td>}
+            <td class="number" title={exactDuration(s.duration_ns)}>
+              {duration(s.duration_ns)}
+            </td>
+            <td>
+              <a {...stretch(s.start_ns, s.start_ns + s.duration_ns, end, itemOf(s))} data-testid="stretch">
+                {texts.show}
+              </a>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The responsible event; its link shows its record. */
+function Event({ of: { table, row, name } }: { of: Stretch }) {
+  if (table === null || row === null) return <span class="muted">{texts.noEvent}</span>;
+  return <a {...linkProps({ event: `${table}/${row}` })}>{name || t.eventLink.noName}</a>;
+}
+
+const itemOf = ({ table, row }: Stretch): { item: string } | object =>
+  table === null || row === null ? {} : { item: `${table}:${row}` };

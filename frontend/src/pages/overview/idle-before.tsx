@@ -1,0 +1,73 @@
+// The operators that the idle device waited for.
+import type { Overview } from "../../api/types";
+import { quote } from "../../lib/filter";
+import { count, duration, exactDuration, percent } from "../../lib/format";
+import { linkProps, stretch } from "../../state/links";
+import { t } from "../../i18n";
+import { CsvButton } from "../../widgets/table/csv-button";
+
+const texts = t.idleBefore;
+const SHOWN = 6;
+
+export function IdleBefore({ now }: { now: Overview }) {
+  if (now.idle_before.length === 0) return null;
+  const inferred = now.provenance.timeline === "inferred";
+  return (
+    <section>
+      <h2 class="withcsv">
+        {texts.title} <small class="muted">{texts.note}</small>
+        <CsvButton name="idle-before" rows={now.idle_before} />
+      </h2>
+      <table class="plain names" data-testid="idle-before">
+        <Heads />
+        <tbody>
+          {now.idle_before.slice(0, SHOWN).map((r) => (
+            <tr key={r.name} data-key={r.name} data-value={r.idle_ns}>
+              <td class="name" title={r.name}>
+                {r.name ? (
+                  <a {...linkProps({ view: "operators", filter: `name = ${quote(r.name)}` })}>{r.name}</a>
+                ) : (
+                  <span class="muted">{texts.noOperator}</span>
+                )}
+              </td>
+              <td class={inferred ? "number uncertain" : "number"} title={exactDuration(r.idle_ns)}>
+                {duration(r.idle_ns)}
+              </td>
+              <td class="number">{percent(r.share)}</td>
+              <td class="number">{count(r.gaps)}</td>
+              <td class="number">
+                <a {...stretch(r.longest_start_ns, r.longest_start_ns + r.longest_ns, now.duration_ns)}>
+                  {duration(r.longest_ns)}
+                </a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Heads() {
+  return (
+    <thead>
+      <tr>
+        <th scope="col" title={texts.operatorHelp}>
+          {texts.operator}
+        </th>
+        <th scope="col" class="number">
+          {texts.idle}
+        </th>
+        <th scope="col" class="number" title={texts.shareHelp}>
+          {texts.share}
+        </th>
+        <th scope="col" class="number">
+          {texts.gaps}
+        </th>
+        <th scope="col" class="number" title={texts.longestHelp}>
+          {texts.longest}
+        </th>
+      </tr>
+    </thead>
+  );
+}

@@ -1,0 +1,16 @@
+"""The account of time: every nanosecond of a window in exactly one class.
+
+``classes`` names the classes. ``stretches`` divides the recording of a device: ``host_activity``
+and ``host_chain`` say what the host did while nothing ran on the device. ``table`` sums the
+stretches of a window, with the largest of each class; ``awaited`` sums idle time by the operator
+that ends it.
+"""
+
+__all__ = [
+    "awaited",
+    "bounds",
+    "classes",
+    "host_chain",
+    "stretches",
+    "table",
+]

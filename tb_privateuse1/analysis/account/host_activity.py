@@ -1,0 +1,170 @@
+"""Find what each host thread does: ranges by class of time, in order of precedence.
+
+At one instant a thread may be in several ranges, one inside the other: a synchronization inside an
+operator inside a Python frame. The first class in this order counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1.analysis.account.classes import ClassName
+from tb_privateuse1.analysis.idle import blocking_calls
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.call_tree import LOADER, STEP, starts_with
+from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.model import ANNOTATION, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+
+OPS, LAUNCHES, FRAMES, KERNELS = range(4)
+"""Values of a column ``table``: where the row of the responsible event is."""
+TABLES: tuple[TableName, ...] = ("ops", "launches", "frames", "kernels")
+
+_OTHER_RANKS = re.compile(r"wait_tensors?\b|\bbarrier|monitored_barrier|\bwait\(\)")
+"""Operators and annotations that return when other ranks have arrived."""
+
+_COLLECTION = re.compile(r"^python gc\b|^gc\.collect|<built-in \w+ collect>", re.IGNORECASE)
+
+_PROFILER = re.compile(r"(^|/)torch/profiler/\w+\.py\(|(^|/)tb_privateuse1/capture/")
+
+_LOADER_FRAMES = re.compile(
+    r"(^|/)torch/utils/data/\w+\.py\(\d+\): (__next__|_next_data|_get_data)"
+)
+
+_BLOCKED_FRAMES = re.compile(
+    r"^<built-in (method|function) (acquire|wait\w*|select|poll|epoll_wait|sleep|recv\w*"
+    r"|accept|connect|read\w*|write|open|flush|fsync|load)\b"
+)
+"""Functions of Python, in C, that wait for a lock, a timer, a socket or a file."""
+
+_DEVICE_MEMORY = re.compile(
+    r"malloc|free(?!d)|(mem|host)_?(alloc|create|release|map|unmap|register|unregister|address)"
+    r"|hostalloc|mempool",
+    re.IGNORECASE,
+)
+"""Runtime calls that take or return memory of the device, or memory that it reads directly."""
+
+_NO_ALLOCATION = re.compile(r"memcpy|memset|getinfo|get_?info|attribute", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class HostRanges(Table):
+    """Ranges of host threads by thread and start, disjoint in each thread.
+
+    ``row`` is the responsible row of the table ``table``.
+    """
+
+    thread: I32
+    start_ns: I64
+    end_ns: I64
+    table: I8
+    row: I32
+
+
+def host_activity(trace: Trace) -> Mapping[ClassName, HostRanges]:
+    """Return when threads are in events of each class, in order of precedence."""
+    ops, launches, collectives = trace.ops, trace.launches, trace.collectives
+    steps = starts_with(trace, STEP)[ops.name]
+    operators = (ops.kind == OPERATOR) & ~steps
+    notes = (ops.kind == ANNOTATION) & ~steps
+    hosted = np.zeros(len(ops), np.bool_)
+    hosted[collectives.op[collectives.op >= 0]] = True
+    frame = _Named(trace, trace.frames.name)
+    op = _Named(trace, ops.name)
+    copies = blocking_calls.blocking_copies(trace)
+    waits = blocking_calls.blocking_calls(trace) & ~copies
+    waiting_ops = blocking_calls.blocking_names(trace)[ops.name]
+    waiting_ops[blocking_calls.blocking_operators(trace)] = True
+    call = _Named(trace, launches.name)
+    memory = call.matches(_DEVICE_MEMORY) & ~call.matches(_NO_ALLOCATION)
+    return {
+        "profiler": _ranges(trace, frames=frame.matches(_PROFILER)),
+        "blocking_copy": _ranges(trace, launches=copies),
+        "synchronization": _ranges(
+            trace,
+            launches=waits,
+            ops=waiting_ops & ~steps,
+            frames=blocking_calls.blocking_names(trace)[trace.frames.name],
+        ),
+        "device_memory": _ranges(trace, launches=memory),
+        "garbage_collection": _ranges(
+            trace, ops=op.matches(_COLLECTION), frames=frame.matches(_COLLECTION)
+        ),
+        "other_rank": _ranges(trace, ops=hosted | op.matches(_OTHER_RANKS)),
+        "input": _ranges(
+            trace,
+            ops=starts_with(trace, LOADER)[ops.name],
+            frames=frame.matches(_LOADER_FRAMES),
+        ),
+        "launch_call": _ranges(trace, launches=np.ones(len(launches), np.bool_)),
+        "dispatch": _ranges(trace, ops=operators),
+        "file_or_lock": _ranges(trace, frames=frame.matches(_BLOCKED_FRAMES)),
+        "python": _ranges(trace, ops=notes, frames=np.asarray(trace.frames.parent < 0, np.bool_)),
+    }
+
+
+class _Named:
+    """Tests the names of a table's rows, each distinct name once."""
+
+    def __init__(self, trace: Trace, column: I32) -> None:
+        self._trace, self._column = trace, column
+        self._names = groupby.distinct_values(column[column >= 0])
+
+    def matches(self, pattern: re.Pattern[str]) -> Bools:
+        """Return by row whether the pattern is found in its name."""
+        flags = np.zeros(len(self._trace.strings) + 1, np.bool_)
+        texts = (pattern.search(self._trace.text(name)) for name in self._names)
+        flags[self._names] = np.fromiter((bool(t) for t in texts), np.bool_, len(self._names))
+        rows: Bools = flags[self._column]
+        return rows
+
+
+def _ranges(
+    trace: Trace,
+    *,
+    ops: Bools | None = None,
+    launches: Bools | None = None,
+    frames: Bools | None = None,
+) -> HostRanges:
+    """Return the chosen rows of these tables as disjoint ranges; of nested rows the outermost."""
+    parts: list[tuple[Any, I64, int]] = []
+    for name, chosen, number in (
+        ("ops", ops, OPS),
+        ("launches", launches, LAUNCHES),
+        ("frames", frames, FRAMES),
+    ):
+        if chosen is not None and chosen.any():
+            parts.append((getattr(trace, name), np.flatnonzero(chosen), number))
+    if not parts:
+        return HostRanges.empty()
+    thread = np.concatenate([table.thread[rows] for table, rows, _ in parts])
+    start = np.concatenate([table.start_ns[rows] for table, rows, _ in parts])
+    end = np.concatenate([table.end_ns[rows] for table, rows, _ in parts])
+    row = np.concatenate([rows for _, rows, _ in parts]).astype(np.int32)
+    table = np.concatenate([np.full(len(rows), n, np.int8) for _, rows, n in parts])
+    order = np.lexsort((-end, start, thread))
+    order = order[thread[order] > NONE]
+    pieces = []
+    for _, rows in groupby.split_by_value(thread[order]):
+        own = order[rows]
+        starts, ends, places = disjoint(start[own], end[own])
+        pieces.append((own[places], starts, ends))
+    which, starts, ends = (np.concatenate([p[i] for p in pieces]) for i in range(3))
+    return HostRanges(thread[which], starts, ends, table[which], row[which])
+
+
+def disjoint(starts: I64, ends: I64) -> tuple[I64, I64, I64]:
+    """Return starts, ends and places of the parts of ranges, sorted by start, that are first.
+
+    An instant belongs to the first range that covers it, so the parts tile the ranges' union.
+    """
+    reach = np.maximum.accumulate(ends) if len(ends) else ends
+    begin = starts.copy()
+    begin[1:] = np.maximum(starts[1:], reach[:-1])
+    places = np.flatnonzero(ends > begin)
+    return begin[places], ends[places], places

@@ -1,0 +1,208 @@
+"""Find what the host did while the device waited for it, along who waits for whom.
+
+The launching thread's own events come first. While it waits for another thread (a backward pass),
+that thread's events count. A worker without events of its own waits for the main thread. What is
+left is the main thread's own code, or else what any other thread does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tb_privateuse1.analysis.account.classes import ClassName
+from tb_privateuse1.analysis.account.host_activity import OPS, HostRanges, disjoint, host_activity
+from tb_privateuse1.analysis.account.pieces import Stretches, join, no_row, of_class
+from tb_privateuse1.analysis.threads import roles as thread_roles
+from tb_privateuse1.analysis.threads import turns as thread_turns
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I32, I64
+
+_BLOCKED: tuple[ClassName, ...] = ("blocking_copy", "synchronization", "device_memory")
+
+
+def host_stretches(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> Stretches:
+    """Return the classes of times in which the device waits for a thread's next launch.
+
+    The times are disjoint. ``thread`` is the launching thread, ``NONE`` if it is not known: then
+    the main thread counts.
+    """
+    return _Chain(trace).divide(thread, start_ns, end_ns)
+
+
+def blocked_stretches(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> Stretches:
+    """Return only the parts of these times in which the thread is in a blocking call."""
+    return _Chain(trace).blocked(thread, start_ns, end_ns)
+
+
+def thread_classes(trace: Trace, thread: int, times: intervals.Set) -> Stretches:
+    """Return the classes of a thread's own events within some times; other instants are absent."""
+    chain = _Chain(trace)
+    chain.own(thread, times)
+    return chain.result()
+
+
+def blocked_time(trace: Trace) -> intervals.Set:
+    """Return when a thread that drives the device waits for the device or for other ranks."""
+    driving = thread_roles.thread_roles(trace).driving
+    return _union(
+        [
+            (ranges.start_ns, ranges.end_ns)
+            for name, by_thread in _activity(trace).by_class
+            if name in ("synchronization", "blocking_copy", "other_rank")
+            for thread, ranges in by_thread.items()
+            if driving[thread]
+        ]
+        or [intervals.EMPTY]
+    )
+
+
+@dataclass(frozen=True)
+class _Activity:
+    """The host's ranges by class and thread, in order of precedence."""
+
+    by_class: tuple[tuple[ClassName, Mapping[int, HostRanges]], ...]
+    outer: intervals.Set
+    """From the first to the last event of any host thread."""
+
+
+@memoize
+def _activity(trace: Trace) -> _Activity:
+    classes = host_activity(trace)
+    by_class = tuple(
+        (name, {t: ranges.take(rows) for t, rows in groupby.split_by_value(ranges.thread)})
+        for name, ranges in classes.items()
+    )
+    tables = [t for t in (trace.ops, trace.launches, trace.frames) if len(t)]
+    first = np.array([min((int(t.start_ns.min()) for t in tables), default=0)])
+    last = np.array([max((int(t.end_ns.max()) for t in tables), default=0)])
+    return _Activity(by_class, intervals.union(first, last))
+
+
+@dataclass
+class _Chain:
+    """Divides times step by step: each step takes its part and leaves the rest."""
+
+    trace: Trace
+    parts: list[Stretches] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.activity = _activity(self.trace)
+        self.roles = thread_roles.thread_roles(self.trace)
+
+    def divide(self, thread: I32, start_ns: I64, end_ns: I64) -> Stretches:
+        main = self.roles.main
+        left: list[intervals.Set] = [intervals.EMPTY]
+        for own, wanted in self._by_worker(np.where(thread >= 0, thread, main), start_ns, end_ns):
+            rest = self.own(own, wanted)
+            if own != main:
+                rest = self._worker(own, rest)
+            left.append(rest)
+        rest = _union(left)
+        rest = self.own(main, rest)
+        rest = self._lifetime(main, rest)
+        rest = self._others(rest)
+        outside = intervals.subtract(rest, self.activity.outer)
+        self._add("profiler", outside, NONE)
+        self._add("unattributed", intervals.subtract(rest, outside), NONE)
+        return self.result()
+
+    def blocked(self, thread: I32, start_ns: I64, end_ns: I64) -> Stretches:
+        threads = np.where(thread >= 0, thread, self.roles.main)
+        for own, wanted in self._by_worker(threads, start_ns, end_ns):
+            self.own(own, wanted, _BLOCKED)
+        return self.result()
+
+    def result(self) -> Stretches:
+        """Return the parts by start."""
+        return join([Stretches.empty(), *self.parts])
+
+    def _by_worker(
+        self, thread: I32, start_ns: I64, end_ns: I64
+    ) -> Iterator[tuple[int, intervals.Set]]:
+        """Yield threads and times; a turn's time goes to the thread that works in it."""
+        turns = thread_turns.find_turns(self.trace)
+        times: dict[int, list[intervals.Set]] = {}
+        for own, rows in groupby.split_by_value(thread):
+            rest = intervals.union(start_ns[rows], end_ns[rows])
+            given = np.flatnonzero(turns.thread == own)
+            for worker, some in groupby.split_by_value(turns.worker[given]):
+                away = intervals.union(turns.leave_ns[given[some]], turns.return_ns[given[some]])
+                times.setdefault(worker, []).append(intervals.intersect(rest, away))
+                rest = intervals.subtract(rest, away)
+            times.setdefault(own, []).append(rest)
+        for own, sets in times.items():
+            yield own, _union(sets)
+
+    def own(
+        self, thread: int, rest: intervals.Set, only: tuple[ClassName, ...] | None = None
+    ) -> intervals.Set:
+        """Take the thread's own events, class by class; return the remainder."""
+        for name, by_thread in self.activity.by_class:
+            if not len(rest[0]):
+                break
+            if thread in by_thread and (only is None or name in only):
+                rest = self._take(name, rest, by_thread[thread])
+        return rest
+
+    def _take(self, name: ClassName, rest: intervals.Set, ranges: HostRanges) -> intervals.Set:
+        whole = (ranges.start_ns, ranges.end_ns)
+        start, end = intervals.intersect(rest, whole)
+        at = np.searchsorted(whole[0], start, side="right") - 1
+        self.parts.append(
+            of_class(name, start, end, ranges.thread[at], ranges.table[at], ranges.row[at])
+        )
+        return intervals.subtract(rest, whole)
+
+    def _worker(self, thread: int, rest: intervals.Set) -> intervals.Set:
+        """Take a worker's time between its events within a turn: the engine dispatches there."""
+        turns = thread_turns.find_turns(self.trace)
+        rows = turns.worker == thread
+        inside = intervals.union(turns.begin_ns[rows], turns.done_ns[rows])
+        self._add("dispatch", intervals.intersect(rest, inside), thread)
+        return intervals.subtract(rest, inside)
+
+    def _lifetime(self, main: int, rest: intervals.Set) -> intervals.Set:
+        """Take the time from the main thread's first to its last event: it runs the program."""
+        tables = (self.trace.ops, self.trace.launches, self.trace.frames)
+        own = [t.take(t.thread == main) for t in tables]
+        if main == NONE or not any(map(len, own)):
+            return rest
+        first = np.array([min(int(t.start_ns.min()) for t in own if len(t))])
+        last = np.array([max(int(t.end_ns.max()) for t in own if len(t))])
+        self._add("python", intervals.intersect(rest, (first, last)), main)
+        return intervals.subtract(rest, (first, last))
+
+    def _others(self, rest: intervals.Set) -> intervals.Set:
+        """Take what other driving threads do."""
+        for name, by_thread in self.activity.by_class:
+            own = [r for t, r in by_thread.items() if self.roles.driving[t]]
+            if not own or not len(rest[0]):
+                continue
+            columns = {
+                column: np.concatenate([getattr(r, column) for r in own])
+                for column in HostRanges.column_types()
+            }
+            order = np.argsort(columns["start_ns"], kind="stable")
+            joined = {column: values[order] for column, values in columns.items()}
+            start, end, place = disjoint(joined["start_ns"], joined["end_ns"])
+            ranges = {column: values[place] for column, values in joined.items()}
+            rest = self._take(
+                name, rest, HostRanges(**(ranges | {"start_ns": start, "end_ns": end}))
+            )
+        return rest
+
+    def _add(self, name: ClassName, times: intervals.Set, thread: int) -> None:
+        count = len(times[0])
+        threads = np.full(count, thread, np.int32)
+        self.parts.append(of_class(name, *times, threads, OPS, no_row(count)))
+
+
+def _union(sets: list[intervals.Set]) -> intervals.Set:
+    return intervals.union(
+        np.concatenate([start for start, _ in sets]), np.concatenate([end for _, end in sets])
+    )

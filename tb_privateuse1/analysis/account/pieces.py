@@ -1,0 +1,76 @@
+"""Stretches of time with a class, a thread and the responsible event, and arithmetic on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I8, I32, I64, Table
+
+
+@dataclass(frozen=True)
+class Stretches(Table):
+    """Disjoint stretches by start.
+
+    ``time_class`` is an index into ``classes.NAMES``. ``thread`` is the host thread that the device
+    waits for, ``NONE`` without one. ``row`` is the responsible row of the table ``table`` (see
+    ``host_activity.TABLES``): the activity that runs or that is late, or the host's call.
+    """
+
+    start_ns: I64
+    end_ns: I64
+    time_class: I8
+    thread: I32
+    table: I8
+    row: I32
+
+
+def of_class(
+    name: ClassName,
+    start_ns: I64,
+    end_ns: I64,
+    thread: I32,
+    table: I8 | int,
+    row: I32 | I64,
+) -> Stretches:
+    """Build the stretches of one class, without empty ones."""
+    some = np.flatnonzero(end_ns > start_ns)
+    return Stretches(
+        start_ns=start_ns[some],
+        end_ns=end_ns[some],
+        time_class=np.full(len(some), NUMBER[name], np.int8),
+        thread=thread[some].astype(np.int32),
+        table=np.broadcast_to(np.asarray(table, np.int8), len(start_ns))[some],
+        row=row[some].astype(np.int32),
+    )
+
+
+def within(stretches: Stretches, part: intervals.Set) -> Stretches:
+    """Return the parts of stretches that lie in a set; the stretches are disjoint and by start."""
+    whole = (stretches.start_ns, stretches.end_ns)
+    start, end = intervals.intersect(part, whole)
+    at = np.searchsorted(whole[0], start, side="right") - 1
+    return Stretches(
+        start, end, stretches.time_class[at], stretches.thread[at], stretches.table[at],
+        stretches.row[at],
+    )  # fmt: skip
+
+
+def join(parts: Sequence[Stretches]) -> Stretches:
+    """Return all stretches by start."""
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in Stretches.column_types()
+    }
+    order = np.argsort(columns["start_ns"], kind="stable")
+    return Stretches(**{name: column[order] for name, column in columns.items()})
+
+
+def no_row(count: int) -> I32:
+    """Return the column of rows of stretches without a responsible event."""
+    return np.full(count, NONE, np.int32)

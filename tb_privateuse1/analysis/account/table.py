@@ -1,0 +1,261 @@
+"""Sum the stretches of a window by class, with bounds, names and the largest of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.account import stretches as time_stretches
+from tb_privateuse1.analysis.account.bounds import doubtful_time
+from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NAMES, NUMBER, ClassName, Group
+from tb_privateuse1.analysis.account.host_activity import KERNELS, TABLES
+from tb_privateuse1.analysis.account.missing import missing_records
+from tb_privateuse1.analysis.account.pieces import Stretches, within
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.operators import groups, kinds_of_work, source_lines
+from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.trace import groupby, intervals, kernel_context, labels, uncertainty
+from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64
+
+_LARGEST = 5
+_PARTS = 8
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One stretch of a class, and the event that is responsible for it."""
+
+    start_ns: int
+    duration_ns: int
+    table: TableName | None
+    row: int | None
+    """The responsible row of that table; null without one."""
+    name: str
+    """The name of the responsible event; empty without one."""
+    place: str
+    """The host thread or the stream of that event; empty without one."""
+    source: str | None
+    """The line of the user's program; null without Python stacks."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The time of a class under one name: a kind of work of kernels, else a call or operator."""
+
+    name: str
+    ns: int
+    share: float
+    """Of the window, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class ClassTime:
+    """The time of one class in the window."""
+
+    name: ClassName
+    group: Group
+    label: str
+    meaning: str
+    ns: int
+    bound_ns: int | None
+    """How far off ``ns`` may be; 0 if measured, null if that is not known."""
+    share: float
+    """Of the window, 0 to 1."""
+    stretches: int
+    parts: tuple[Part, ...]
+    """The names with the most time, at most 8. Of Python, those of the innermost frames."""
+    largest: tuple[Stretch, ...]
+    """The longest stretches, at most 5."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """The classes of a window that have time; their ``ns`` sum to ``window_ns``."""
+
+    window_ns: int
+    idle_ns: int
+    """The time of all classes but those of the device: nothing ran on it."""
+    idle_bound_ns: int | None
+    classes: tuple[ClassTime, ...]
+    missing: tuple[str, ...]
+    """What the recording lacks to explain more of the time, in sentences."""
+
+
+def has_account(trace: Trace) -> bool:
+    """Return whether device and idle time are known: with device times, or with no device."""
+    return len(trace.kernels) > 0 or bottleneck.known_times(trace) == "host"
+
+
+def account_table(
+    trace: Trace,
+    window: intervals.Set,
+    device: int | None = None,
+    *,
+    window_bound_ns: int | None = 0,
+) -> Account:
+    """Return the time of each class in a window (a set of the trace's times), the longest first.
+
+    ``device`` is a device's number; None joins all devices. ``window_bound_ns`` is how far off the
+    window's length may be, None if that is not known.
+    """
+    inside = within(time_stretches.time_stretches(trace, device), window)
+    length = inside.end_ns - inside.start_ns
+    total = groupby.sums(inside.time_class.astype(np.int64), length, len(NAMES))
+    doubt = doubtful_time(trace, window, device, window_bound_ns)
+    whole = intervals.length(window)
+    of_class = dict(groupby.split_by_value(inside.time_class))
+    order = [i for i in np.argsort(-total, kind="stable").tolist() if total[i]]
+    idle = sum(int(total[i]) for i in order if CLASSES[i].group != "device")
+    shares = {NAMES[i]: int(total[i]) / whole for i in order}
+    return Account(
+        window_ns=whole,
+        idle_ns=idle,
+        idle_bound_ns=None if doubt is None else min(doubt.busy_ns, whole),
+        classes=tuple(
+            ClassTime(
+                name=CLASSES[i].name,
+                group=CLASSES[i].group,
+                label=CLASSES[i].label,
+                meaning=CLASSES[i].meaning,
+                ns=int(total[i]),
+                bound_ns=None if doubt is None else min(doubt.of(CLASSES[i]), whole),
+                share=shares[NAMES[i]],
+                stretches=len(of_class[i]),
+                parts=tuple(_parts(trace, inside.take(of_class[i]), whole)),
+                largest=tuple(_largest(trace, inside.take(of_class[i]))),
+            )
+            for i in order
+        ),
+        missing=tuple(missing_records(trace, shares)),
+    )
+
+
+@dataclass(frozen=True)
+class StepClass:
+    """The time of one class in a step's window, or on average over steps."""
+
+    name: ClassName
+    label: str
+    ns: int
+
+
+def step_class(name: ClassName, ns: int) -> StepClass:
+    """Build the time of a class, with its label."""
+    return StepClass(name, CLASSES[NUMBER[name]].label, ns)
+
+
+@dataclass(frozen=True)
+class StepAccount:
+    """The account of a step's window; the classes sum to its length."""
+
+    name: str
+    """The step's name."""
+    idle_ns: int
+    idle_bound_ns: int | None
+    classes: tuple[StepClass, ...]
+    """Those with time, in the order of ``classes.NAMES``."""
+
+
+def step_accounts(trace: Trace) -> tuple[StepAccount, ...]:
+    """Return the account of each step's window, in order of time."""
+    steps = trace.steps
+    times = class_times(trace, steps.start_ns, steps.end_ns)
+    idle = sum((times[name] for name in IDLE if name in times), np.zeros(len(steps), np.int64))
+    bounds = steps_bounds.idle_bounds(trace, idle)
+    return tuple(
+        StepAccount(
+            name=trace.text(steps.name[i]),
+            idle_ns=int(idle[i]),
+            idle_bound_ns=uncertainty.known_bound(bounds[i]),
+            classes=tuple(step_class(name, int(ns[i])) for name, ns in times.items() if ns[i]),
+        )
+        for i in range(len(steps))
+    )
+
+
+def class_times(trace: Trace, start_ns: I64, end_ns: I64) -> Mapping[ClassName, I64]:
+    """Return the ns of each class in each interval [start, end); they sum to its length.
+
+    Only classes with time in the recording are there. The intervals may overlap.
+    """
+    return {
+        name: intervals.covered_length(times, start_ns, end_ns)
+        for name, times in time_stretches.class_sets(trace).items()
+    }
+
+
+def _parts(trace: Trace, own: Stretches, whole_ns: int) -> Iterator[Part]:
+    """Yield the names of a class with the most time."""
+    if own.time_class[0] == NUMBER["python"] and len(trace.frames):
+        name, length = _frame_times(trace, own)
+        texts: Callable[[int], str] = trace.text
+    else:
+        length = own.end_ns - own.start_ns
+        name, texts = _names(trace, own)
+    first, group = groupby.group_rows(name)
+    total = groupby.sums(group, length, len(first))
+    for i in np.argsort(-total, kind="stable")[:_PARTS].tolist():
+        text = texts(int(name[first[i]]))
+        if text and total[i]:
+            yield Part(name=text, ns=int(total[i]), share=int(total[i]) / whole_ns)
+
+
+def _frame_times(trace: Trace, own: Stretches) -> tuple[I64, I64]:
+    """Return names of Python frames and the time in which each frame was the innermost one."""
+    frames = trace.frames
+    times = (own.start_ns, own.end_ns)
+    inside = intervals.covered_length(times, frames.start_ns, frames.end_ns)
+    inside[~np.isin(frames.thread, groupby.distinct_values(own.thread))] = 0
+    length = inside.copy()
+    below = frames.parent >= 0
+    np.subtract.at(length, frames.parent[below], inside[below])
+    return frames.name.astype(np.int64), np.maximum(length, 0)
+
+
+def _names(trace: Trace, own: Stretches) -> tuple[I64, Callable[[int], str]]:
+    """Return a number per stretch, and the function that returns the text of a number.
+
+    Kernels are named by the kind of work of their operator, or without one by their own name;
+    others by the responsible event.
+    """
+    if own.time_class[0] == NUMBER["kernel"]:
+        kind = groups.name_categories(trace)
+        operator = kernel_context.operator_names(trace, trace.kernels)[own.row]
+        name = np.where(operator >= 0, operator, trace.kernels.name[own.row])
+        return kind[name].astype(np.int64), lambda number: kinds_of_work.KINDS[number]
+    name = np.full(len(own), NONE)
+    for number, table in enumerate(TABLES):
+        here = (own.table == number) & (own.row >= 0)
+        name[here] = getattr(trace, table).name[own.row[here]]
+    return name.astype(np.int64), trace.text
+
+
+def _largest(trace: Trace, own: Stretches) -> Iterator[Stretch]:
+    length = own.end_ns - own.start_ns
+    for i in np.argsort(-length, kind="stable")[:_LARGEST].tolist():
+        row, table = int(own.row[i]), TABLES[own.table[i]]
+        columns = getattr(trace, table)
+        yield Stretch(
+            start_ns=int(own.start_ns[i]),
+            duration_ns=int(length[i]),
+            table=table if row >= 0 else None,
+            row=row if row >= 0 else None,
+            name=trace.text(columns.name[row]) if row >= 0 else "",
+            place=labels.place(trace, columns, row) if row >= 0 else "",
+            source=_source(trace, own, i),
+        )
+
+
+def _source(trace: Trace, own: Stretches, i: int) -> str | None:
+    """Return the line of the program that the waiting thread was in, at the stretch's middle."""
+    thread = int(own.thread[i])
+    row = int(own.row[i])
+    if own.table[i] == KERNELS and thread < 0:
+        op = trace.kernels.op[row] if row >= 0 else NONE
+        return source_lines.operator_line(trace, np.array([op])) if op >= 0 else None
+    middle = (int(own.start_ns[i]) + int(own.end_ns[i])) // 2
+    return source_lines.line_at(trace, thread, middle)
