@@ -1239,7 +1239,7 @@ export interface Straggler {
 export interface Stretch {
   start_ns: number;
   duration_ns: number;
-  table: "ops" | "frames" | "launches" | "kernels" | "memory" | null;
+  table: "ops" | "frames" | "launches" | "kernels" | "memory" | "device_annotations" | null;
   row: number | null;
   name: string;
   place: string;

@@ -106,16 +106,14 @@ function range(low: string, high: string): string {
   return t.format.range(value === "0" || high.endsWith(` ${unit}`) ? value : low, high);
 }
 
-/** `(8.0 to 17 %)` of shares from 0 to 1, or nothing if one is not known. */
-export function percentRange(low: number | null, high: number | null): string {
-  if (low === null || high === null) return "";
-  return `(${t.format.range(percent(low).replace(/ %$/, ""), percent(high))})`;
+/** `(8.00 to 17.0 %)`, or nothing if one of the limits is not known. */
+export function percentLimits(low: number | null, high: number | null): string {
+  return low === null || high === null ? "" : `(${percentRange(low, high)})`;
 }
 
-/** `(80 ms to 92 ms)`, or nothing if one is not known. */
-export function durationRange(lowNs: number | null, highNs: number | null): string {
-  if (lowNs === null || highNs === null) return "";
-  return `(${t.format.range(duration(lowNs), duration(highNs))})`;
+/** `(80.0 to 92.0 ms)`, or nothing if one of the limits is not known. */
+export function durationLimits(lowNs: number | null, highNs: number | null): string {
+  return lowNs === null || highNs === null ? "" : `(${durationRange(lowNs, highNs)})`;
 }
 
 /** `2026-03-01 14:05:09`, in the reader's time zone. */

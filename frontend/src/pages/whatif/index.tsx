@@ -1,7 +1,7 @@
 // The what-if page: changes to the program, the predicted step, the critical path.
 import { useState } from "preact/hooks";
 import type { ChangeAsked, PathCause, WhatIf as Result } from "../../api/types";
-import { duration, durationRange, exactDuration, percent, percentRange } from "../../lib/format";
+import { duration, durationLimits, exactDuration, percent, percentLimits } from "../../lib/format";
 import { useLatest, useView, type Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
@@ -193,7 +193,7 @@ function Key({ result }: { result: Result }) {
         exact={result.predicted_ns}
         unit="ns"
         value={duration(result.predicted_ns)}
-        bound={asked ? durationRange(less(result.gain_high_ns), less(result.gain_low_ns)) : ""}
+        bound={asked ? durationLimits(less(result.gain_high_ns), less(result.gain_low_ns)) : ""}
         note={asked ? texts.withChanges : texts.nothingChanged}
         help={texts.predictedHelp}
       />
@@ -203,7 +203,7 @@ function Key({ result }: { result: Result }) {
         exact={result.gain_share}
         unit={texts.ofOne}
         value={asked ? percent(result.gain_share) : "–"}
-        bound={asked ? percentRange(share(result.gain_low_ns), share(result.gain_high_ns)) : ""}
+        bound={asked ? percentLimits(share(result.gain_low_ns), share(result.gain_high_ns)) : ""}
         note={asked ? texts.gainNote(duration(result.gain_ns)) : ""}
         help={texts.gainHelp}
       />

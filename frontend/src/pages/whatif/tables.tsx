@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
 import { color, type Category } from "../../lib/color";
-import { percent, percentRange } from "../../lib/format";
+import { percent, percentLimits } from "../../lib/format";
 import type { Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { nameOf } from "../../state/selection";
@@ -193,7 +193,7 @@ const GAINS: readonly Column<Gain>[] = [
       <span class="value">
         {percent(r.free_gain_share)}{" "}
         <small class="muted" data-testid="gain-range">
-          {percentRange(shareOf(r, r.free_gain_low_ns), shareOf(r, r.free_gain_high_ns))}
+          {percentLimits(shareOf(r, r.free_gain_low_ns), shareOf(r, r.free_gain_high_ns))}
         </small>
       </span>
     ),
