@@ -10,11 +10,7 @@ from playwright.sync_api import expect
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard, number
 
-FIGURES = ("busy_ns", "idle_ns", "kernels")
-TOTALS = (
-    "span_ns", "busy_ns", "idle_ns", "compute_ns", "communication_ns", "overlap_ns", "memcpy_ns",
-    "memset_ns",
-)  # fmt: skip
+TOTALS = ("compute_ns", "communication_ns", "overlap_ns", "memcpy_ns", "memset_ns")
 PARTS = ("kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other")
 
 
@@ -33,8 +29,11 @@ def bars(dashboard: Dashboard, testid: str) -> dict[str, float | None]:
 def same(dashboard: Dashboard, now: Any) -> None:
     """What the page shows of the selected steps equals a result."""
     totals = now["totals"]
-    for name in FIGURES:
-        assert dashboard.figure(name) == totals[name], name
+    assert dashboard.figure("kernels") == totals["kernels"]
+    device = now["account"] if now["utilisation"] is not None else None
+    idle = device and device["idle_ns"]
+    assert dashboard.figure("idle_ns") == idle
+    assert dashboard.figure("busy_ns") == (device and device["window_ns"] - idle)
     assert dashboard.figure("average_step_ns") == now["average_step_ns"]
     assert dashboard.figure("utilisation") == now["utilisation"]
     assert dashboard.figure("duration_ns") == now["duration_ns"]
@@ -150,29 +149,97 @@ def test_facts_and_findings_are_shown(dashboard: Dashboard) -> None:
     assert facts.count() == len(now["run"])
 
 
+def times(dashboard: Dashboard, testid: str) -> dict[str, float | None]:
+    """The time of each class in the bar or the table of the account."""
+    found = dashboard.get(testid).locator("[data-key]")
+    pairs = found.evaluate_all("all => all.map(e => [e.dataset.key, e.dataset.value])")
+    return {key: number(value) for key, value in pairs}
+
+
+@pytest.mark.parametrize(
+    "place", [{"run": "ddp"}, {"run": "ddp", "step": 1}, {"run": "mlp"}, {"run": "mlp", "span": 1}]
+)
+def test_the_classes_of_time_are_those_of_the_result_and_sum_to_the_window(
+    dashboard: Dashboard, place: dict[str, str | int]
+) -> None:
+    dashboard.open(**place)
+    account = result(dashboard, "&".join(f"{k}={v}" for k, v in place.items()))["account"]
+    assert number(dashboard.value("account")) == account["window_ns"]
+    told = {row["name"]: row["ns"] for row in account["classes"]}
+    assert sum(told.values()) == account["window_ns"]
+    assert times(dashboard, "account-classes") == told
+    assert times(dashboard, "account-bar") == told
+    share = sum(row["ns"] for row in account["classes"] if row["group"] != "device")
+    assert share == account["idle_ns"] == dashboard.figure("idle_ns")
+
+
 @pytest.mark.parametrize("run", ["ddp", "mlp"])
-def test_the_causes_of_idle_time_are_those_of_the_result_and_lead_on(
+def test_the_longest_stretch_of_a_class_is_shown_on_the_timeline(
+    dashboard: Dashboard, run: str
+) -> None:
+    dashboard.open(run=run).shows("account-classes")
+    row = max(result(dashboard, f"run={run}")["account"]["classes"], key=lambda r: r["ns"])
+    dashboard.get(f"account-to-{row['name']}").click()
+    dashboard.shows("page-timeline")
+    longest = row["largest"][0]
+    first, _, last = dashboard.state()["range"].partition("..")
+    assert int(first) <= longest["start_ns"]
+    assert longest["start_ns"] + longest["duration_ns"] <= int(last)
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_a_class_opens_to_its_names_and_longest_stretches(dashboard: Dashboard, key: str) -> None:
+    settled(dashboard.open(run="mlp"))
+    row = max(result(dashboard, "run=mlp")["account"]["classes"], key=lambda r: r["ns"])
+    button = dashboard.get(f"account-open-{row['name']}")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    button.press(key)
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(button).to_be_focused()
+    details = dashboard.get(f"account-details-{row['name']}")
+    names = details.locator("[data-part]").evaluate_all("rows => rows.map(r => r.dataset.part)")
+    assert names == [part["name"] for part in row["parts"]]
+    starts = details.locator("[data-start]").evaluate_all("rows => rows.map(r => r.dataset.start)")
+    assert [int(start) for start in starts] == [one["start_ns"] for one in row["largest"]]
+    button.press(key)
+    expect(details).to_have_count(0)
+
+
+def test_a_stretch_opens_the_timeline_at_its_event(dashboard: Dashboard) -> None:
+    settled(dashboard.open(run="mlp"))
+    rows = result(dashboard, "run=mlp")["account"]["classes"]
+    row = next(r for r in rows if r["largest"][0]["table"] is not None)
+    dashboard.get(f"account-open-{row['name']}").click()
+    details = dashboard.get(f"account-details-{row['name']}")
+    details.get_by_test_id("stretch").first.click()
+    dashboard.shows("page-timeline")
+    longest = row["largest"][0]
+    assert dashboard.state()["item"] == f"{longest['table']}:{longest['row']}"
+
+
+@pytest.mark.parametrize("run", ["ddp", "mlp"])
+def test_the_time_of_each_step_is_that_of_the_result_and_a_click_selects_it(
     dashboard: Dashboard, run: str
 ) -> None:
     dashboard.open(run=run)
-    dashboard.shows("idle-causes")
-    now = result(dashboard, f"run={run}")
-    told = {row["cause"]: row["idle_ns"] for row in now["idle"] if row["idle_ns"]}
-    assert told
-    assert bars(dashboard, "idle-causes") == told
-    assert sum(told.values()) == now["totals"]["idle_ns"]
-    named = [row["name"] for row in now["idle_before"][:6]]
+    steps = result(dashboard, f"run={run}")["account_steps"]
+    chart = dashboard.shows("account-chart", bars=len(steps))
+    rows = dashboard.rows("account-steps")
+    for step in steps:
+        cells = rows[step["name"]]
+        told = {"idle_ns": step["idle_ns"], **{f"{c['name']}_ns": c["ns"] for c in step["classes"]}}
+        shown = {key: number(value) for key, value in cells.items() if key != "name"}
+        assert {key: value for key, value in shown.items() if key == "idle_ns" or value} == told
+    chart.locator("svg").first.focus()
+    dashboard.page.keyboard.press("ArrowRight")
+    dashboard.page.keyboard.press("Enter")
+    dashboard.shows("step-picker", value=steps[0]["name"].rpartition("#")[2])
+
+
+def test_the_operators_that_ended_idle_time_are_those_of_the_result(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp").shows("idle-before")
+    named = [row["name"] for row in result(dashboard, "run=mlp")["idle_before"][:6]]
     assert list(bars(dashboard, "idle-before")) == named
-    rows = dashboard.rows("idle-steps")
-    assert {name: number(row["idle_ns"]) for name, row in rows.items()} == {
-        row["name"]: row["idle_ns"] for row in now["idle_steps"]
-    }
-    cause, longest = max(((r["cause"], r) for r in now["idle"]), key=lambda r: r[1]["idle_ns"])
-    dashboard.get(f"idle-to-{cause}").click()
-    dashboard.shows("page-timeline")
-    first, _, last = dashboard.state()["range"].partition("..")
-    assert int(first) <= longest["longest_start_ns"]
-    assert longest["longest_start_ns"] + longest["longest_ns"] <= int(last)
 
 
 def test_the_most_valuable_findings_lead_to_the_advice(dashboard: Dashboard) -> None:

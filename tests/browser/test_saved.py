@@ -72,7 +72,7 @@ def test_the_search_finds_a_table_and_a_chart_without(dashboard: Dashboard) -> N
     ("where", "chart"),
     [
         ({"view": "overview"}, "png-steps"),
-        ({"view": "overview"}, "png-idle"),
+        ({"view": "overview"}, "png-time-by-step"),
         ({"view": "timeline"}, "png-timeline"),
         ({"view": "flame"}, "png"),
         ({"view": "distributed"}, "png-ranks"),

@@ -220,8 +220,8 @@ def test_below_a_path_prefix(visit: Callable[[Server], Dashboard], prefixed: Ser
     now = prefixed.plugin("operators?run=mlp&step=10").json
     assert len(dashboard.rows("operators")) == len(now["rows"])
     dashboard.get("rail-overview").click()
-    busy = prefixed.plugin("overview?run=mlp&step=10").json["totals"]["busy_ns"]
-    assert dashboard.figure("busy_ns") == busy
+    account = prefixed.plugin("overview?run=mlp&step=10").json["account"]
+    assert dashboard.figure("busy_ns") == account["window_ns"] - account["idle_ns"]
 
 
 def test_opened_alone(visit: Callable[[Server], Dashboard], prefixed: Server) -> None:

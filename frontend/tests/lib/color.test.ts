@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { CLASS_NAMES, classColor } from "../../src/lib/class-color";
 import { CATEGORIES, categoryOf } from "../../src/lib/color";
 
 const CSS = readFileSync(new URL("../../src/app/theme.css", import.meta.url), "utf8");
@@ -134,6 +135,36 @@ describe("the palette for colour blindness", () => {
       };
       expect(least(colors)).toBeGreaterThan(0.09);
       expect(least(colors)).toBeGreaterThan(least(palette(usual)) - 0.01);
+    });
+  });
+});
+
+describe("the classes of time", () => {
+  const DARK = ':root[data-theme="dark"]';
+  const property = (name: (typeof CLASS_NAMES)[number]): string => classColor(name).slice(6, -1);
+  const far = (a: number[], b: number[]): number => Math.hypot(...a.map((x, k) => x - (b[k] ?? 0)));
+  describe.each([
+    ["light", ":root", ":root"],
+    ["dark", DARK, DARK],
+    ["light, for color blindness", ":root", ':root[data-palette="safe"]'],
+    ["dark, for color blindness", DARK, `${DARK}[data-palette="safe"]`],
+  ])("%s", (_, usual, selector) => {
+    const colors = { ...palette(usual), ...palette(selector) };
+    const hexes = CLASS_NAMES.map((name) => colors[property(name)] ?? "");
+    test.each(CLASS_NAMES)("%s stands out from the ground (3:1)", (name) => {
+      expect(contrast(colors[property(name)] ?? "", colors["ground"] ?? "")).toBeGreaterThanOrEqual(3);
+    });
+    test("each has its own color", () => expect(new Set(hexes).size).toBe(CLASS_NAMES.length));
+    // How far categories are apart is tested above.
+    test.each(Object.entries(BLIND))("neighbors differ: %s", (_kind, seen) => {
+      const places = hexes.map((hex) => oklab(seen(linear(hex))));
+      const isCategory = CLASS_NAMES.map((name) =>
+        (CATEGORIES as readonly string[]).includes(property(name)),
+      );
+      const steps = places
+        .slice(1)
+        .flatMap((place, i) => (isCategory[i] && isCategory[i + 1] ? [] : [far(place, places[i] ?? [])]));
+      expect(Math.min(...steps)).toBeGreaterThan(0.05);
     });
   });
 });

@@ -44,7 +44,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     python = intervals.subtract(open_, working)
     if case.share(intervals.length(python)) < _LEAST:
         return
-    rows = _busiest(case, python)
+    rows = _busiest(case, python, np.flatnonzero(driving[frames.thread]))
     names = [trace.text(trace.frames.name[row]) for row in rows]
     places = "; ".join(names[:3])
     yield RuleFinding(
@@ -72,10 +72,11 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
 
 
-def _busiest(case: RuleContext, python: intervals.Set) -> I64:
-    """Return one frame for each of the names with the most self time in the idle time."""
+def _busiest(case: RuleContext, python: intervals.Set, rows: I64) -> I64:
+    """Return one frame of ``rows`` for each of the names with most self time in the idle time."""
     frames = case.trace.frames
-    total_ns = intervals.covered_length(python, frames.start_ns, frames.end_ns)
+    total_ns = np.zeros(len(frames), np.int64)
+    total_ns[rows] = intervals.covered_length(python, frames.start_ns[rows], frames.end_ns[rows])
     outer = frames.parent >= 0
     self_ns = total_ns.copy()
     np.subtract.at(self_ns, frames.parent[outer], total_ns[outer])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
+from tb_privateuse1.analysis.threads.clock_slack import WAITED_NS, clock_slack_ns
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.model import MEMCPY, MISSING, SYNC, Trace
@@ -40,14 +40,15 @@ def blocking_calls(trace: Trace) -> Bools:
 def blocking_copies(trace: Trace) -> Bools:
     """Return by launch whether it returns no earlier than the end of its copy.
 
-    The recorded end may be later than the return by what the clocks disagree.
+    Of a long call, the recorded end may be later than the return by what the clocks disagree.
     """
     launches, kernels = trace.launches, trace.kernels
     waits = np.zeros(len(launches), np.bool_)
     copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
     made = kernels.launch[copies]
-    back = launches.end_ns[made] + clock_slack_ns(trace)
-    waits[made[back >= kernels.end_ns[copies]]] = True
+    start, back = launches.start_ns[made], launches.end_ns[made]
+    slack = np.where(back - start >= WAITED_NS, clock_slack_ns(trace), 0)
+    waits[made[back + slack >= kernels.end_ns[copies]]] = True
     return waits
 
 

@@ -17,6 +17,9 @@ from tb_privateuse1.trace.table import I64
 _MOST_NS = 20_000
 """Profilers align both clocks to some µs. A larger violation is a wrong link, or no wait at all."""
 
+WAITED_NS = 2 * _MOST_NS
+"""A call this long waits. A shorter one that returns near the end of a short copy may not."""
+
 _HIGH = 0.99
 """A few violations, and a few short latencies, may come from wrong links."""
 
@@ -52,17 +55,18 @@ def _high(violations: I64, most: int) -> int:
 def _late_copies(trace: Trace) -> I64:
     """Return how long after its call's return each copy ended.
 
-    Only for calls that lasted beyond the middle of the copy: others do not wait for it.
+    Only for long calls that lasted beyond the middle of the copy: others do not wait for it.
     """
     kernels, launches = trace.kernels, trace.launches
-    rows = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
+    long = np.append(launches.end_ns - launches.start_ns >= WAITED_NS, False)
+    rows = np.flatnonzero((kernels.kind == MEMCPY) & long[kernels.launch])
     back = launches.end_ns[kernels.launch[rows]]
     start, end = kernels.start_ns[rows], kernels.end_ns[rows]
     return (end - back)[back - start >= end - back]
 
 
 def _late_waits(trace: Trace) -> I64:
-    """Return how long after each synchronization's return the work launched before it ended.
+    """Return how long after each long synchronization's return the work launched before it ended.
 
     Of several streams, the one whose end is nearest counts: the synchronization may be for it.
     """
@@ -72,7 +76,8 @@ def _late_waits(trace: Trace) -> I64:
     named[[name for name in used if blocks(trace.strings[name])]] = True
     started = np.zeros(len(launches), np.bool_)
     started[kernels.launch[(kernels.kind == KERNEL) & (kernels.launch >= 0)]] = True
-    wait = np.flatnonzero(named[launches.name] & ~started)
+    long = launches.end_ns - launches.start_ns >= WAITED_NS
+    wait = np.flatnonzero(named[launches.name] & ~started & long)
     nearest = np.full(len(wait), np.iinfo(np.int64).max)
     rows = np.flatnonzero(kernels.launch >= 0)
     for _, of_lane in groupby.split_by_value(kernels.lane[rows]):

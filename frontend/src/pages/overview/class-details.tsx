@@ -70,8 +70,14 @@ function Largest({ time, end }: { time: ClassTime; end: number }) {
       <thead>
         <tr>
           <th scope="col">{texts.largest}</th>
-          <th scope="col">{texts.place}</th>
-          {anySource && <th scope="col">{texts.source}</th>}
+          <th scope="col" class="place">
+            {texts.place}
+          </th>
+          {anySource && (
+            <th scope="col" class="source">
+              {texts.source}
+            </th>
+          )}
           <th scope="col" class="number">
             {texts.duration}
           </th>

@@ -65,13 +65,13 @@ function Page({ selected, all, now, busy }: OverviewPageProps) {
         <section class="side">
           <TopFindings selected={selected} />
           <TotalsCard overview={now} step={step} />
+          <TopOperators overview={now} />
         </section>
       </div>
       <TimeAccount now={now} step={step} />
       <TimeByStep all={all} step={step} />
       <div class="columns equal top">
         <IdleBefore now={now} />
-        <TopOperators overview={now} />
         <TopKernels overview={now} />
       </div>
       <section>

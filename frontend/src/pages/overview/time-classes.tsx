@@ -19,7 +19,7 @@ interface TimeClassesProps {
 
 export function TimeClasses({ groups, window, end }: TimeClassesProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const inferred = groups.some((g) => g.classes.some((c) => c.bound_ns !== 0));
+  const inferred = groups.some(uncertain);
   const turn = (name: string): void => {
     const next = new Set(open);
     if (!next.delete(name)) next.add(name);
@@ -32,8 +32,8 @@ export function TimeClasses({ groups, window, end }: TimeClassesProps) {
         <tbody key={g.group}>
           <tr class="group" data-group={g.group}>
             <th scope="rowgroup">{texts.groups[g.group]}</th>
-            <td class="number">{duration(g.ns)}</td>
-            <td class="number">{percent(g.ns / window)}</td>
+            <td {...numberOf(uncertain(g))}>{duration(g.ns)}</td>
+            <td {...numberOf(uncertain(g))}>{percent(g.ns / window)}</td>
             <td colSpan={inferred ? 3 : 2} />
           </tr>
           {g.classes.map((c) => (
@@ -50,6 +50,9 @@ export function TimeClasses({ groups, window, end }: TimeClassesProps) {
     </table>
   );
 }
+
+const uncertain = ({ classes }: ClassGroup): boolean => classes.some((c) => c.bound_ns !== 0);
+const numberOf = (uncertain: boolean) => ({ class: uncertain ? "number uncertain" : "number" });
 
 function Heads({ inferred }: { inferred: boolean }) {
   return (
@@ -89,7 +92,7 @@ interface RowProps {
 
 function Row({ time: c, window, end, inferred, open, onTurn }: RowProps) {
   const id = useId();
-  const uncertain = c.bound_ns !== 0;
+  const off = c.bound_ns !== 0;
   const longest = c.largest[0];
   return (
     <>
@@ -106,20 +109,17 @@ function Row({ time: c, window, end, inferred, open, onTurn }: RowProps) {
             <span class="twist" aria-hidden="true">
               {open ? "▾" : "▸"}
             </span>
-            <i
-              class={`swatch ${uncertain ? "inferred" : "measured"}`}
-              style={{ "--fill": classColor(c.name) }}
-            />
+            <i class={`swatch ${off ? "inferred" : "measured"}`} style={{ "--fill": classColor(c.name) }} />
             {c.label}
           </button>
         </td>
         <td
-          class={uncertain ? "number uncertain" : "number"}
+          {...numberOf(off)}
           title={texts.exactly(exactDuration(c.ns), timeRange(c.ns, c.bound_ns, window))}
         >
           {duration(c.ns)}
         </td>
-        <td class={uncertain ? "number uncertain" : "number"}>{percent(c.share)}</td>
+        <td {...numberOf(off)}>{percent(c.share)}</td>
         {inferred && <td class="number muted">{shareRange(c.ns, c.bound_ns, window)}</td>}
         <td class="number">{count(c.stretches)}</td>
         <td class="number">

@@ -37,7 +37,7 @@ def test_a_thread_that_only_waits_changes_nothing() -> None:
         run.events.append(make.frame("threading.py(1000): _bootstrap", 0, end, thread=thread))
         run.events.append(make.frame("threading.py(359): wait", 1, end - 1, thread=thread))
     (row,) = found(RULE, run.trace())
-    assert row.saving_ns == alone.saving_ns
+    assert (row.saving_ns, row.source) == (alone.saving_ns, alone.source)
 
 
 def test_the_profilers_own_time_is_not_the_programs() -> None:

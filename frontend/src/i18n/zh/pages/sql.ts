@@ -57,6 +57,7 @@ const CHINESE: Readonly<Record<string, string>> = {
   "row of ops: who called it": "ops 的行号：调用者",
   "row of ops: who called it, or without an operator the innermost annotation":
     "ops 的行号：调用者；没有算子时为最内层标注",
+  "the name given to record_function": "传给 record_function 的名称",
   "the launched kernel, where the call itself names it": "被下发的 kernel（若调用本身写明其名）",
   "row of captures: where a replayed graph has it from": "captures 的行号：重放的图从何处捕获它",
   "operator, annotation or Python function around captured launches": "包含被捕获下发的算子、标注或 Python 函数",
