@@ -74,12 +74,11 @@ def ask(trace: Trace, changes: Sequence[str]) -> WhatIf:
 def gains(answer: WhatIf) -> tuple[float, float, float]:
     """Return the predicted gain of a step, and the least and most that it may be, ns.
 
-    The view has a range, or a bound for both sides; one that is not known is 0 wide.
+    A range that is not known is 0 wide.
     """
     gain = answer.gain_ns or 0
-    bound = getattr(answer, "bound_ns", None) or 0
-    low, high = (getattr(answer, f"gain_{end}_ns", None) for end in ("low", "high"))
-    return gain, gain - bound if low is None else low, gain + bound if high is None else high
+    low, high = answer.gain_low_ns, answer.gain_high_ns
+    return gain, gain if low is None else low, gain if high is None else high
 
 
 def _lines(trace: Trace, change: str) -> list[str]:

@@ -42,6 +42,7 @@ const account = (classes: ClassTime[], bound: number | null = 0): Account => ({
   idle_ns: classes.filter((c) => c.group !== "device").reduce((sum, c) => sum + c.ns, 0),
   idle_bound_ns: bound,
   classes,
+  missing: [],
 });
 
 const MEASURED = account([

@@ -60,7 +60,8 @@ const CHINESE: Readonly<Record<string, string>> = {
   "the name given to record_function": "传给 record_function 的名称",
   "the launched kernel, where the call itself names it": "被下发的 kernel（若调用本身写明其名）",
   "row of captures: where a replayed graph has it from": "captures 的行号：重放的图从何处捕获它",
-  "operator, annotation or Python function around captured launches": "包含被捕获下发的算子、标注或 Python 函数",
+  "operator, annotation or Python function around captured launches":
+    "包含被捕获下发的算子、标注或 Python 函数",
   "operator, annotation or frame": "算子、标注或栈帧",
   "row of captures: the innermost one around it": "captures 的行号：包含它的最内层项",
   "row of lanes: whose activities it spans": "lanes 的行号：它覆盖哪条流的活动",
