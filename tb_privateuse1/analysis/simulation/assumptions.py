@@ -41,11 +41,8 @@ _INPUT_STAYS = 0.25
 """Workers take the data loader's work, but batches must still be handed over, and workers compete
 with the program for cores. This share of the time may stay."""
 
-_SMALL = 5
-"""The percentile of durations that is at most the profiler's own time per event."""
-
-_MOST_EVENT_NS = 1_000
-"""The profiler takes no longer than this for one event."""
+_MOST_EVENT_NS = 2_000
+"""The profiler takes no longer than this for one event, also with stacks and shapes."""
 
 _MOST_OVERHEAD = 0.8
 """The profiler takes no more than this share of a thread's time between two points."""
@@ -166,18 +163,21 @@ def find_assumptions(trace: Trace, graph: Graph) -> Assumptions:
 def _overhead(trace: Trace, graph: Graph) -> Shares:
     """Return the share of the host's time before each point that the profiler may have taken.
 
-    A recorded range includes the profiler's own work for it. The shortest ones are not much else.
+    It works at each start and end of a recorded range, so between two of these in a row there is
+    its own work, and little else where ranges are dense.
     """
     points, driving = graph.points, np.append(thread_roles(trace).driving, False)
-    taken = np.zeros(len(points))
-    for table in (trace.ops, trace.frames):
-        rows = driving[table.thread]
-        inner = rows.copy()
-        inner[table.parent[table.parent >= 0]] = False
-        if not inner.any():
-            continue
-        each_ns = min(float(np.percentile(table.self_ns[inner], _SMALL)), _MOST_EVENT_NS)
-        taken += each_ns * _counts(graph, table.thread[rows], table.start_ns[rows])
+    tables = [t.take(driving[t.thread]) for t in (trace.ops, trace.frames)]
+    thread = np.concatenate([t.thread for t in tables])
+    start = np.concatenate([t.start_ns for t in tables])
+    end = np.concatenate([t.end_ns for t in tables])
+    if not len(thread):
+        return np.zeros(len(points))
+    edges, of = np.concatenate((start, end)), np.concatenate((thread, thread))
+    order = np.lexsort((edges, of))
+    between = np.diff(edges[order])[np.diff(of[order]) == 0]
+    each_ns = min(2 * float(np.median(between)), _MOST_EVENT_NS)
+    taken = each_ns * _counts(graph, thread, start)
     return np.minimum(taken / np.maximum(points.gap_ns, 1), _MOST_OVERHEAD)
 
 

@@ -19,9 +19,9 @@ from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, WAIT, Gr
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import MEMCPY, NONE, Trace
+from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 Shares = NDArray[np.float64]
@@ -202,21 +202,48 @@ def _launched(trace: Trace, ops: Bools) -> Bools:
     return found
 
 
-def apply_changes(graph: Graph, trace: Trace, changes: tuple[Change, ...]) -> Weights:
-    """Return the recording's weights with the changes applied."""
+def apply_changes(
+    graph: Graph, trace: Trace, changes: tuple[Change, ...], *, with_callers: bool = False
+) -> Weights:
+    """Return the recording's weights with the changes applied.
+
+    ``with_callers`` changes the code that leads to each range, too (``calling_code``).
+    """
     kind = graph.edges.kind
     host, edges = np.ones(len(graph.points)), np.ones(len(kind))
     device = np.ones(len(trace.kernels))
     freed = np.zeros(len(graph.waits.start_ns), np.bool_)
     for change in changes:
         touched = change_scope(trace, change)
-        host *= 1 - (1 - change.factor) * thread_shares(graph, touched.ranges)
+        ranges = calling_code(trace, touched.ranges) if with_callers else touched.ranges
+        host *= 1 - (1 - change.factor) * thread_shares(graph, ranges)
         device[touched.kernels] *= change.factor
         if change.kind == "launches":
             edges[kind == LAUNCH] *= change.factor
         if change.kind == "synchronisation" and change.factor == 0:
             freed[:] = True
     return scale_weights(graph, host, device, edges, freed)
+
+
+def calling_code(trace: Trace, ranges: Ranges) -> Ranges:
+    """Return ranges that begin where their thread left its last operator or call, or entered one.
+
+    In between runs the code that calls the range: a fix that removes the call removes it, too.
+    """
+    ops, launches = trace.ops, trace.launches
+    work = Ranges.of(ops, ops.kind == OPERATOR).and_(Ranges.of(launches, np.arange(len(launches))))
+    start = ranges.start_ns.copy()
+    own = dict(groupby.split_by_value(work.thread))
+    for thread, rows in groupby.split_by_value(ranges.thread):
+        edges = (
+            np.concatenate((work.start_ns[own[thread]], work.end_ns[own[thread]]))
+            if (thread in own)
+            else start[:0]
+        )
+        edges = np.sort(edges)
+        at = np.searchsorted(edges, start[rows]) - 1
+        start[rows] = np.where(at >= 0, np.append(edges, 0)[at], start[rows])
+    return Ranges(ranges.thread, start, ranges.end_ns)
 
 
 def scale_weights(
