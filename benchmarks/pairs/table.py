@@ -29,6 +29,13 @@ class Gain:
     predicted: float
     low: float
     high: float
+    doubt: float = 0.0
+    """The uncertainty of the real gain."""
+
+    @property
+    def meets(self) -> bool:
+        """Whether the predicted range meets the real gain with its uncertainty."""
+        return self.low - self.doubt <= self.real <= self.high + self.doubt
 
     @property
     def inside(self) -> bool:
@@ -72,7 +79,8 @@ class Row:
         real = before - self.step(f"{prefix}after")
         found = self.prediction
         unit, of = (before, found.measured_ns) if truth == "share" else (1e6, 1e6)
-        return Gain(real / unit, found.gain_ns / of, found.low_ns / of, found.high_ns / of)
+        doubt = self.truth["gain_error_ns"] / unit
+        return Gain(real / unit, found.gain_ns / of, found.low_ns / of, found.high_ns / of, doubt)
 
 
 TRUTHS = {
@@ -143,7 +151,7 @@ def median_error(gains: Sequence[Gain]) -> float:
 
 def summary(table: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Yield the figures over pairs: all, those developed on, and those held."""
-    yield "judged by", "pairs", "number", "inside", "median error"
+    yield "judged by", "pairs", "number", "inside", "inside with ±", "median error"
     for truth, title in TRUTHS.items():
         for name, chosen in (
             ("all", list(table)),
@@ -152,8 +160,9 @@ def summary(table: Sequence[Row]) -> Iterator[tuple[str, ...]]:
         ):
             gains = [row.gain(truth) for row in chosen]
             if gains:
-                share, error = inside_share(gains), median_error(gains)
-                yield title, name, str(len(gains)), f"{share:.0%}", f"{error:.0%}"
+                met = sum(gain.meets for gain in gains) / len(gains)
+                figures = (inside_share(gains), met, median_error(gains))
+                yield title, name, str(len(gains)), *(f"{figure:.0%}" for figure in figures)
 
 
 def lines(table: Iterable[Sequence[str]], *, markdown: bool) -> Iterator[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.assumptions import Assumptions, find_assumptions
 from tb_privateuse1.analysis.simulation.changes import Change
@@ -158,10 +159,16 @@ def predict_weights(
         waits=_by_step(graph, made.waits(weights), trace),
         error=base.bare - base.held,
         least_ns=graph.latency_ns,
-        has_bounds=not bool((trace.kernels.duration_bound_ns == MISSING).any()),
+        has_bounds=_has_bounds(trace),
         shortens=shortens,
         lengthens=lengthens,
     )
+
+
+def _has_bounds(trace: Trace) -> bool:
+    """Return whether errors of device times are known; not where a device's times are missing."""
+    known = len(trace.kernels) > 0 or bottleneck.known_times(trace) == "host"
+    return known and not bool((trace.kernels.duration_bound_ns == MISSING).any())
 
 
 def _directions(was: Weights, now: Weights) -> tuple[bool, bool]:
