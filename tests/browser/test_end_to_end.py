@@ -113,7 +113,8 @@ def test_inferred_figures_hold_their_bounds(dashboard: Dashboard, logdir: Path) 
     dashboard.open(run="inferred")
     expect(dashboard.shows("source-badge", timeline="inferred")).to_contain_text("±")
     told = dashboard.server.plugin("overview?run=inferred").json["totals"]
-    busy, bound = dashboard.figure("busy_ns"), told["busy_bound_ns"]
+    account = dashboard.server.plugin("overview?run=inferred").json["account"]
+    busy, bound = dashboard.figure("busy_ns"), account["idle_bound_ns"]
     assert busy is not None
     assert abs(busy - union_ns(truth)) <= bound
     assert bound < 0.2 * busy  # a bound that says something

@@ -6,6 +6,11 @@ export function ownFrame(stack: string | null): string | null {
   return frames.find((f) => !/^(<|nn\.Module: |torch\/)|\/torch\//.test(f)) ?? frames[0] ?? null;
 }
 
+/** The name of a frame without the folders of its file; other names as they are. */
+export function withoutFolders(name: string): string {
+  return name.replace(/^[^<(]*\/(?=[^/]+\.py\(\d+\)(: |$))/, "");
+}
+
 /** The file and the line of a frame such as `train.py(12): step`; null if it has none. */
 export function sourceOf(frame: string | null): { file: string; line: number } | null {
   const [, file, line] = /^(.+)\((\d+)\)(?:: |$)/.exec(frame ?? "") ?? [];

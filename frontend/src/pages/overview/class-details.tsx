@@ -2,7 +2,7 @@
 import type { ClassTime, Part, Stretch } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";
-import { sourceOf } from "../../lib/python-stack";
+import { sourceOf, withoutFolders } from "../../lib/python-stack";
 import { linkProps, stretch, type LinkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { ShortSourceLink } from "../shared/source-link";
@@ -38,7 +38,7 @@ function Parts({ time }: { time: ClassTime }) {
           return (
             <tr key={p.name} data-part={p.name} data-value={p.ns}>
               <td class="name" title={p.name}>
-                {link ? <a {...link}>{p.name}</a> : p.name}
+                {link ? <a {...link}>{p.name}</a> : withoutFolders(p.name)}
               </td>
               <td class="number" title={exactDuration(p.ns)}>
                 {duration(p.ns)}
@@ -52,11 +52,13 @@ function Parts({ time }: { time: ClassTime }) {
   );
 }
 
-/** The page that has more of a name, if one has: kernels by kind of work, operators and kernels by name. */
+/** The page that has more of a name, if one has: kernels by kind of work, operators and kernels by name.
+ * Python's names are those of frames and annotations, which have none. */
 function linkOf({ name }: Part, { name: of, largest }: ClassTime): LinkProps | null {
   if (of === "kernel") return linkProps({ view: "operators", filter: `category = ${quote(name)}` });
-  const tables = new Set(largest.map((s) => s.table));
-  const table = largest.find((s) => s.name === name)?.table ?? (tables.size === 1 ? largest[0]?.table : null);
+  if (of === "python") return null;
+  const tables = [...new Set(largest.flatMap((s) => s.table ?? []))];
+  const table = largest.find((s) => s.name === name)?.table ?? (tables.length === 1 ? tables[0] : null);
   const filter = `name = ${quote(name)}`;
   if (table === "kernels") return linkProps({ view: "kernels", filter });
   return table === "ops" ? linkProps({ view: "operators", filter }) : null;
@@ -112,7 +114,7 @@ function Largest({ time, end }: { time: ClassTime; end: number }) {
 /** The responsible event; its link shows its record. */
 function Event({ of: { table, row, name } }: { of: Stretch }) {
   if (table === null || row === null) return <span class="muted">{texts.noEvent}</span>;
-  return <a {...linkProps({ event: `${table}/${row}` })}>{name || t.eventLink.noName}</a>;
+  return <a {...linkProps({ event: `${table}/${row}` })}>{withoutFolders(name) || t.eventLink.noName}</a>;
 }
 
 const itemOf = ({ table, row }: Stretch): { item: string } | object =>

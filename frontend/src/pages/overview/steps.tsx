@@ -98,7 +98,7 @@ function StepChart({ all, categories }: StepsProps) {
 }
 
 function StepTable({ all, categories }: StepsProps) {
-  const columns = useMemo(() => stepColumns(categories), [categories]);
+  const columns = useMemo(() => stepColumns(all.steps, categories), [all, categories]);
   return (
     <div
       class="steptable"
@@ -122,7 +122,8 @@ function StepTable({ all, categories }: StepsProps) {
 /** The time of a part of a step. */
 export const part = (step: Step, category: Category): number => step[`${category}_ns`];
 
-const stepColumns = (categories: readonly Category[]): readonly Column<Step>[] => [
+/** Parts without time in any step are left out, until the reader adds them. */
+const stepColumns = (steps: readonly Step[], categories: readonly Category[]): readonly Column<Step>[] => [
   {
     key: "name",
     ...texts.columns.step,
@@ -168,6 +169,7 @@ const stepColumns = (categories: readonly Category[]): readonly Column<Step>[] =
       additive: true,
       help: texts.part(LABELS[category]),
       value: (s) => part(s, category),
+      optional: steps.every((s) => part(s, category) === 0),
       bound: (s) => s[`${category}_bound_ns`],
     }),
   ),

@@ -19,12 +19,13 @@ export function TimeAccount({ now, step }: { now: Overview; step: number | null 
   const account = chosen?.account ?? now.account;
   if (account === null) return null;
   const groups = classGroups(account);
+  const window = windowOf(now, account, step);
   return (
     <section class="account" data-testid="account" data-value={account.window_ns}>
       <h2 class="withcsv">
         {texts.title}{" "}
         <small class="muted" data-testid="account-window">
-          {windowOf(now, account, step)}
+          {chosen ? texts.ofDevice(chosen.device, window) : window}
         </small>
         <CsvButton name="account" rows={groups.flatMap((g) => g.classes).map(csvRow)} />
       </h2>
@@ -32,6 +33,11 @@ export function TimeAccount({ now, step }: { now: Overview; step: number | null 
       <Devices now={now} chosen={chosen?.device ?? null} />
       <TimeBar groups={groups} window={account.window_ns} />
       <TimeClasses groups={groups} window={account.window_ns} end={now.duration_ns} />
+      {account.missing.map((text) => (
+        <p key={text} class="muted small" data-testid="account-missing">
+          {text}
+        </p>
+      ))}
     </section>
   );
 }

@@ -198,6 +198,7 @@ test("each of several devices has its own account, and the URL says which is sho
   expect(location.hash).toContain("p.privateuse1.device=3");
   show(<TimeAccount now={overview({ device_accounts: devices })} step={null} />);
   expect(keys("account-bar")).toEqual(["python"]);
+  expect(get("account-window").textContent).toMatch(/^on device 3, of 3 steps, 1.00 us: idle 1.00 us, 100 %/);
   act(() => get("group-all").click());
   expect(location.hash).not.toContain("device");
 });

@@ -129,6 +129,7 @@ export const timeAccount = {
       : steps > 0
         ? `of ${plural(steps, "step")}, ${time}`
         : `of the recording, ${time}`,
+  ofDevice: (device: number, window: string) => `on device ${device}, ${window}`,
   idle: (window: string, time: string, share: string, range: string) =>
     `${window}: idle ${time}, ${share}${range && ` (${range})`}`,
   groups: {
