@@ -33,9 +33,9 @@ EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "runs").glob("*/*.pt
 
 def check(made: Trace) -> None:
     """The overview's operators and kernels are rows of their pages."""
-    told = overview(made)
+    answer = overview(made)
     rows = {row.name: row for row in operators(made).rows}
-    for one in told.top_operators:
+    for one in answer.top_operators:
         row = rows[one.name]
         device = row.device_self_ns is not None
         assert one.calls == row.calls
@@ -43,8 +43,8 @@ def check(made: Trace) -> None:
         assert one.bound_ns == (row.device_bound_ns if device else 0)
         assert one.bounded_share == row.bounded_share
     of_page = kernels(made, group="name").rows
-    for name in {one.name for one in told.top_kernels} if len(of_page) < 10 else ():
-        total = sum(one.total_ns for one in told.top_kernels if one.name == name)
+    for name in {one.name for one in answer.top_kernels} if len(of_page) < 10 else ():
+        total = sum(one.total_ns for one in answer.top_kernels if one.name == name)
         assert total == sum(row.total_ns for row in of_page if row.name == name)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.kernels import groups
+from tb_privateuse1.trace import kernel_context
 from tb_privateuse1.trace.model import NONE
 from tests.support.make import kernel, launch, op, trace
 
@@ -36,11 +37,11 @@ def test_activities_of_a_group(group: groups.Group, expected: list[int]) -> None
 
 def test_names_of_launching_operators() -> None:
     """An activity without an operator has ``NONE``."""
-    names = groups.launching_names(MADE, MADE.kernels)
+    names = kernel_context.operator_names(MADE, MADE.kernels)
     texts = [MADE.text(name) if name != NONE else None for name in names.tolist()]
     assert texts == ["aten::mm", "aten::mm", "aten::add", None, None]
     alone = trace(kernel("k", 0, 1))
-    assert groups.launching_names(alone, alone.kernels).tolist() == [NONE]
+    assert kernel_context.operator_names(alone, alone.kernels).tolist() == [NONE]
 
 
 def test_numbers_in_strings() -> None:

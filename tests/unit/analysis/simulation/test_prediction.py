@@ -269,7 +269,8 @@ def test_waits_for_nothing_known_may_take_up_a_gain() -> None:
     gain, low, high = gains(run.trace(), "aten::mm=0.5")
     assert gain == pytest.approx(30 * US, rel=0.1)
     assert low == 0
-    assert high < 40 * US
+    # The code that leads to the operator, 100 us in two of three steps, may become shorter, too.
+    assert high == pytest.approx((30 + 2 / 3 * 100 / 2) * US, rel=0.1)
 
 
 @needs_traces
