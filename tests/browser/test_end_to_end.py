@@ -112,7 +112,6 @@ def test_inferred_figures_hold_their_bounds(dashboard: Dashboard, logdir: Path) 
     truth = launched(logdir / "inferred")
     dashboard.open(run="inferred")
     expect(dashboard.shows("source-badge", timeline="inferred")).to_contain_text("±")
-    told = dashboard.server.plugin("overview?run=inferred").json["totals"]
     account = dashboard.server.plugin("overview?run=inferred").json["account"]
     busy, bound = dashboard.figure("busy_ns"), account["idle_bound_ns"]
     assert busy is not None

@@ -167,10 +167,10 @@ def test_the_classes_of_time_are_those_of_the_result_and_sum_to_the_window(
     dashboard.open(**place)
     account = result(dashboard, "&".join(f"{k}={v}" for k, v in place.items()))["account"]
     assert number(dashboard.value("account")) == account["window_ns"]
-    told = {row["name"]: row["ns"] for row in account["classes"]}
-    assert sum(told.values()) == account["window_ns"]
-    assert times(dashboard, "account-classes") == told
-    assert times(dashboard, "account-bar") == told
+    classes = {row["name"]: row["ns"] for row in account["classes"]}
+    assert sum(classes.values()) == account["window_ns"]
+    assert times(dashboard, "account-classes") == classes
+    assert times(dashboard, "account-bar") == classes
     share = sum(row["ns"] for row in account["classes"] if row["group"] != "device")
     assert share == account["idle_ns"] == dashboard.figure("idle_ns")
 
@@ -229,9 +229,12 @@ def test_the_time_of_each_step_is_that_of_the_result_and_a_click_selects_it(
     rows = dashboard.rows("account-steps")
     for step in steps:
         cells = rows[step["name"]]
-        told = {"idle_ns": step["idle_ns"], **{f"{c['name']}_ns": c["ns"] for c in step["classes"]}}
+        classes = {
+            "idle_ns": step["idle_ns"],
+            **{f"{c['name']}_ns": c["ns"] for c in step["classes"]},
+        }
         shown = {key: number(value) for key, value in cells.items() if key != "name"}
-        assert {key: value for key, value in shown.items() if key == "idle_ns" or value} == told
+        assert {key: value for key, value in shown.items() if key == "idle_ns" or value} == classes
     chart.locator("svg").first.focus()
     dashboard.page.keyboard.press("ArrowRight")
     dashboard.page.keyboard.press("Enter")

@@ -33,11 +33,13 @@ export function TimeAccount({ now, step }: { now: Overview; step: number | null 
       <Devices now={now} chosen={chosen?.device ?? null} />
       <TimeBar groups={groups} window={account.window_ns} />
       <TimeClasses groups={groups} window={account.window_ns} end={now.duration_ns} />
-      {account.missing.map((text) => (
-        <p key={text} class="muted small" data-testid="account-missing">
-          {text}
-        </p>
-      ))}
+      {account.missing.length > 0 && (
+        <ul class="plainlist muted small missing" data-testid="account-missing">
+          {account.missing.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      )}
     </section>
   );
 }

@@ -24,7 +24,7 @@ export function KeyFigure({ name, label, value, exact, unit, bound = "", note = 
       <div class="muted">{label}</div>
       <div class="big">
         {value}
-        {bound && <small> {bound}</small>}
+        {bound && <small>{bound}</small>}
       </div>
       <div class="muted note">{note}</div>
     </div>

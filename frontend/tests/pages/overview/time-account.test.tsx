@@ -112,6 +112,12 @@ describe("the account", () => {
   test("is not there without device times", () => {
     expect(show(<TimeAccount now={overview({ account: null })} step={null} />).textContent).toBe("");
   });
+  test("says what the recording lacks", () => {
+    const lacking = { ...MEASURED, missing: ["Record with stacks.", "Record more steps."] };
+    show(<TimeAccount now={overview({ account: lacking })} step={null} />);
+    const lines = [...get("account-missing").querySelectorAll("li")].map((e) => e.textContent);
+    expect(lines).toEqual(["Record with stacks.", "Record more steps."]);
+  });
   test("leads to the longest stretch", () => {
     show(<TimeAccount now={overview()} step={null} />);
     const link = decodeURIComponent(get("account-to-kernel").getAttribute("href") ?? "");
