@@ -237,7 +237,7 @@ def _names(trace: Trace, own: Stretches) -> tuple[I64, Callable[[int], str]]:
 def _largest(trace: Trace, own: Stretches) -> Iterator[Stretch]:
     length = own.end_ns - own.start_ns
     for i in np.argsort(-length, kind="stable")[:_LARGEST].tolist():
-        row, table = int(own.row[i]), TABLES[own.table[i]]
+        table, row = _responsible(trace, own, i)
         columns = getattr(trace, table)
         yield Stretch(
             start_ns=int(own.start_ns[i]),
@@ -250,6 +250,22 @@ def _largest(trace: Trace, own: Stretches) -> Iterator[Stretch]:
         )
 
 
+def _responsible(trace: Trace, own: Stretches, i: int) -> tuple[TableName, int]:
+    """Return the table and row of a stretch's event: of Python, the innermost frame in its middle.
+
+    Its outermost frame is the whole program.
+    """
+    if own.time_class[i] == NUMBER["python"]:
+        frames = source_lines.frames_at(trace, int(own.thread[i]), _middle(own, i))
+        if len(frames):
+            return "frames", int(frames[0])
+    return TABLES[own.table[i]], int(own.row[i])
+
+
+def _middle(own: Stretches, i: int) -> int:
+    return (int(own.start_ns[i]) + int(own.end_ns[i])) // 2
+
+
 def _source(trace: Trace, own: Stretches, i: int) -> str | None:
     """Return the line of the program that the waiting thread was in, at the stretch's middle."""
     thread = int(own.thread[i])
@@ -257,5 +273,4 @@ def _source(trace: Trace, own: Stretches, i: int) -> str | None:
     if own.table[i] == KERNELS and thread < 0:
         op = trace.kernels.op[row] if row >= 0 else NONE
         return source_lines.operator_line(trace, np.array([op])) if op >= 0 else None
-    middle = (int(own.start_ns[i]) + int(own.end_ns[i])) // 2
-    return source_lines.line_at(trace, thread, middle)
+    return source_lines.line_at(trace, thread, _middle(own, i))

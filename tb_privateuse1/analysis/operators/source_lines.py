@@ -79,8 +79,13 @@ def launch_line(trace: Trace, launches: I64) -> str | None:
 
 def line_at(trace: Trace, thread: int, at_ns: int) -> str | None:
     """Return the user's line that a thread was in at a time; None without Python frames."""
+    names = trace.frames.name[frames_at(trace, thread, at_ns)]
+    return user_line(";".join(trace.text(name) for name in names))
+
+
+def frames_at(trace: Trace, thread: int, at_ns: int) -> I64:
+    """Return the rows of the Python frames that a thread was in at a time, innermost first."""
     frames = trace.frames
     open_ = (frames.start_ns <= at_ns) & (frames.end_ns > at_ns) & (frames.thread == thread)
     rows = np.flatnonzero(open_)
-    inner = rows[np.argsort(frames.start_ns[rows] - frames.end_ns[rows], kind="stable")][::-1]
-    return user_line(";".join(trace.text(frames.name[row]) for row in inner))
+    return rows[np.argsort(frames.start_ns[rows] - frames.end_ns[rows], kind="stable")][::-1]

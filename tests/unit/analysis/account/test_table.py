@@ -57,6 +57,9 @@ def test_python_is_named_by_its_innermost_frames() -> None:
     assert [(p.name, p.ns) for p in python.parts] == [
         ("train.py(7): prepare", 60_000), ("train.py(1): main", 20_000)
     ]  # fmt: skip
+    assert [(one.name, one.table) for one in python.largest[:1]] == [
+        ("train.py(7): prepare", "frames")
+    ]
 
 
 def test_kernels_are_named_by_their_kind_of_work() -> None:
