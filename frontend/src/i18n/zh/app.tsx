@@ -2,12 +2,13 @@ import type { EventRecord } from "../../api/types";
 import type * as english from "../en/app";
 import type { Translation } from "../translation";
 
-const tables: Partial<Record<EventRecord["table"], string>> = {
+const tables: Record<EventRecord["table"], string> = {
   ops: "算子或标注",
   frames: "Python 栈帧",
   launches: "下发",
   kernels: "设备活动",
   memory: "内存事件",
+  device_annotations: "设备标注",
 };
 
 export const eventRecord: Translation<typeof english.eventRecord> = {

@@ -15,6 +15,9 @@ export const filter: Translation<typeof english.filter> = {
 
 export const color: Translation<typeof english.color> = {
   kernel: "Kernel",
+  memcpy: "未掩盖的拷贝",
+  memset: "未掩盖的填充",
+  communication: "未掩盖通信",
   runtime: "运行时",
   dataloader: "数据加载",
   cpu: "CPU",
@@ -30,6 +33,8 @@ export const editorLink: Translation<typeof english.editorLink> = {
 export const format: Translation<typeof english.format> = {
   missing: "此 trace 中没有",
   unknownBound: "± 未知",
+  unknownRange: "范围未知",
+  range: (low, high) => `${low} 至 ${high}`,
   kernels: (n) => `${count(n)} 个 kernel`,
   perMs: (n) => `每 ms ${n} 个`,
 };

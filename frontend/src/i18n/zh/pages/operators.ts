@@ -65,6 +65,7 @@ export const operators: Translation<typeof english.operators> = {
   othersHelp: "各行之和比整个 trace 少这些。筛选的第一个词会在全部行中查找。",
   unlinked: (time, share) => `${time}（${share}）不由任何算子下发`,
   unlinkedHelp: (exact) => `不由任何算子下发的活动的设备时间：${exact}。它单独占一行。`,
+  replayed: (operator, launcher) => (operator === null ? launcher : `${operator} · ${launcher}`),
   nobody: "不由任何算子下发",
   nobodyHelp: "没有下发记录，或在所有算子之外下发的设备活动。点击显示。",
   toKernels: (name) => `${name}\n显示其 kernel`,

@@ -27,6 +27,19 @@ export const overview: Translation<typeof english.overview> = {
   average: "平均",
 };
 
+export const recordingLine: Translation<typeof english.recordingLine> = {
+  phases: "采集的各阶段",
+  rest: "其余部分",
+  kinds: {
+    capture: "图捕获",
+    compilation: "编译",
+    startup: "启动",
+    drain: "排空此前的工作",
+    profiler_stop: "profiler 停止",
+    steady: "稳定",
+  },
+};
+
 export const averages: Translation<typeof english.averages> = {
   title: "平均迭代",
   of: (steps) => `${count(steps)} 个完整迭代`,
@@ -73,8 +86,16 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     note: (occupancy) => `占用率 ${occupancy}`,
     help: "迭代内有线程块驻留的多处理器占比；以及按时长加权的 kernel 占用率。两者均由 CUPTI 根据下发配置估算。",
   },
-  busy: { label: (step) => ofStep("繁忙", step) },
-  idle: { label: (step) => ofStep("空闲", step) },
+  ofWindow: (share) => `占时间窗口的 ${share}`,
+  between: (range) => `（${range}）`,
+  busy: {
+    label: (step) => ofStep("繁忙", step),
+    help: "迭代内至少有一个设备活动在运行的时间：所有流的并集。",
+  },
+  idle: {
+    label: (step) => ofStep("空闲", step),
+    help: "迭代内没有设备活动在运行的时间。繁忙与空闲之和等于时间窗口。",
+  },
   kernels: {
     label: (step) => ofStep("Kernel", step),
     unit: "个 kernel",
@@ -89,4 +110,75 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     help: "设备上不属于通信的 kernel；设备上的其他活动列在下方。",
   },
   recording: { label: "采集时长", steps: (n) => `${count(n)} 个迭代`, help: "从第一个事件到最后一个事件。" },
+};
+
+export const timeAccount: Translation<typeof english.timeAccount> = {
+  title: "时间的去向",
+  window: (step, steps, time) =>
+    step !== null
+      ? `迭代 ${step}，${time}`
+      : steps > 0
+        ? `${count(steps)} 个迭代，${time}`
+        : `整个采集过程，${time}`,
+  ofDevice: (device, window) => `设备 ${device}，${window}`,
+  idle: (window, time, share, range) => `${window}：空闲 ${time}，${share}${range && `（${range}）`}`,
+  groups: {
+    device: "设备在运行",
+    blocked: "主机阻塞",
+    host: "主机在工作",
+    queue: "在队列中",
+    outside: "采集之外",
+  },
+  devices: "设备",
+  all: "全部",
+  allHelp: "只要任一设备在运行，就算设备在运行",
+  device: (device) => `设备 ${device}`,
+  share: (label, share) => `${label} ${share}`,
+  shares: (shares) => `占时间窗口的比例：${shares.join("，")}`,
+  part: (label, time, share, range, meaning) =>
+    `${label}：${time}，${share}${range && `（${range}）`}\n${meaning}`,
+  exactly: (time, range) => (range ? `${time}，${range}` : time),
+  class: "分类",
+  time: "时间",
+  ofWindow: "占比",
+  ofWindowHelp: "占时间窗口的比例。",
+  range: "范围",
+  rangeHelp: "推断时间所允许的最小与最大占比。",
+  stretches: "段数",
+  stretchesHelp: "时间段的个数。",
+  longest: "最长",
+  longestHelp: "最长的一段；点击链接在时间线中显示。",
+  names: "名称",
+  largest: "最长的各段",
+  place: "位置",
+  source: "源代码",
+  duration: "时长",
+  timeline: "时间线",
+  show: "在时间线中显示",
+  noEvent: "没有事件",
+};
+
+export const timeByStep: Translation<typeof english.timeByStep> = {
+  title: "各迭代的时间",
+  note: "分类相同；各类之和等于每个迭代的时间窗口",
+  legend: "时间分类",
+  step: { noun: "迭代", nouns: "迭代", label: "各迭代的时间" },
+  columns: {
+    step: { title: "迭代" },
+    idle: { title: "空闲", help: "没有设备活动在运行：除设备在运行以外各类之和。" },
+  },
+};
+
+export const idleBefore: Translation<typeof english.idleBefore> = {
+  title: "算子之前的空闲时间",
+  note: "按结束空闲的活动所属的算子",
+  operator: "算子",
+  operatorHelp: "由其活动结束空闲的算子。",
+  idle: "空闲",
+  share: "占比",
+  shareHelp: "占时间窗口内全部空闲时间的比例。",
+  gaps: "间隔数",
+  longest: "最长",
+  longestHelp: "最长的间隔；点击链接在时间线中显示。",
+  noOperator: "没有算子",
 };

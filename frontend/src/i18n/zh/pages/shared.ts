@@ -156,7 +156,24 @@ export const topFindings: Translation<typeof english.topFindings> = {
 
 export const cards: Translation<typeof english.cards> = {
   totals: "设备总计",
+  totalsNote: (step) => `${step === null ? "整个采集过程" : `迭代 ${step}`}，占时间窗口的比例`,
   noDeviceTimes: "没有设备时间。",
+  rows: {
+    compute: { label: "计算（总计）", title: "至少有一个通信以外的 kernel 在运行。" },
+    communication: {
+      label: "通信（总计）",
+      title: "至少有一个通信 kernel 在运行。其中未掩盖的部分，即没有其他内容在运行的时间，列在时间分类中。",
+    },
+    overlap: { label: "两者重叠", title: "计算与通信同时进行。" },
+    memcpy: {
+      label: "拷贝（总计）",
+      title: "至少有一次拷贝在运行。其中未掩盖的部分，即没有 kernel 在运行的时间，列在时间分类中。",
+    },
+    memset: {
+      label: "填充（总计）",
+      title: "至少有一次填充在运行。其中未掩盖的部分，即没有其他内容在运行的时间，列在时间分类中。",
+    },
+  },
   linked: (linked, unlinked) =>
     `${linked} 个活动已关联到下发它的算子${unlinked ? `，${count(unlinked)} 个未关联` : ""}。`,
   topOperators: "耗时最多的算子",
@@ -165,6 +182,7 @@ export const cards: Translation<typeof english.cards> = {
   byDeviceSelf: "按设备自身时间",
   byHost: "按主机时间",
   byDevice: "按设备时间",
+  unlinked: (time) => `另有 ${time} 不由任何算子下发，例如图重放。`,
   none: "无。",
   calls: (name, calls) => `${name}\n${count(calls)} 次调用`,
   notTold: "trace 中没有相关信息。",

@@ -59,7 +59,14 @@ export const timeline: Translation<typeof english.timeline> = {
   previous: "上一个（Shift-Enter，N）",
   next: "下一个（Enter，n）",
   area: {
-    tables: { ops: "算子", launches: "运行时", frames: "栈帧", kernels: "设备", steps: "迭代" },
+    tables: {
+      ops: "算子",
+      launches: "运行时",
+      frames: "栈帧",
+      kernels: "设备",
+      steps: "迭代",
+      device_annotations: "设备标注",
+    },
     rank: "Rank",
     ofRank: (rank) => `Rank ${rank}`,
     close: "关闭",
@@ -94,7 +101,14 @@ export const timeline: Translation<typeof english.timeline> = {
 };
 
 export const detailsPanel: Translation<typeof english.detailsPanel> = {
-  tables: { ops: "算子", launches: "运行时调用", frames: "Python 栈帧", kernels: "设备活动", steps: "迭代" },
+  tables: {
+    ops: "算子",
+    launches: "运行时调用",
+    frames: "Python 栈帧",
+    kernels: "设备活动",
+    steps: "迭代",
+    device_annotations: "设备标注",
+  },
   close: "关闭",
   closeHelp: "关闭（Esc）",
   what: (kind, rank, place, step) =>
@@ -111,6 +125,7 @@ export const detailsPanel: Translation<typeof english.detailsPanel> = {
     dtypes: "数据类型",
     source: "源代码",
     operator: "下发者",
+    captured: "捕获位置",
     launch: "下发",
     forward: "前向",
     backward: "反向",
