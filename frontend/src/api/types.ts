@@ -1373,7 +1373,7 @@ export interface Options {
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };
   quality: { step?: number | null };
   method: { step?: number | null };
-  area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null };
+  area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null; account?: boolean };
   calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };

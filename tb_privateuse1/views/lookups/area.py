@@ -51,7 +51,8 @@ class Area:
     busy_bound_ns: int | None
     """How far off that may be; 0 if measured, null if that is not known."""
     account: Account | None
-    """Where the time of the selection goes, on all devices; null without device times."""
+    """Where the time of the selection goes, on all devices; null if not wanted, and without device
+    times."""
     rows: tuple[AreaRow, ...]
     """By time inside; at most 500 of ``names``."""
     names: int
@@ -66,6 +67,7 @@ def area(
     tracks: Annotated[
         str | None, "numbers of the tracks, separated by commas; by default all but the steps"
     ] = None,
+    account: Annotated[bool, "whether to divide the time into classes"] = False,
 ) -> Area:
     """The ranges in [start_ns, stop_ns), by default of the whole recording.
 
@@ -99,7 +101,9 @@ def area(
         busy_bound_ns=uncertainty.covered_bound(device, start, max(stop, start), length)
         if len(device)
         else None,
-        account=account_table(trace, window) if has_account(trace) and stop > start else None,
+        account=account_table(trace, window)
+        if account and has_account(trace) and stop > start
+        else None,
         rows=tuple(rows[:_MOST]),
         names=len(rows),
     )

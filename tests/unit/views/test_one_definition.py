@@ -101,7 +101,7 @@ def check_account(made: Trace) -> None:
     total: Counter[str] = Counter()
     for start, end in zip(steps.start_ns.tolist(), steps.end_ns.tolist(), strict=True):
         if end > start:
-            part = area(made, pyramid, start_ns=start, stop_ns=end).account
+            part = area(made, pyramid, start_ns=start, stop_ns=end, account=True).account
             assert part is not None
             total.update({c.name: c.ns for c in part.classes})
     assert total == {c.name: c.ns for c in account.classes}
