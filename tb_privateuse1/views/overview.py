@@ -29,6 +29,7 @@ from tb_privateuse1.analysis.steps.table import (
 )
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
+from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import (
@@ -156,7 +157,9 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     spread = step_spread(steps)
     utilisation = _utilisation(trace, row)
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    account, device_accounts = _accounts(trace, row)
+    account, device_accounts = BUDGET.compute(
+        trace, ("accounts", row), lambda: _accounts(trace, row)
+    )
     return Overview(
         provenance=provenance(trace),
         recording=summary(trace),

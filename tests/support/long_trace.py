@@ -59,7 +59,7 @@ def _many(once: Trace) -> Trace:
     keep = np.ones(len(ops), np.bool_)
     keep[np.delete(rare, RARE_PASS)] = False
     number = np.cumsum(keep) - 1
-    launches = _repeated(once.launches, {"op": len(once.ops), "event": 0})
+    launches = _repeated(once.launches, {"op": len(once.ops), "around": len(once.ops), "event": 0})
     kernels = _repeated(
         once.kernels, {"op": len(once.ops), "launch": len(once.launches), "event": 0}
     )
@@ -68,7 +68,9 @@ def _many(once: Trace) -> Trace:
         end_ns=PASSES * PASS_NS,
         steps=steps,
         ops=dataclasses.replace(ops.take(keep), parent=_moved(ops.parent[keep], number)),
-        launches=dataclasses.replace(launches, op=_moved(launches.op, number)),
+        launches=dataclasses.replace(
+            launches, op=_moved(launches.op, number), around=_moved(launches.around, number)
+        ),
         kernels=dataclasses.replace(kernels, op=_moved(kernels.op, number)),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,16 @@ def of_class(
 def within(stretches: Stretches, part: intervals.Set) -> Stretches:
     """Return the parts of stretches that lie in a set; the stretches are disjoint and by start."""
     whole = (stretches.start_ns, stretches.end_ns)
+    if len(part[0]) == 1 and len(stretches):  # no search for each stretch
+        low, high = int(part[0][0]), int(part[1][0])
+        if low <= whole[0][0] and whole[1][-1] <= high:
+            return stretches
+        first = int(np.searchsorted(whole[1], low, side="right"))
+        last = max(int(np.searchsorted(whole[0], high)), first)
+        own = Stretches(**{name: column[first:last] for name, column in stretches.columns()})
+        return replace(
+            own, start_ns=np.maximum(own.start_ns, low), end_ns=np.minimum(own.end_ns, high)
+        )
     start, end = intervals.intersect(part, whole)
     at = np.searchsorted(whole[0], start, side="right") - 1
     return Stretches(
