@@ -1,7 +1,7 @@
 """Pure functions of a Trace, by subject.
 
-The rooms import in this order: steps, timeline, operators, kernels, memory, idle, counters, ranks,
-simulation, comparison.
+The rooms import in this order: steps, timeline, operators, work, kernels, roofs, memory, idle,
+counters, ranks, simulation, comparison.
 """
 
 __all__ = [
@@ -12,7 +12,9 @@ __all__ = [
     "memory",
     "operators",
     "ranks",
+    "roofs",
     "simulation",
     "steps",
     "timeline",
+    "work",
 ]

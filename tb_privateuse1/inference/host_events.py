@@ -236,6 +236,8 @@ def _ops(ranges: Group, sidecar: Sidecar | None, **nesting: NDArray[Any]) -> Ops
         step=np.full(n, NONE, np.int32),
         shapes=ranges.text("shapes"),
         dtypes=ranges.text("dtypes"),
+        strides=ranges.text("strides"),
+        concrete=ranges.text("concrete"),
         stack=ranges.text("stack"),
         sequence=ranges.id("sequence"),
         forward_thread=ranges.id("forward_thread"),

@@ -16,6 +16,7 @@ __all__ = [
     "memoize",
     "memory_budget",
     "model",
+    "peaks",
     "step_names",
     "table",
     "uncertainty",

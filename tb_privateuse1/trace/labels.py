@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.i18n import fill, join_list, say
 from tb_privateuse1.trace.model import OPERATOR, DeviceAnnotations, Kernels, Trace
 
 _CONSTANTS = {
@@ -22,6 +22,16 @@ _CONSTANTS = {
     "elapsed_resolution": say("Elapsed resolution"),
 }
 """Labels of ``Constant.name``."""
+
+_PEAK_RATES = {
+    "data_sheet": say("{peak:g} TFLOP/s, data sheet"),
+    "user_file": say("{peak:g} TFLOP/s, vendor file"),
+}
+_PEAK_BANDWIDTHS = {
+    "data_sheet": say("{peak:g} GB/s, data sheet"),
+    "user_file": say("{peak:g} GB/s, vendor file"),
+}
+"""Texts by ``Peak.source``."""
 
 
 _EPOCH_NS = 10**18
@@ -112,10 +122,12 @@ def _device(trace: Trace) -> Iterable[Fact]:
         suffix = f" ({name})" if len(names) > 1 else ""
         if peak and peak.half_tflops:
             peak_label = say("Peak in half precision{of}", of=suffix)
-            properties[peak_label] = [say("{peak:g} TFLOP/s, data sheet", peak=peak.half_tflops)]
+            rate = _PEAK_RATES[peak.source]
+            properties[peak_label] = [fill(rate, peak=peak.half_tflops)]
         if peak and peak.memory_gb_per_s:
             peak_label = say("Peak memory bandwidth{of}", of=suffix)
-            properties[peak_label] = [say("{peak:g} GB/s, data sheet", peak=peak.memory_gb_per_s)]
+            rate = _PEAK_BANDWIDTHS[peak.source]
+            properties[peak_label] = [fill(rate, peak=peak.memory_gb_per_s)]
     for label, values in properties.items():
         if values:
             yield Fact(label, join_list(values))

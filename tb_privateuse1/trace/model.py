@@ -81,6 +81,9 @@ class Ops(Table):
     step: I32
     shapes: I32
     dtypes: I32
+    strides: I32
+    concrete: I32
+    """The values of the inputs that are no tensors (``Concrete Inputs``), a JSON list of texts."""
     stack: I32
     sequence: I64
     forward_thread: I64

@@ -6,17 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from tb_privateuse1.i18n import say
-
-
-@dataclass(frozen=True)
-class Peak:
-    """The peak rates of a device, from its data sheet."""
-
-    device_names: re.Pattern[str]
-    half_tflops: float | None = None
-    """Products of dense matrices in bfloat16 (float16 where there is none), 1e12 per second."""
-    memory_gb_per_s: float | None = None
-    """Bandwidth of the device's own memory, 1e9 bytes per second."""
+from tb_privateuse1.trace.peaks import Peak
 
 
 @dataclass(frozen=True)

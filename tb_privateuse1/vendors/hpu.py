@@ -2,7 +2,29 @@
 
 import re
 
-from tb_privateuse1.trace.vendor import Peak, Vendor
+from tb_privateuse1.trace.peaks import Peak, Rates
+from tb_privateuse1.trace.vendor import Vendor
+
+_PEAKS = (
+    Peak(
+        re.compile(r"gaudi ?3$|\bhl-?325", re.IGNORECASE),
+        Rates(bf16=1835, fp8=1835),
+        Rates(bf16=28.7),
+        3700,
+        96,
+        "RoCE",
+        600,
+        64,
+    ),
+    Peak(
+        re.compile(r"gaudi ?2$|\bhl-?225", re.IGNORECASE),
+        Rates(bf16=432),
+        memory_gb_per_s=2450,
+        link="RoCE",
+        link_gb_per_s=300,
+        host_gb_per_s=32,
+    ),
+)
 
 VENDOR = Vendor(
     name="hpu",
@@ -17,10 +39,7 @@ VENDOR = Vendor(
     device_type_name="HPU",
     matrix_unit="MME",
     matrix_names=re.compile(r"mme|gemm|matmul|conv", re.IGNORECASE),
-    peaks=(
-        Peak(re.compile(r"gaudi ?3$|\bhl-?325", re.IGNORECASE), 1835, 3700),
-        Peak(re.compile(r"gaudi ?2$|\bhl-?225", re.IGNORECASE), 432, 2450),
-    ),
+    peaks=_PEAKS,
 )
 """Matrix names: operators that the graph compiler puts on the matrix multiplication engine.
 Peaks: docs/reference/vendors.md has their sources."""

@@ -18,7 +18,8 @@ import msgspec
 
 from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.vendor import GENERIC, Peak, Vendor
+from tb_privateuse1.trace.peaks import Peak, Rates
+from tb_privateuse1.trace.vendor import GENERIC, Vendor
 from tb_privateuse1.vendors import VENDORS
 
 VARIABLE = "TB_PRIVATEUSE1_VENDOR"
@@ -32,12 +33,38 @@ _Prefix = Annotated[str, msgspec.Meta(min_length=1)]
 _GpuApi = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 
+class _Rates(msgspec.Struct, forbid_unknown_fields=True):
+    """Rates by data type, 1e12 operations per second."""
+
+    fp64: _Figure | None = None
+    fp32: _Figure | None = None
+    tf32: _Figure | None = None
+    bf16: _Figure | None = None
+    fp16: _Figure | None = None
+    fp8: _Figure | None = None
+    fp4: _Figure | None = None
+    int8: _Figure | None = None
+
+    def rates(self, half: float | None = None) -> Rates:
+        """Return the same rates; those of the two half precisions are ``half`` if not given."""
+        given = msgspec.structs.asdict(self)
+        halves = {name: half for name in ("bf16", "fp16") if given[name] is None}
+        return Rates(**(given | halves))
+
+
 class _Peak(msgspec.Struct, forbid_unknown_fields=True):
     """The peak rates of devices whose names match."""
 
     device_names: str
     half_tflops: _Figure | None = None
+    """The matrix unit's rate of bfloat16 and float16: a short form of ``matrix_tflops``."""
+    matrix_tflops: _Rates | None = None
+    vector_tflops: _Rates | None = None
     memory_gb_per_s: _Figure | None = None
+    cache_mb: _Figure | None = None
+    link: str = ""
+    link_gb_per_s: _Figure | None = None
+    host_gb_per_s: _Figure | None = None
 
 
 class _Description(msgspec.Struct, forbid_unknown_fields=True):
@@ -199,7 +226,17 @@ def _pattern(path: Path, key: str, pattern: str) -> re.Pattern[str]:
 
 def _peak(path: Path, peak: _Peak) -> Peak:
     names = _pattern(path, "device_names", peak.device_names)
-    return Peak(names, peak.half_tflops, peak.memory_gb_per_s)
+    return Peak(
+        names,
+        (peak.matrix_tflops or _Rates()).rates(peak.half_tflops),
+        (peak.vector_tflops or _Rates()).rates(),
+        memory_gb_per_s=peak.memory_gb_per_s,
+        cache_mb=peak.cache_mb,
+        link=peak.link,
+        link_gb_per_s=peak.link_gb_per_s,
+        host_gb_per_s=peak.host_gb_per_s,
+        source="user_file",
+    )
 
 
 def _bad(path: Path, template: Text, **values: Any) -> TraceError:

@@ -9,12 +9,14 @@ import numpy as np
 
 from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.analysis.kernels.groups import Floats, Group
+from tb_privateuse1.analysis.roofs.achieved import Figures
+from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.kernel_context import operator_names
-from tb_privateuse1.trace.model import KERNEL, MISSING, Kernels, Trace
+from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import (
     OffsetOption,
@@ -69,6 +71,19 @@ class KernelRow:
     """As CUPTI estimates it, 0 to 1; this and the one before are means weighted by duration."""
     matrix_unit: bool | None
     """Whether the name says so; null where nothing is known of the vendor's names."""
+    flops: int | None
+    """Operations of its activities; null without a model of their work, or without shapes."""
+    bytes: int | None
+    """Bytes that these must read and write."""
+    tflop_per_s: float | None
+    gb_per_s: float | None
+    """By the time of the activities with FLOPs, or with bytes."""
+    flops_per_byte: float | None
+    """Arithmetic intensity."""
+    roof_share: float | None
+    """The least time that the device's roofs allow, as a share of the time, 0 to 1."""
+    above_roof_ns: int | None
+    """The rest of the time: what perfect kernels would save."""
     longest_row: int
     """The row of the activity with ``max_ns`` in the trace's table of kernels."""
 
@@ -126,6 +141,8 @@ class KernelTable(Result):
     """Null where nothing is known of the vendor's names."""
     has_configs: bool
     """Whether the trace says how kernels were launched."""
+    modelled: ModelledTime
+    """How much of the time of these activities has a model of its work."""
 
 
 def kernels(
@@ -148,7 +165,8 @@ def kernels(
     """
     if limit < 0 or offset < 0 or short_ns < 0:
         raise TraceError("bad_option", say("limit, offset and short_ns must be at least 0."))
-    chosen = np.flatnonzero(in_step(trace.kernels.step, step_row(trace, step)))
+    inside = in_step(trace.kernels.step, step_row(trace, step))
+    chosen = np.flatnonzero(inside)
     table = trace.kernels.take(chosen)
     first, member = groups.group_kernels(trace, table, group)
     duration = table.end_ns - table.start_ns
@@ -161,9 +179,13 @@ def kernels(
     edges = np.searchsorted(member[by_member], np.arange(len(first) + 1))
     rows = _Rows(trace, table, chosen, group, short_ns)
     count = np.diff(edges)
+    work = _work(trace, chosen, member, shown, len(first))
     return KernelTable(
         provenance=provenance(trace),
-        rows=tuple(rows.row(by_member[edges[i] : edges[i + 1]]) for i in shown),
+        rows=tuple(
+            rows.row(by_member[edges[i] : edges[i + 1]], one)
+            for i, one in zip(shown, work, strict=True)
+        ),
         total_rows=len(first),
         others=OtherKernels(len(rest), int(count[rest].sum()), int(totals[rest].sum()))
         if len(rest)
@@ -174,7 +196,17 @@ def kernels(
         short=_short(duration[table.kind == KERNEL], short_ns),
         matrix=_matrix(trace, table, rows.matrix),
         has_configs=bool((table.config >= 0).any()),
+        modelled=modelled_time(trace, inside),
     )
+
+
+def _work(trace: Trace, chosen: I64, member: I64, shown: I64, groups: int) -> list[Figures]:
+    """Return the work of the shown groups of the chosen activities."""
+    place = np.full(groups, NONE, np.int64)
+    place[shown] = np.arange(len(shown))
+    group = np.full(len(trace.kernels), NONE, np.int64)
+    group[chosen] = place[member]
+    return group_figures(trace, group, len(shown))
 
 
 def _having(trace: Trace, table: Kernels, first: I64, group: Group, find: str | None) -> I64:
@@ -221,7 +253,7 @@ class _Rows:
         self.whole = int((table.end_ns - table.start_ns).sum())
         self.matrix = groups.on_matrix_unit(trace, table)
 
-    def row(self, members: I64) -> KernelRow:
+    def row(self, members: I64, work: Figures) -> KernelRow:
         """Return the row of some activities, in the order of their durations."""
         table, one = self._table, int(members[0])
         times = table.end_ns[members] - table.start_ns[members]
@@ -254,6 +286,7 @@ class _Rows:
             blocks_per_sm=self._mean(self._blocks, members, times),
             occupancy=self._mean(self._occupancy, members, times),
             matrix_unit=None if self.matrix is None else bool(self.matrix[one]),
+            **work.columns(),
             longest_row=int(self._chosen[members[-1]]),
         )
 

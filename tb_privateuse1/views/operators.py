@@ -10,15 +10,18 @@ import numpy as np
 from tb_privateuse1.analysis.operators import groups, kinds_of_work, totals, without_operator
 from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind
+from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
+from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, uncertainty
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import (
     OffsetOption,
     Provenance,
     StepOption,
+    calls,
     counted,
     grouped,
     in_step,
@@ -81,6 +84,19 @@ class OperatorRow:
     """Device time of the backward operators of its calls, and of the operators inside them."""
     backward_bound_ns: int | None
     """How far off that may be."""
+    flops: int | None
+    """Operations of its own device activities; null without a model of their work, or shapes."""
+    bytes: int | None
+    """Bytes that these must read and write."""
+    tflop_per_s: float | None
+    gb_per_s: float | None
+    """By the time of the activities with FLOPs, or with bytes."""
+    flops_per_byte: float | None
+    """Arithmetic intensity."""
+    roof_share: float | None
+    """The least time that the device's roofs allow, as a share of the time, 0 to 1."""
+    above_roof_ns: int | None
+    """The rest of the time: what perfect kernels would save."""
     longest_row: int | None
     """The row of the call that took longest on the host in the trace's table of ranges."""
 
@@ -123,6 +139,8 @@ class Operators(Result):
     """Whether it was recorded with ``with_stack``."""
     has_modules: bool
     """Whether there are calls of modules among the frames."""
+    modelled: ModelledTime
+    """How much of the device's time has a model of its work."""
 
 
 def operators(
@@ -160,15 +178,17 @@ def operators(
     device, launched = len(trace.kernels) > 0, len(trace.launches) > 0
     lost = _unlinked(trace, row, group, limit) if device else ()
     whole = find is None and offset == 0
+    work = _work(trace, rows, member, shown, len(first))
     return Operators(
         provenance=provenance(trace),
         rows=tuple(
             OperatorRow(
                 **texts.of(int(i)),
                 **_numbers(figures, int(i), device, launched),
+                **one.columns(),
                 forward=trace.text(forward[i]) or None,
             )
-            for i in shown
+            for i, one in zip(shown, work, strict=True)
         )
         + (lost if whole else ()),
         total_rows=len(first),
@@ -181,7 +201,18 @@ def operators(
         has_shapes=bool((trace.ops.shapes >= 0).any()),
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
         has_modules=bool(call_tree.is_module(trace).any()),
+        modelled=modelled_time(trace, in_step(trace.kernels.step, row)),
     )
+
+
+def _work(trace: Trace, rows: I64, member: I64, shown: I64, count: int) -> list[Figures]:
+    """Return the work of the activities that the shown groups of operators launched."""
+    place = np.full(count, NONE, np.int64)
+    place[shown] = np.arange(len(shown))
+    group = np.full(len(trace.ops), NONE, np.int64)
+    group[rows] = place[member]
+    launcher = call_tree.take(calls(trace.ops), trace.kernels.op)
+    return group_figures(trace, np.append(group, NONE)[launcher], len(shown))
 
 
 def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, bool]:
@@ -282,6 +313,7 @@ def _unlinked(trace: Trace, row: int | None, group: Group, limit: int) -> tuple[
             forward=None,
             backward_device_ns=None,
             backward_bound_ns=None,
+            **dict.fromkeys(COLUMNS),
             longest_row=None,
         )
         for one in without_operator.rows_without_operator(trace, inside, group, limit)

@@ -18,8 +18,8 @@ ROOMS = (
 
 ``compat`` has the names of the last version."""
 ANALYSIS = (
-    "steps < threads < timeline < operators < kernels < memory < idle < recording < account < "
-    "counters < ranks < simulation < comparison"
+    "steps < threads < timeline < operators < work < kernels < roofs < memory < idle < "
+    "recording < account < counters < ranks < simulation < comparison"
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {

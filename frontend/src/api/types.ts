@@ -550,6 +550,13 @@ export interface KernelRow {
   blocks_per_sm: number | null;
   occupancy: number | null;
   matrix_unit: boolean | null;
+  flops: number | null;
+  bytes: number | null;
+  tflop_per_s: number | null;
+  gb_per_s: number | null;
+  flops_per_byte: number | null;
+  roof_share: number | null;
+  above_roof_ns: number | null;
   longest_row: number;
 }
 
@@ -565,6 +572,7 @@ export interface KernelTable {
   short: ShortKernels | null;
   matrix: MatrixUse | null;
   has_configs: boolean;
+  modelled: ModelledTime;
 }
 
 /** One cause of error. */
@@ -759,6 +767,15 @@ export interface Method {
   others: string[];
 }
 
+/** How much of some device time has a model of its work; communication does not count. */
+export interface ModelledTime {
+  modelled_ns: number;
+  modelled_share: number | null;
+  compute_source: "data_sheet" | "user_file" | "best_seen" | null;
+  memory_source: "data_sheet" | "user_file" | "best_seen" | null;
+  hint: string | null;
+}
+
 /** The calls of one module at one place of the tree. Device times are null without any. */
 export interface ModuleRow {
   path: string;
@@ -810,6 +827,13 @@ export interface OperatorRow {
   forward: string | null;
   backward_device_ns: number | null;
   backward_bound_ns: number | null;
+  flops: number | null;
+  bytes: number | null;
+  tflop_per_s: number | null;
+  gb_per_s: number | null;
+  flops_per_byte: number | null;
+  roof_share: number | null;
+  above_roof_ns: number | null;
   longest_row: number | null;
 }
 
@@ -827,6 +851,7 @@ export interface Operators {
   has_shapes: boolean;
   has_stacks: boolean;
   has_modules: boolean;
+  modelled: ModelledTime;
 }
 
 /** The groups beyond ``limit``: not in the rows, but in all sums. */
@@ -1385,7 +1410,7 @@ export interface Options {
 /** The tables of SQL: each column's name, type and meaning. */
 export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   threads: [["row", "int64", "its number"], ["pid", "string", "process, as the trace writes it: a number or a word"], ["tid", "string", "thread, as the trace writes it"], ["name", "string", "the thread's name"]],
-  ops: [["row", "int64", "its number"], ["name", "string", "operator, or the name given to record_function"], ["kind", "string", "operator or annotation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["elapsed_ns", "int64", "device time between the operator's two events, from a sidecar"], ["thread", "int32", "row of threads"], ["external_id", "int64", "External id"], ["parent", "int32", "row of ops: the innermost one around it"], ["frame", "int32", "row of frames: the innermost one around it"], ["step", "int32", "row of steps"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["stack", "string", "call stack, where it was recorded with the operator"], ["sequence", "int64", "sequence number of autograd"], ["forward_thread", "int64", "number of the thread of the forward operator"], ["single", "bool", "the only range directly inside one of its kind and name"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  ops: [["row", "int64", "its number"], ["name", "string", "operator, or the name given to record_function"], ["kind", "string", "operator or annotation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["elapsed_ns", "int64", "device time between the operator's two events, from a sidecar"], ["thread", "int32", "row of threads"], ["external_id", "int64", "External id"], ["parent", "int32", "row of ops: the innermost one around it"], ["frame", "int32", "row of frames: the innermost one around it"], ["step", "int32", "row of steps"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["strides", "string", "strides of the inputs, JSON"], ["concrete", "string", "values of the inputs that are no tensors, JSON"], ["stack", "string", "call stack, where it was recorded with the operator"], ["sequence", "int64", "sequence number of autograd"], ["forward_thread", "int64", "number of the thread of the forward operator"], ["single", "bool", "the only range directly inside one of its kind and name"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   frames: [["row", "int64", "its number"], ["name", "string", "Python function with file and line, or module"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["thread", "int32", "row of threads"], ["parent", "int32", "row of frames: the innermost one around it"], ["op", "int32", "row of ops: the innermost one around it"], ["python_id", "int64", "Python id"], ["module_id", "int64", "Python module id"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   launches: [["row", "int64", "its number"], ["name", "string", "function of the device's runtime or driver"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["thread", "int32", "row of threads"], ["correlation", "int64", "correlation id"], ["op", "int32", "row of ops: who called it"], ["around", "int32", "row of ops: who called it, or without an operator the innermost annotation"], ["frame", "int32", "row of frames: the innermost one around it"], ["kernel_name", "string", "the launched kernel, where the call itself names it"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   lanes: [["row", "int64", "its number"], ["device", "int64", "number of the device"], ["stream", "int64", "number of the stream"], ["name", "string", "the stream's name"]],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, Shape
+from tb_privateuse1.analysis.work.collectives import bus_factor
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -101,7 +102,7 @@ def _collective(
     """Return a row from the sums over all calls and over the matched ones."""
     label = shape.label
     algorithm = shape.bytes * calls / transfer_ns * 1e9 if shape.bytes and transfer_ns > 0 else None
-    factor = _bus_factor(label.kind, shape.group_size)
+    factor = bus_factor(label.kind, shape.group_size)
     return CollectiveRow(
         kind=label.kind,
         group=label.group or None,
@@ -132,14 +133,3 @@ def _longest(shape: I32, duration: I64, shapes: int) -> I64:
     some, first = np.unique(shape[by_duration], return_index=True)
     found[some] = by_duration[first]
     return found
-
-
-def _bus_factor(kind: str, size: int | None) -> float | None:
-    """Return bus bytes per algorithm byte (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md)."""
-    if kind in ("broadcast", "reduce", "send", "recv", "send_recv"):
-        return 1.0
-    if size is None:
-        return None
-    if kind == "all_reduce":
-        return 2 * (size - 1) / size
-    return (size - 1) / size if kind in ("all_gather", "reduce_scatter", "all_to_all") else None

@@ -23,6 +23,7 @@ from tb_privateuse1.readers.chrome.begin_end_pairs import Pairs
 from tb_privateuse1.readers.chrome.event_schema import (
     COLLECTIVE,
     CONFIG,
+    INPUTS,
     LOOSE,
     NO_ARGS,
     Event,
@@ -36,7 +37,15 @@ from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.model import NONE, Threads
 from tb_privateuse1.trace.table import I32, I64, Bools
 
-_OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
+_OPERATOR = (
+    "external_id",
+    "sequence",
+    "forward_thread",
+    "shapes",
+    "dtypes",
+    "stack",
+    "collective",
+)
 _LAUNCH = re.compile(r"(runtime|driver)$|^dequeue$")
 _LAUNCH_ARGUMENTS = ("external_id", "correlation", "kernel")
 _DEVICE_ARGUMENTS = (
@@ -59,8 +68,8 @@ _ARGUMENTS = {
 _MEMORY = (
     "address", "device_type", "device_id", "memory_bytes", "allocated_bytes", "reserved_bytes",
 )  # fmt: skip
-_JSON = ("shapes", "dtypes", "grid", "block", "occupancy")
-_MORE = {"collective": COLLECTIVE, "block": CONFIG}
+_JSON = ("shapes", "dtypes", "strides", "concrete", "grid", "block", "occupancy")
+_MORE = {"shapes": INPUTS, "collective": COLLECTIVE, "block": CONFIG}
 _SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
 
 _TIMED = frozenset("XsfiIBE")

@@ -48,6 +48,8 @@ _JSON = {
     "shapes": "Input Dims",
     "shapes_2021": "Input dims",
     "dtypes": "Input type",
+    "strides": "Input Strides",
+    "concrete": "Concrete Inputs",
     "grid": "grid",
     "block": "block",
     "blocks_per_sm": "blocks per SM",
@@ -73,6 +75,8 @@ COLLECTIVE = (
 """Read only for events with the name of a collective."""
 CONFIG = ("grid", "registers", "shared_bytes", "blocks_per_sm", "occupancy")
 """Read only for events with the size of a block."""
+INPUTS = ("strides", "concrete")
+"""Read only for events with shapes."""
 _LABELS = {"name": "name"}
 
 _Phase = Literal[

@@ -17,6 +17,8 @@ from tb_privateuse1.storage.disk_cache import cache_key
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Meta, Trace
+from tb_privateuse1.trace.peaks import Rates
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import GENERIC, VENDORS, detect, user_file
 from tb_privateuse1.views.kernels import kernels
@@ -247,7 +249,40 @@ def test_a_file_describes_peaks_of_devices(use: Any) -> None:
     peak = vendor.peak("Acme A1")
     assert peak is not None
     assert (peak.half_tflops, peak.memory_gb_per_s) == (12.5, None)
+    assert peak.source == "user_file"
     assert vendor.peak("Other") is None
+
+
+def test_a_file_describes_rates_by_type(use: Any) -> None:
+    use(
+        """
+        name = "acme"
+        [[peaks]]
+        device_names = "a1"
+        half_tflops = 12.5
+        matrix_tflops = { fp16 = 14, fp8 = 25 }
+        vector_tflops = { fp32 = 2 }
+        cache_mb = 32
+        link = "AcmeLink"
+        link_gb_per_s = 100
+        host_gb_per_s = 16
+        """
+    )
+    peak = user_file.load_vendors().named("acme").peak("Acme A1")
+    assert peak is not None
+    assert peak.matrix == Rates(bf16=12.5, fp16=14, fp8=25)
+    assert peak.vector == Rates(fp32=2)
+    assert (peak.link, peak.link_gb_per_s, peak.host_gb_per_s) == ("AcmeLink", 100, 16)
+    assert (peak.cache_mb, peak.memory_gb_per_s) == (32, None)
+
+
+def test_facts_say_that_a_peak_is_from_a_vendor_file(use: Any) -> None:
+    use('name = "acme"\n[[peaks]]\ndevice_names = "a1"\nhalf_tflops = 9\nmemory_gb_per_s = 8\n')
+    vendor = user_file.load_vendors().named("acme")
+    trace = Trace(vendor=vendor, meta=Meta(devices=({"name": "Acme A1"},)))
+    facts = {fact.label: fact.value for fact in labels.device(trace)}
+    assert facts["Peak in half precision"] == "9 TFLOP/s, vendor file"
+    assert facts["Peak memory bandwidth"] == "8 GB/s, vendor file"
 
 
 @pytest.mark.parametrize(
@@ -261,6 +296,9 @@ def test_a_file_describes_peaks_of_devices(use: Any) -> None:
         'device_names = "a1"\nmemory_gb_per_s = nan',
         'device_names = "a1"\nmemory_gb_per_s = "fast"',
         'device_names = "a1"\ntflops = 1',
+        'device_names = "a1"\nmatrix_tflops = { fp12 = 1 }',
+        'device_names = "a1"\nvector_tflops = { fp32 = 0 }',
+        'device_names = "a1"\nmatrix_tflops = 3',
     ],
 )
 def test_an_invalid_peak_is_refused(use: Any, peak: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any
 
 import pytest
 
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, MEMSET
+from tb_privateuse1.trace.peaks import Peak, Rates
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS, detect
 from tests.support import make
@@ -183,3 +185,47 @@ def test_peaks_by_the_names_that_devices_have(
 )
 def test_no_peak_is_guessed(device: str) -> None:
     assert [v.name for v in VENDORS if v.peak(device)] == []
+
+
+@pytest.mark.parametrize(
+    ("vendor", "device", "figures"),
+    [
+        ("cuda", "NVIDIA H100 80GB HBM3", {"matrix.fp8": 1979, "vector.fp32": 67, "cache_mb": 50}),
+        ("cuda", "NVIDIA A100-SXM4-80GB", {"matrix.tf32": 156, "matrix.fp8": None}),
+        ("cuda", "Tesla V100-SXM2-32GB", {"matrix.bf16": None, "vector.fp64": 7.8}),
+        ("cuda", "NVIDIA B200", {"matrix.fp4": 9000, "vector.fp32": None, "link_gb_per_s": 900}),
+        ("cuda", "NVIDIA L4", {"link": "", "link_gb_per_s": None, "host_gb_per_s": 32}),
+        ("rocm", "AMD Instinct MI300X", {"matrix.fp32": 163.4, "link_gb_per_s": 448}),
+        ("hpu", "GAUDI3", {"matrix.fp8": 1835, "vector.bf16": 28.7, "link": "RoCE"}),
+    ],
+)
+def test_rates_by_type_links_and_caches(
+    vendor: str, device: str, figures: dict[str, float | str | None]
+) -> None:
+    (found,) = (v for v in VENDORS if v.name == vendor)
+    peak = found.peak(device)
+    assert {name: operator.attrgetter(name)(peak) for name in figures} == figures
+
+
+PEAKS = [peak for vendor in VENDORS for peak in vendor.peaks]
+
+
+@pytest.mark.parametrize("peak", PEAKS, ids=lambda p: p.device_names.pattern)
+def test_peaks_agree_with_each_other(peak: Peak) -> None:
+    """A narrower type is not slower, and the matrix unit beats the rest of the device."""
+    assert peak.source == "data_sheet"
+    assert (peak.link == "") == (peak.link_gb_per_s is None)
+    assert all(rate > 0 for rate in (*rates(peak.matrix).values(), *rates(peak.vector).values()))
+    matrix = rates(peak.matrix)
+    order = [matrix[name] for name in ("fp32", "tf32", "bf16", "fp8", "fp4") if name in matrix]
+    assert order == sorted(order)
+    if "bf16" in matrix:
+        assert matrix.get("fp16", matrix["bf16"]) == matrix["bf16"]
+    for name, rate in rates(peak.vector).items():
+        assert rate <= matrix.get(name, rate)
+    if peak.memory_gb_per_s and peak.link_gb_per_s:
+        assert (peak.host_gb_per_s or 0) < peak.link_gb_per_s < peak.memory_gb_per_s
+
+
+def rates(rates: Rates) -> dict[str, float]:
+    return {name: rate for name, rate in dataclasses.asdict(rates).items() if rate is not None}

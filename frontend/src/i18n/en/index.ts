@@ -17,6 +17,7 @@ import * as shared from "./pages/shared";
 import * as sql from "./pages/sql";
 import * as timeline from "./pages/timeline";
 import * as whatif from "./pages/whatif";
+import * as work from "./pages/work";
 import * as server from "./server";
 import * as widgets from "./widgets";
 
@@ -39,6 +40,7 @@ export const en = {
   ...sql,
   ...timeline,
   ...whatif,
+  ...work,
   ...server,
   ...widgets,
 };

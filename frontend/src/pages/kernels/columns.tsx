@@ -7,6 +7,7 @@ import { linkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { CallsCell } from "../shared/cells";
+import { workColumns } from "../shared/work";
 
 export type Group = NonNullable<Options["kernels"]["group"]>;
 
@@ -19,6 +20,7 @@ export function columnsOf(inferred: boolean, result: Result, group: Group): read
     ...(group === "launch" ? LAUNCH : []),
     ...TIMES,
     ...occupancyColumns(result, group),
+    ...workColumns(result.rows),
     field("short_calls", heads.short, "count", 76, {
       additive: true,
       optional: true,

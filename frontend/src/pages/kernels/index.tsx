@@ -17,6 +17,7 @@ import { InstancesPanel } from "../shared/instances-panel";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
+import { ModelledNote } from "../shared/work";
 import { columnsOf, type Group } from "./columns";
 
 const texts = t.kernels;
@@ -38,6 +39,13 @@ const NUMBERS = [
   "occupancy",
   "blocks_per_sm",
   "short_calls",
+  "flops",
+  "bytes",
+  "tflop_per_s",
+  "gb_per_s",
+  "flops_per_byte",
+  "roof_share",
+  "above_roof_ns",
 ];
 
 export function Kernels({ selected, base }: PageProps) {
@@ -108,6 +116,7 @@ function KernelTable({
       >
         <GroupChoice result={result} group={group} columns={(g) => columnsOf(inferred, result, g)} />
         <Notes result={result} />
+        <ModelledNote modelled={result.modelled} />
       </Table>
       {opened && (
         <InstancesPanel

@@ -6,6 +6,7 @@ import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { linkProps } from "../../state/links";
 import { CallsCell, StackCell } from "../shared/cells";
+import { workColumns } from "../shared/work";
 
 export type Group = NonNullable<Options["operators"]["group"]>;
 
@@ -34,6 +35,7 @@ export function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
         optional: true,
         bound: (r) => r.backward_bound_ns,
       }),
+    ...workColumns(result.rows),
     field("forward", heads.forward, "text", 140, {
       optional: true,
       cell: (r) => <Forward name={r.forward} />,

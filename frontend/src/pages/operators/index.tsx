@@ -15,6 +15,7 @@ import { DataWarnings } from "../shared/data-warnings";
 import { InstancesPanel } from "../shared/instances-panel";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
+import { ModelledNote } from "../shared/work";
 import { StackPanel } from "./stack-panel";
 import { Show } from "../shared/load-states";
 import { columnsOf, whole, type Group } from "./columns";
@@ -34,7 +35,7 @@ export function Operators({ selected, base }: PageProps) {
   const { filter, sort } = state.value;
   // With more rows than a page takes, the server looks for the words and puts them in order.
   const [many, setMany] = useState(false);
-  const find = many ? firstWord(filter, TEXTS, [...SORTED, "share"]) : null;
+  const find = many ? firstWord(filter, TEXTS, [...SORTED, ...WORK, "share"]) : null;
   const key = many ? (sort?.split(",")[0] ?? "") : "";
   const resource = useView("operators", selected, {
     group,
@@ -78,6 +79,8 @@ const SORTED = [
   "backward_device_ns",
 ];
 
+const WORK = ["flops", "bytes", "tflop_per_s", "gb_per_s", "flops_per_byte", "roof_share", "above_roof_ns"];
+
 interface OperatorTableProps {
   result: Result;
   group: Group;
@@ -110,6 +113,7 @@ function OperatorTable({ result, group, selected: place, step }: OperatorTablePr
       >
         <GroupChoice result={result} group={group} />
         <Notes result={result} />
+        <ModelledNote modelled={result.modelled} />
       </Table>
       {opened?.stack && (
         <StackPanel

@@ -111,6 +111,21 @@ def test_equal_shapes_are_one_string_however_spaced(tmp_path: Path) -> None:
     assert shapes[2] == -1
 
 
+def test_strides_and_values_of_the_inputs_are_read(tmp_path: Path) -> None:
+    values: dict[str, Any] = {
+        "Input Dims": [[2, 3], []],
+        "Input Strides": [[3, 1], []],
+        "Concrete Inputs": ["", "[2, 2]"],
+    }
+    raw = read(tmp_path, make.document(make.op("aten::mean", 0, 1, **values), make.op("a", 2, 3)))
+    texts = raw.groups["cpu_op"].texts
+    assert [raw.strings[texts[key][0]] for key in ("strides", "concrete")] == [
+        "[[3,1],[]]",
+        '["","[2, 2]"]',
+    ]
+    assert [texts[key][1] for key in ("strides", "concrete")] == [-1, -1]
+
+
 def test_the_spelling_of_2021(tmp_path: Path) -> None:
     event = make.span("Operator", "aten::mm", 0, 1, **{"external id": 7, "Input dims": [[1]]})
     group = read(tmp_path, make.document(event)).groups["Operator"]

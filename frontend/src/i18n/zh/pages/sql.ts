@@ -45,6 +45,8 @@ const CHINESE: Readonly<Record<string, string>> = {
   "row of frames: the innermost one around it": "frames 的行号：包含它的最内层栈帧",
   "row of steps": "steps 的行号",
   "shapes of the inputs, JSON": "输入的形状，JSON",
+  "strides of the inputs, JSON": "输入的步长，JSON",
+  "values of the inputs that are no tensors, JSON": "非张量输入的值，JSON",
   "types of the inputs, JSON": "输入的类型，JSON",
   "call stack, where it was recorded with the operator": "调用栈（若与算子一同采集）",
   "sequence number of autograd": "autograd 的序列号",

@@ -1,0 +1,21 @@
+// FLOPs, bytes and roofs of device activities, in the tables of operators and kernels.
+export const work = {
+  columns: {
+    flops: { title: "FLOP", help: "Operations of its device activities, by input shapes. Empty: no model." },
+    bytes: { title: "Bytes", help: "What its device activities must read and write." },
+    flopRate: { title: "TFLOP/s", help: "By the time of the activities with known operations." },
+    byteRate: { title: "GB/s", help: "By the time of the activities with known bytes." },
+    intensity: { title: "FLOP/B", help: "Arithmetic intensity: operations per byte." },
+    roofShare: { title: "% of roof", help: "The least time that the device allows, as a share of the time." },
+    aboveRoof: { title: "Above the roof", help: "Time beyond the least that the device allows." },
+  },
+  modelled: (share: string) => `work known of ${share}`,
+  modelledHelp: (roof: string) =>
+    `The share of device time, communication apart, with a model of its FLOPs and bytes. ${roof} The columns are in the menu of columns.`,
+  roofs: {
+    data_sheet: "Roofs are those of the data sheet.",
+    user_file: "Roofs are those of your vendor file.",
+    best_seen: "Roofs are the best rates of this recording.",
+    none: "No roof is known.",
+  },
+};

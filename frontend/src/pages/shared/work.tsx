@@ -1,0 +1,74 @@
+// Columns of FLOPs, bytes and roofs, and the line that says how much of the time has them.
+import type { KernelTable } from "../../api/types";
+import { MISSING, percent, rate } from "../../lib/format";
+import { t } from "../../i18n";
+import { field, type Column } from "../../widgets/table/columns";
+
+const texts = t.work;
+const heads = texts.columns;
+
+interface WorkRow {
+  flops: number | bigint | null;
+  bytes: number | bigint | null;
+  tflop_per_s: number | null;
+  gb_per_s: number | null;
+  flops_per_byte: number | null;
+  roof_share: number | null;
+  above_roof_ns: number | null;
+}
+
+/** Columns of what the rows have; empty without any model. */
+export function workColumns<Row extends WorkRow>(rows: readonly Row[]): Column<Row>[] {
+  if (rows.every((r) => r.flops === null && r.bytes === null)) return [];
+  const columns: Column<WorkRow>[] = [
+    field("flops", heads.flops, "count", 104, { optional: true, additive: true }),
+    field("bytes", heads.bytes, "bytes", 88, { optional: true, additive: true }),
+    number("tflop_per_s", heads.flopRate, "TFLOP/s"),
+    field("gb_per_s", heads.byteRate, "count", 96, {
+      optional: true,
+      cell: (r) => <span class="value">{r.gb_per_s === null ? MISSING : rate(r.gb_per_s * 1e9)}</span>,
+    }),
+    number("flops_per_byte", heads.intensity, "FLOP/B"),
+    field("roof_share", heads.roofShare, "share", 88, { optional: true }),
+    field("above_roof_ns", heads.aboveRoof, "time", 104, { optional: true, additive: true }),
+  ];
+  return columns;
+}
+
+function number(
+  key: "tflop_per_s" | "flops_per_byte",
+  head: { title: string; help: string },
+  unit: string,
+): Column<WorkRow> {
+  return field<WorkRow>(key, head, "count", 104, {
+    optional: true,
+    cell: (r) => {
+      const value = r[key];
+      return (
+        <span class="value">{value === null ? MISSING : `${Number(value.toPrecision(3))} ${unit}`}</span>
+      );
+    },
+  });
+}
+
+/** The share of device time with a model, or how to record what it needs. */
+export function ModelledNote({ modelled }: { modelled: KernelTable["modelled"] }) {
+  if (modelled.modelled_share === null) return null;
+  if (modelled.hint !== null)
+    return (
+      <span class="muted" data-testid="no-shapes">
+        {modelled.hint}
+      </span>
+    );
+  const roof = modelled.compute_source ?? modelled.memory_source ?? "none";
+  return (
+    <span
+      class="muted"
+      data-testid="modelled"
+      data-value={modelled.modelled_share}
+      title={texts.modelledHelp(texts.roofs[roof])}
+    >
+      {texts.modelled(percent(modelled.modelled_share))}
+    </span>
+  );
+}

@@ -1,0 +1,17 @@
+"""Roofs of a device, and how near its work comes to them.
+
+``rate_types`` maps torch's data types to those that rates are given for. ``roofs`` are the peaks of
+the recording's device, and the ceiling of each piece of work; ``best_rates`` takes them from the
+recording where nothing else is known. ``achieved`` compares work with its ceilings, and
+``step_use`` steps with the device's peak (MFU, HFU). ``rates`` joins all of it for a trace.
+"""
+
+__all__ = [
+    "achieved",
+    "best_rates",
+    "rate_types",
+    "rates",
+    "roofs",
+    "step_use",
+    "work_rows",
+]

@@ -1,0 +1,180 @@
+"""Work against its roofs: least times, time above the roof, rates and shares.
+
+docs/reference/definitions.md, "Work and roofs", defines each figure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1.analysis.roofs.roofs import Ceilings, compute_ceilings
+from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
+from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.table import I8, I64, Bools, Table
+
+LIMITS = ("compute", "memory", "cache")
+"""What limits a row: the arithmetic, the memory, or the cache that was faster than the memory."""
+_COMPUTE, _MEMORY, _CACHE = range(len(LIMITS))
+MARGIN = 1.05
+"""Rates above a roof by more are errors of the work's model or of the roof."""
+
+
+@dataclass(frozen=True)
+class Achieved(Table):
+    """Rows of work against their roofs, ``MISSING`` where work or roof is unknown."""
+
+    compute_ns: I64
+    """The least time of the FLOPs."""
+    memory_ns: I64
+    """The least time of the bytes, from and to the device's memory."""
+    attainable_ns: I64
+    """The greater of the two that are known, at most the duration."""
+    limit: I8
+    """Index into ``LIMITS``; NONE where nothing is known."""
+    above_roof_ns: I64
+    """Duration less attainable time."""
+    above_roof_low_ns: I64
+    above_roof_high_ns: I64
+    """The same for the shortest and the longest duration that the bound allows; the greatest is
+    ``MISSING`` where the bound is unknown."""
+
+
+def achieved(rows: WorkRows, compute_rate: F64, limits: Ceilings) -> Achieved:
+    """Return each row against its roofs; ``compute_rate`` is of ``roofs.compute_ceilings``."""
+    compute = _least_time(rows.flops, compute_rate)
+    memory = _least_time(rows.bytes, np.full(len(rows), limits.memory))
+    # No FLOPs take no time: alone they say nothing of a row that only moves bytes.
+    known = ((compute != MISSING) & (rows.flops > 0)) | (memory != MISSING)
+    least = np.maximum(compute, memory)  # MISSING is below any time
+    attainable = np.where(known, np.minimum(least, rows.duration_ns), MISSING)
+    limit = np.where(compute >= memory, _COMPUTE, _MEMORY)
+    if not limits.memory_measured:
+        limit = np.where((limit == _MEMORY) & (memory > rows.duration_ns), _CACHE, limit)
+    unbounded = rows.bound_ns == MISSING
+    bound = np.where(unbounded, 0, rows.bound_ns)
+    shortest = np.where(unbounded, 0, np.maximum(rows.duration_ns - bound, 0))
+    high = np.where(known & ~unbounded, rows.duration_ns + bound - attainable, MISSING)
+    return Achieved(
+        compute_ns=compute,
+        memory_ns=memory,
+        attainable_ns=attainable,
+        limit=np.where(known, limit, NONE).astype(np.int8),
+        above_roof_ns=np.where(known, rows.duration_ns - attainable, MISSING),
+        above_roof_low_ns=np.where(known, np.maximum(shortest - attainable, 0), MISSING),
+        above_roof_high_ns=high,
+    )
+
+
+def _least_time(work: I64, rate: F64) -> I64:
+    """Return the time in ns of work at a rate per second; ``MISSING`` if either is unknown."""
+    known = (work != MISSING) & (np.isfinite(rate) | (work == 0))
+    time = np.where(known, work, 0) / rate * 1e9
+    return np.where(known, np.rint(time).astype(np.int64), MISSING)
+
+
+def impossible_rows(
+    rows: WorkRows, given: Ceilings, *, tf32: bool = False, resolution_ns: int = 1
+) -> Bools:
+    """Return a mask of rows that no device with these roofs can do in the time.
+
+    ``given`` are the ceilings of ``roofs.roofs_of`` alone: a best rate of the recording is no
+    limit of the device. Bytes beyond the cache's size must come from the memory; others need not.
+    """
+    compute_ns = _least_time(rows.flops, compute_ceilings(rows, given, tf32=tf32))
+    beyond = np.maximum(np.where(rows.bytes == MISSING, 0, rows.bytes) - given.cache_bytes, 0)
+    memory_ns = beyond / given.memory * 1e9
+    longest = rows.longest_ns(resolution_ns)
+    fast: Bools = np.maximum(compute_ns, memory_ns) > MARGIN * longest
+    fast &= longest != MISSING
+    return fast
+
+
+COLUMNS = (
+    "flops", "bytes", "tflop_per_s", "gb_per_s", "flops_per_byte", "roof_share", "above_roof_ns",
+)  # fmt: skip
+"""The figures in tables of views."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Rates and shares of a group of rows; None where nothing is known."""
+
+    flops: int | None
+    bytes: int | None
+    tflop_per_s: float | None
+    """FLOPs by the time of the rows that have them, 1e12 per second."""
+    gb_per_s: float | None
+    flops_per_byte: float | None
+    """Arithmetic intensity, of the rows with both."""
+    roof_share: float | None
+    """Attainable time by time, of the rows with a roof, 0 to 1."""
+    roof_share_low: float | None
+    roof_share_high: float | None
+    attainable_ns: int | None
+    above_roof_ns: int | None
+    above_roof_low_ns: int | None
+    above_roof_high_ns: int | None
+    modelled_ns: int
+    """Time of the rows with FLOPs or bytes; the rest is unknown work."""
+    roofed_share: float | None
+    """The part of the group's time with a roof, 0 to 1."""
+
+    def columns(self) -> dict[str, Any]:
+        """Return the figures that tables of views have."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+
+def figures(rows: WorkRows, values: Achieved, group: I64, count: int) -> list[Figures]:
+    """Return the figures of each group; ``group`` is each row's, from 0 to ``count`` less 1."""
+
+    def total(column: I64, mask: Bools) -> I64:
+        return _sums(column, mask, group, count)
+
+    has_flops, has_bytes = rows.flops != MISSING, rows.bytes != MISSING
+    both, roofed = has_flops & has_bytes, values.attainable_ns != MISSING
+    unbounded = rows.bound_ns == MISSING
+    bound = np.where(unbounded, 0, rows.bound_ns)
+    shortest = np.maximum(rows.duration_ns - bound, values.attainable_ns)
+    bounded = total(unbounded.astype(np.int64), roofed) == 0
+    flops, size = total(rows.flops, has_flops), total(rows.bytes, has_bytes)
+    attainable, time = total(values.attainable_ns, roofed), total(rows.duration_ns, roofed)
+    high = total(values.above_roof_high_ns, roofed & ~unbounded)
+    some = total(roofed.astype(np.int64), roofed) > 0
+    columns = (
+        _known(flops, total(has_flops.astype(np.int64), has_flops) > 0),
+        _known(size, total(has_bytes.astype(np.int64), has_bytes) > 0),
+        _ratios(flops, total(rows.duration_ns, has_flops), 1e-3),
+        _ratios(size, total(rows.duration_ns, has_bytes)),
+        _ratios(total(rows.flops, both), total(rows.bytes, both)),
+        _ratios(attainable, time),
+        _ratios(attainable, np.where(bounded, total(rows.duration_ns + bound, roofed), 0)),
+        _ratios(attainable, np.where(bounded, total(shortest, roofed), 0)),
+        _known(attainable, some),
+        _known(total(values.above_roof_ns, roofed), some),
+        _known(total(values.above_roof_low_ns, roofed), some),
+        _known(high, some & bounded),
+        total(rows.duration_ns, has_flops | has_bytes).tolist(),
+        _ratios(time, total(rows.duration_ns, np.ones(len(rows), np.bool_))),
+    )
+    return [Figures(*row) for row in zip(*columns, strict=True)]
+
+
+def _sums(column: I64, mask: Bools, group: I64, count: int) -> I64:
+    """Return the sum of each group's rows in the mask: exact, unlike sums of floats."""
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, group[mask], column[mask])
+    return sums
+
+
+def _known(sums: I64, known: Bools) -> list[Any]:
+    """Return sums as numbers; None where they are unknown."""
+    return [one if some else None for one, some in zip(sums.tolist(), known.tolist(), strict=True)]
+
+
+def _ratios(above: I64, below: I64, factor: float = 1.0) -> list[Any]:
+    """Return the ratios; None where nothing is below."""
+    pairs = zip(above.tolist(), below.tolist(), strict=True)
+    return [factor * up / down if down else None for up, down in pairs]

@@ -1,0 +1,87 @@
+"""The best rates of a recording: roofs of devices without a data sheet, and what is reachable.
+
+A maximum over single rows would be that of the worst measurement: a kernel whose time was rounded
+down, or inferred too short. So each rate is at the longest that its time may be, and the best rate
+is one that the device sustained over several rows or a long one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.analysis.roofs.rate_types import FP32, RATE_TYPES
+from tb_privateuse1.analysis.roofs.roofs import Ceilings, Roof
+from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import I64, Bools
+
+SUSTAINED_NS = 100_000
+"""The least time at the best rate or above: a hundred steps of a clock of 1 us."""
+SUSTAINED_SHARE = 0.01
+"""The same, as a share of the time of all rows that compete."""
+_TF32_MARGIN = 1.05
+"""Rates above a ceiling by less may be due to the clock."""
+
+
+def best_rate(
+    work: I64,
+    duration_ns: I64,
+    longest_ns: I64,
+    sustained_ns: float = SUSTAINED_NS,
+    share: float = SUSTAINED_SHARE,
+) -> float | None:
+    """Return the greatest rate per second that rows sustained; None if they last too short.
+
+    Rows of this rate or above last ``sustained_ns`` and this share of all rows' time, together.
+    ``longest_ns`` is the duration with its error bounds; rows where it is ``MISSING`` do not count.
+    """
+    use = (work != MISSING) & (work > 0) & (longest_ns != MISSING) & (longest_ns > 0)
+    work, duration_ns, longest_ns = work[use], duration_ns[use], longest_ns[use]
+    total = int(duration_ns.sum())
+    needed = max(sustained_ns, share * total)
+    if not total or total < needed:
+        return None
+    rate: F64 = work / longest_ns
+    order = np.argsort(-rate, kind="stable")
+    row = int(np.searchsorted(np.cumsum(duration_ns[order]), needed))
+    return float(rate[order[row]]) * 1e9
+
+
+def best_roofs(
+    rows: WorkRows, resolution_ns: int = 1, cache_bytes: float = 0.0
+) -> tuple[Roof, ...]:
+    """Return the best rate of each type with and without the matrix unit, and of the memory.
+
+    Rows whose bytes fit in the cache say nothing about the memory; with an unknown size
+    (infinite) all count, and the rate may be the cache's.
+    """
+    return tuple(_best_roofs(rows, rows.longest_ns(resolution_ns), cache_bytes))
+
+
+def _best_roofs(rows: WorkRows, longest_ns: I64, cache_bytes: float) -> Iterator[Roof]:
+    known = rows.compute_known
+    for matrix in (True, False):
+        for index, name in enumerate(RATE_TYPES):
+            mask = known & (rows.type == index) & (rows.on_unit == matrix)
+            rate = _rate(rows.flops, rows, longest_ns, mask)
+            if rate:
+                yield Roof("compute", name, matrix, rate, "best_seen", rate)
+    least = cache_bytes if np.isfinite(cache_bytes) else 0
+    rate = _rate(rows.bytes, rows, longest_ns, rows.bytes > least)
+    if rate:
+        yield Roof("memory", "", matrix=False, rate=rate, source="best_seen", reachable=rate)
+
+
+def _rate(work: I64, rows: WorkRows, longest_ns: I64, mask: Bools) -> float | None:
+    if not mask.any():
+        return None
+    return best_rate(work[mask], rows.duration_ns[mask], longest_ns[mask])
+
+
+def uses_tf32(rows: WorkRows, limits: Ceilings, resolution_ns: int = 1) -> bool:
+    """Return whether float32 products were faster than float32 can be, so that TF32 was on."""
+    mask = rows.compute_known & (rows.type == FP32) & rows.product & rows.on_unit
+    rate = _rate(rows.flops, rows, rows.longest_ns(resolution_ns), mask)
+    return bool(rate and rate > _TF32_MARGIN * limits.matrix[FP32])

@@ -1,0 +1,67 @@
+"""The data types that a device has arithmetic rates for, from torch's names of types."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.peaks import Rates
+from tb_privateuse1.trace.table import I8
+
+RATE_TYPES = tuple(field.name for field in dataclasses.fields(Rates))
+"""Names of rates; a column of types holds indices into them."""
+FP64, FP32, TF32, BF16, FP16, FP8, FP4, INT8 = range(len(RATE_TYPES))
+
+_NAMES = {
+    "double": FP64,
+    "float64": FP64,
+    "c10::complex<double>": FP64,
+    "complex128": FP64,
+    "float": FP32,
+    "float32": FP32,
+    "c10::complex<float>": FP32,
+    "complex64": FP32,
+    "c10::bfloat16": BF16,
+    "bfloat16": BF16,
+    "c10::half": FP16,
+    "half": FP16,
+    "float16": FP16,
+    "c10::complex<c10::half>": FP16,
+    "complex32": FP16,
+    "signed char": INT8,
+    "int8": INT8,
+    "unsigned char": INT8,
+    "uint8": INT8,
+    "c10::qint8": INT8,
+    "c10::quint8": INT8,
+}
+"""C++ names of ``Input type`` and Python names, in lower case. Wider integers and bool have no
+rate: data sheets give none."""
+_WIDTHS = np.array([8, 4, 4, 2, 2, 1, 0, 1], np.int8)
+
+
+def rate_type(name: str) -> int:
+    """Return the index of a torch type in ``RATE_TYPES``; NONE if there is no rate for it.
+
+    A complex type counts as its parts, as operators count the FLOPs of those.
+    """
+    plain = name.lower().removeprefix("torch.")
+    for prefix, index in (("float8", FP8), ("float4", FP4)):
+        if plain.removeprefix("c10::").startswith(prefix):
+            return index
+    return _NAMES.get(plain, NONE)
+
+
+def product_types(first: I8, second: I8) -> I8:
+    """Return the type in which a product of two operands of these types is computed.
+
+    The narrower operand is converted to the wider one: 8-bit weights times bfloat16 run at the
+    rate of bfloat16. Two different types of one width are computed in float32. NONE if either has
+    no rate.
+    """
+    wide = np.where(_WIDTHS[first] >= _WIDTHS[second], first, second)
+    clash = (_WIDTHS[first] == _WIDTHS[second]) & (first != second)
+    known = (first != NONE) & (second != NONE)
+    return np.where(known, np.where(clash, FP32, wide), NONE).astype(np.int8)

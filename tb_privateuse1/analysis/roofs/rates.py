@@ -1,0 +1,167 @@
+"""Rates of device activities: their work, against the roofs of their device."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tb_privateuse1.analysis.kernels.groups import on_matrix_unit
+from tb_privateuse1.analysis.roofs.achieved import Achieved, Figures, achieved, figures
+from tb_privateuse1.analysis.roofs.best_rates import best_roofs, uses_tf32
+from tb_privateuse1.analysis.roofs.rate_types import rate_type
+from tb_privateuse1.analysis.roofs.roofs import (
+    Ceilings,
+    Source,
+    ceilings,
+    compute_ceilings,
+    device_peak,
+    merge,
+    roofs_of,
+)
+from tb_privateuse1.analysis.roofs.work_rows import WorkRows, clock_resolution_ns
+from tb_privateuse1.analysis.work.arguments import DTYPES
+from tb_privateuse1.analysis.work.kernel_work import kernel_work
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import MEMCPY, MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+_RATE_TYPES = np.array([rate_type(name) for name in DTYPES], np.int8)
+"""The type of rates of each type of operands."""
+_WITHIN_DEVICE = re.compile(r"D(evice)? ?(to|2) ?D(evice)?", re.IGNORECASE)
+"""Copies that only the device's memory limits; others go over a link."""
+
+
+@dataclass(frozen=True)
+class DeviceRates:
+    """Work and least time of each row of ``trace.kernels``."""
+
+    rows: WorkRows
+    values: Achieved
+    given: Ceilings
+    """The roofs of the data sheet or of a vendor file alone."""
+    tf32: bool
+    """Whether products of float32 ran in TF32."""
+    resolution_ns: int
+    """The step of the clock."""
+    compute_source: Source | None
+    memory_source: Source | None
+    """The sources of the roofs; None without any."""
+
+
+@memoize
+def device_rates(trace: Trace) -> DeviceRates:
+    """Return the work of each device activity, and its least time by the device's roofs."""
+    rows = _work_rows(trace)
+    kernels = trace.kernels
+    resolution = clock_resolution_ns(np.concatenate([kernels.start_ns, kernels.end_ns]))
+    peak = device_peak(trace)
+    given = ceilings(roofs_of(trace), peak)
+    roofs = merge(roofs_of(trace), best_roofs(rows, resolution, given.cache_bytes))
+    limits = ceilings(roofs, peak)
+    tf32 = uses_tf32(rows, given, resolution)
+    roofed = _under_roofs(rows, over_links(trace))
+    sources = {roof.kind: roof.source for roof in reversed(roofs)}  # given roofs come first
+    return DeviceRates(
+        rows=rows,
+        values=achieved(roofed, compute_ceilings(roofed, limits, tf32=tf32), limits),
+        given=given,
+        tf32=tf32,
+        resolution_ns=resolution,
+        compute_source=sources.get("compute"),
+        memory_source=sources.get("memory"),
+    )
+
+
+def _work_rows(trace: Trace) -> WorkRows:
+    work, kernels = kernel_work(trace), trace.kernels
+    on_unit = on_matrix_unit(trace, kernels)
+    whole = (work.read_bytes != MISSING) & (work.written_bytes != MISSING)
+    return WorkRows(
+        flops=work.flops,
+        bytes=np.where(whole, work.read_bytes + work.written_bytes, MISSING),
+        type=_RATE_TYPES[work.dtype],
+        product=work.matrix,
+        on_unit=work.matrix if on_unit is None else on_unit,
+        duration_ns=kernels.end_ns - kernels.start_ns,
+        bound_ns=kernels.duration_bound_ns,
+    )
+
+
+def over_links(trace: Trace) -> Bools:
+    """Return which activities copy from or to the host or another device, by their names."""
+    kernels = trace.kernels
+    copies = kernels.kind == MEMCPY
+    within = np.zeros(len(trace.strings) + 1, np.bool_)
+    for name in distinct_values(kernels.name[copies]).tolist():
+        within[name] = _WITHIN_DEVICE.search(trace.text(name)) is not None
+    found: Bools = copies & ~within[kernels.name]
+    return found
+
+
+def _under_roofs(rows: WorkRows, apart: Bools) -> WorkRows:
+    """Return the rows with unknown work where the roofs of memory and arithmetic say nothing."""
+    return replace(
+        rows,
+        flops=np.where(apart, MISSING, rows.flops),
+        bytes=np.where(apart, MISSING, rows.bytes),
+    )
+
+
+def group_figures(trace: Trace, group: I64, count: int) -> list[Figures]:
+    """Return the figures of groups of activities.
+
+    ``group`` has the group of each row of ``trace.kernels``, from 0 to ``count`` less 1; rows
+    with ``NONE`` are in none.
+    """
+    rates = device_rates(trace)
+    rows = np.flatnonzero((group != NONE) & _has_work(rates.rows))
+    # Rows without work change only ``roofed_share``, which views give for all rows at once.
+    return figures(rates.rows.take(rows), rates.values.take(rows), group[rows], count)
+
+
+def _has_work(rows: WorkRows) -> Bools:
+    known: Bools = (rows.flops != MISSING) | (rows.bytes != MISSING)
+    return known
+
+
+@dataclass(frozen=True)
+class ModelledTime:
+    """How much of some device time has a model of its work; communication does not count."""
+
+    modelled_ns: int
+    modelled_share: float | None
+    """Of the time of these activities, 0 to 1; null without any."""
+    compute_source: Source | None
+    memory_source: Source | None
+    """Where the roofs are from: ``data_sheet``, ``user_file``, or ``best_seen``, the best rates of
+    this recording; null without any."""
+    hint: str | None
+    """How to get work in the next recording; null if this one has it."""
+
+
+def modelled_time(trace: Trace, chosen: Bools) -> ModelledTime:
+    """Return how much of the time of the chosen rows of ``trace.kernels`` has a model."""
+    rates = device_rates(trace)
+    counted = chosen & ~trace.kernels.communication
+    duration = rates.rows.duration_ns
+    known = int(duration[counted & _has_work(rates.rows)].sum())
+    whole = int(duration[counted].sum())
+    return ModelledTime(
+        modelled_ns=known,
+        modelled_share=known / whole if whole else None,
+        compute_source=rates.compute_source,
+        memory_source=rates.memory_source,
+        hint=None if (trace.ops.shapes >= 0).any() else shapes_hint(),
+    )
+
+
+def shapes_hint() -> str:
+    """Return the sentence that says how to record shapes."""
+    return say(
+        "This recording has no input shapes, so FLOPs and bytes are unknown. "
+        "Record with record_shapes=True."
+    )

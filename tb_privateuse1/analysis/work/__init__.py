@@ -1,0 +1,17 @@
+"""Work of operators and device activities: operations and bytes, from the recorded inputs.
+
+``registry`` has a model per operator, in the families of ``models``. ``operator_work`` applies it
+to a trace, ``kernel_work`` shares it among activities, ``coverage`` names what has no model.
+"""
+
+__all__ = [
+    "arguments",
+    "base",
+    "collectives",
+    "coverage",
+    "kernel_work",
+    "list_types",
+    "models",
+    "operator_work",
+    "registry",
+]

@@ -1,0 +1,263 @@
+"""Read the recorded inputs of an operator: shapes, element types, strides and values.
+
+torch writes them as four JSON lists of equal length (torch/csrc/profiler/util.cpp): ``Input Dims``,
+``Input type``, ``Input Strides`` and ``Concrete Inputs``. A file may have anything there. A model
+asks for what it needs, and ``UnknownWork`` says that it is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ITEM_BYTES = {
+    "": 0,
+    "float64": 8,
+    "float32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "float8_e4m3fn": 1,
+    "float8_e5m2": 1,
+    "float8_e4m3fnuz": 1,
+    "float8_e5m2fnuz": 1,
+    "complex128": 16,
+    "complex64": 8,
+    "int64": 8,
+    "int32": 4,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+}
+"""Bytes of an element by type; the first one stands for an unknown type."""
+DTYPES = tuple(ITEM_BYTES)
+
+_SPELLINGS = {
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "c10::half": "float16",
+    "c10::bfloat16": "bfloat16",
+    "c10::float8_e4m3fn": "float8_e4m3fn",
+    "c10::float8_e5m2": "float8_e5m2",
+    "c10::float8_e4m3fnuz": "float8_e4m3fnuz",
+    "c10::float8_e5m2fnuz": "float8_e5m2fnuz",
+    "c10::complex<double>": "complex128",
+    "c10::complex<float>": "complex64",
+    "long int": "int64",
+    "long": "int64",
+    "long long": "int64",
+    "__int64": "int64",
+    "int": "int32",
+    "short": "int16",
+    "short int": "int16",
+    "signed char": "int8",
+    "char": "int8",
+    "unsigned char": "uint8",
+    "bool": "bool",
+} | {name: name for name in DTYPES if name}
+"""C++ names of element types as torch writes them. Case counts: ``Bool`` is a number's type."""
+
+_SCALAR_TYPES = (
+    "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "", "complex64",
+    "complex128", "bool", "", "", "", "bfloat16", "", "", "", "", "", "", "", "float8_e5m2",
+    "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz",
+)  # fmt: skip
+"""Element types by number (c10/core/ScalarType.h), as values of arguments have them."""
+
+_LONGEST_TEXT = 1 << 20
+_MOST = 1 << 62
+
+
+class UnknownWork(Exception):
+    """The recording does not have what a model needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor; ``dtype`` is empty if unknown, ``stored`` the number of distinct elements."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    stored: int
+
+    @property
+    def numel(self) -> int:
+        """Return the number of elements; those of expanded dimensions count each time."""
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Return the bytes that reading it once needs; raises UnknownWork without a type."""
+        return self.stored * item_bytes(self.dtype)
+
+
+Input = Tensor | tuple[Tensor, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The inputs of one call; ``values`` are texts, empty for tensors and missing ones."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    values: tuple[str, ...]
+
+    @property
+    def in_place(self) -> bool:
+        """Return whether the operator writes its first input."""
+        return self.name.endswith("_")
+
+    def tensor(self, at: int) -> Tensor:
+        """Return the tensor at a position; raises UnknownWork if there is none."""
+        if (found := self.optional(at)) is None:
+            raise UnknownWork
+        return found
+
+    def optional(self, at: int) -> Tensor | None:
+        """Return the tensor at a position, or None."""
+        found = self.inputs[at] if at < len(self.inputs) else None
+        return found if isinstance(found, Tensor) else None
+
+    def tensors(self, stop: int | None = None) -> Iterator[Tensor]:
+        """Yield the tensors among the first inputs, those of lists included."""
+        for one in self.inputs[:stop]:
+            if isinstance(one, Tensor):
+                yield one
+            elif one is not None:
+                yield from one
+
+    def tensor_list(self, at: int) -> tuple[Tensor, ...]:
+        """Return the list of tensors at a position; raises UnknownWork if there is none."""
+        found = self.inputs[at] if at < len(self.inputs) else None
+        if not isinstance(found, tuple) or not found:
+            raise UnknownWork
+        return found
+
+    def value(self, at: int) -> str:
+        """Return the text of a value; empty if it was not given or not recorded."""
+        return self.values[at] if at < len(self.values) else ""
+
+    def flag(self, at: int) -> bool:
+        """Return a truth value; raises UnknownWork if it was not recorded."""
+        text = self.value(at)
+        if text not in ("True", "False", "1", "0"):
+            raise UnknownWork
+        return text in ("True", "1")
+
+    def integer(self, at: int) -> int:
+        """Return a whole number; raises UnknownWork without one."""
+        return _whole(self.value(at))
+
+    def integers(self, at: int) -> tuple[int, ...]:
+        """Return a list of whole numbers; raises UnknownWork without one."""
+        return tuple(_whole(text) for text in _items(self.value(at)))
+
+    def flags(self, at: int) -> tuple[bool, ...]:
+        """Return a list of truth values; raises UnknownWork without one."""
+        return tuple(text in ("True", "1") for text in _items(self.value(at)))
+
+    def dtype(self, at: int, default: str) -> str:
+        """Return an element type that was given as a number, else the default."""
+        if not self.value(at):
+            return default
+        number = self.integer(at)
+        return _SCALAR_TYPES[number] if 0 <= number < len(_SCALAR_TYPES) else ""
+
+
+def item_bytes(dtype: str) -> int:
+    """Return the bytes of an element; raises UnknownWork if the type is unknown."""
+    if not (size := ITEM_BYTES.get(dtype, 0)):
+        raise UnknownWork
+    return size
+
+
+def size_of(shape: Sequence[int], dtype: str) -> int:
+    """Return the bytes of a dense tensor; raises UnknownWork without a type."""
+    return math.prod(shape) * item_bytes(dtype)
+
+
+def parse_arguments(
+    name: str, shapes: str, dtypes: str, strides: str = "", concrete: str = ""
+) -> Arguments:
+    """Return the inputs that four recorded texts describe; an empty text was not recorded.
+
+    Raises UnknownWork if shapes or types are no lists.
+    """
+    dims, types = _list(shapes), _list(dtypes) if dtypes else []
+    # torch of early 2021 recorded shapes without types.
+    types = types or [""] * len(dims)
+    steps = _list(strides) if strides else []
+    values = _list(concrete) if concrete else []
+    inputs = tuple(
+        _input(dims[i] if i < len(dims) else None, kind, steps[i] if i < len(steps) else None)
+        for i, kind in enumerate(types)
+    )
+    return Arguments(name, inputs, tuple(v if isinstance(v, str) else "" for v in values))
+
+
+def _list(text: str) -> list[Any]:
+    if len(text) > _LONGEST_TEXT:
+        raise UnknownWork
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise UnknownWork from None
+    if not isinstance(found, list):
+        raise UnknownWork
+    return found
+
+
+def _input(dims: Any, kind: Any, steps: Any) -> Input:
+    if not isinstance(kind, str) or not isinstance(dims, list):
+        return None
+    if not kind and dims:
+        return _tensor(dims, "", steps)
+    dtype = _SPELLINGS.get(kind if kind == "bool" else _lowered(kind))
+    if dtype is not None:
+        return _tensor(dims, dtype, steps)
+    if not kind.startswith("TensorList") or not all(isinstance(one, list) for one in dims):
+        return None
+    given = steps if isinstance(steps, list) and len(steps) == len(dims) else [None] * len(dims)
+    found = [_tensor(one, "", step) for one, step in zip(dims, given, strict=True)]
+    return tuple(one for one in found if one is not None) if None not in found else None
+
+
+def _lowered(kind: str) -> str:
+    """Return the type in lower case; a number's type (``Int``, ``Bool``) stays what it is."""
+    return kind.lower() if kind.startswith("c10::") else kind
+
+
+def _tensor(dims: list[Any], dtype: str, steps: Any) -> Tensor | None:
+    if not all(type(d) is int and 0 <= d < _MOST for d in dims):
+        return None
+    elements = math.prod(dims)
+    if elements > _MOST:
+        return None
+    return Tensor(tuple(dims), dtype, _stored(dims, steps, elements))
+
+
+def _stored(dims: list[int], steps: Any, elements: int) -> int:
+    """Return the distinct elements: an expanded or overlapping view shows more than there are."""
+    if not elements or not isinstance(steps, list) or len(steps) != len(dims):
+        return elements
+    if not all(type(s) is int and 0 <= s < _MOST for s in steps):
+        return elements
+    extent: int = 1 + sum((d - 1) * s for d, s in zip(dims, steps, strict=True))
+    return min(elements, extent)
+
+
+def _whole(text: str) -> int:
+    stripped = text.strip()
+    if not stripped.removeprefix("-").isdecimal() or len(stripped) > 19:
+        raise UnknownWork
+    return int(stripped)
+
+
+def _items(text: str) -> list[str]:
+    if not (text.startswith("[") and text.endswith("]")):
+        raise UnknownWork
+    return [item.strip() for item in text[1:-1].split(",") if item.strip()]

@@ -1,0 +1,103 @@
+"""Share the work of operators among their device activities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+
+
+@dataclass(frozen=True)
+class KernelWork(Table):
+    """The work of each row of ``trace.kernels``; ``MISSING`` is unknown.
+
+    ``op`` is the operator whose work it does a part of, or ``NONE``. The parts of an operator's
+    activities are by their duration, and add up to its work exactly.
+    """
+
+    op: I32
+    flops: I64
+    read_bytes: I64
+    written_bytes: I64
+    matrix: Bools
+    dtype: I8
+
+
+@memoize
+def kernel_work(trace: Trace) -> KernelWork:
+    """Return the work of each device activity; communication has none (``collectives``)."""
+    work, kernels = operator_work(trace), trace.kernels
+    op = _working_operators(trace, work.known, np.where(kernels.communication, NONE, kernels.op))
+    order, shares = _shares(op, kernels.end_ns - kernels.start_ns)
+
+    def share(column: I64) -> I64:
+        result = np.full(len(kernels), MISSING, np.int64)
+        total = column[op[order]]
+        there = total != MISSING
+        before, after = shares
+        first, last = _part(total, before), _part(total, after)
+        result[order[there]] = (last - first)[there]
+        return result
+
+    return KernelWork(
+        op=op,
+        flops=share(work.flops),
+        read_bytes=share(work.read_bytes),
+        written_bytes=share(work.written_bytes),
+        matrix=np.append(work.matrix, False)[op],
+        dtype=np.append(work.dtype, np.int8(0))[op],
+    )
+
+
+def _working_operators(trace: Trace, known: Bools, op: I32) -> I32:
+    """Return each operator itself if its work is known, else the innermost one around, or ``NONE``.
+
+    Only the operators of activities are read, so the cost does not depend on all others.
+    """
+    found = op.astype(np.int32)
+    rows = np.flatnonzero(found >= 0)
+    while len(rows):
+        rows = rows[~known[found[rows]]]
+        found[rows] = trace.ops.parent[found[rows]]
+        rows = rows[found[rows] >= 0]
+    return found
+
+
+def _shares(op: I32, duration_ns: I64) -> tuple[I64, tuple[I64, I64]]:
+    """Return the activities of operators in order, and their shares as (before, after).
+
+    They are in units of 2^-30 of the operator's work: cumulated durations, so that the last one of
+    an operator ends at 2^30.
+    """
+    rows = np.flatnonzero(op >= 0)
+    order = rows[np.argsort(op[rows], kind="stable")]
+    owner = op[order]
+    weight = np.maximum(duration_ns[order], 1)
+    total = sums(owner, weight, int(owner.max(initial=-1)) + 1)[owner]
+    running = np.cumsum(weight)
+    new = np.diff(owner, prepend=-1) != 0
+    start = np.maximum.accumulate(np.where(new, np.arange(len(owner)), 0))
+    after = running - (running[start] - weight[start])
+    before = after - weight
+    return order, (_scaled(before, total), _scaled(after, total))
+
+
+_UNIT_BITS = 30
+
+
+def _scaled(part: I64, total: I64) -> I64:
+    """Return the part of a total in units of 2^-30, 2^30 for the whole."""
+    scaled = np.floor(part / np.maximum(total, 1) * (1 << _UNIT_BITS)).astype(np.int64)
+    return np.where(part == total, 1 << _UNIT_BITS, scaled)
+
+
+def _part(work: I64, share: I64) -> I64:
+    """Return work times a share of 2^30 without overflow: high and low bits apart."""
+    high, low = work >> _UNIT_BITS, work & ((1 << _UNIT_BITS) - 1)
+    return high * share + ((low * share) >> _UNIT_BITS)

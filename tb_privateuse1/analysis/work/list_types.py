@@ -1,0 +1,55 @@
+"""Find the types of tensors in lists, which torch does not record, from their shapes.
+
+A list has one type: that of every tensor with one of its shapes elsewhere in the recording. If the
+other tensors of these shapes have several types, or there is none, the type stays unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tb_privateuse1.analysis.work import arguments
+from tb_privateuse1.analysis.work.arguments import Arguments, Input, Tensor, UnknownWork
+from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+
+Types = dict[tuple[int, ...], set[str]]
+"""The types of the recorded tensors of each shape."""
+
+
+@memoize
+def types_by_shape(trace: Trace) -> Types:
+    """Return the types of all recorded tensors with dimensions, by shape."""
+    ops = trace.ops
+    rows = ((ops.shapes >= 0) & (ops.dtypes >= 0)).nonzero()[0]
+    first, _ = group_rows(ops.shapes[rows], ops.dtypes[rows])
+    types: Types = {}
+    for row in rows[first].tolist():
+        try:
+            call = arguments.parse_arguments(
+                "", trace.text(ops.shapes[row]), trace.text(ops.dtypes[row])
+            )
+        except UnknownWork:
+            continue
+        for one in call.tensors():
+            if one.dtype and one.shape:
+                types.setdefault(one.shape, set()).add(one.dtype)
+    return types
+
+
+def with_types(call: Arguments, types: Types) -> Arguments | None:
+    """Return a call whose lists have types, or None if no list needs one or gets one."""
+    inputs = tuple(_typed(one, types) for one in call.inputs)
+    return replace(call, inputs=inputs) if inputs != call.inputs else None
+
+
+def _typed(one: Input, types: Types) -> Input:
+    if not isinstance(one, tuple):
+        return one
+    candidates = [types[t.shape] for t in one if not t.dtype and t.shape in types]
+    common = set.intersection(*candidates) if candidates else set()
+    if len(common) != 1:
+        return one
+    (dtype,) = common
+    return tuple(Tensor(t.shape, dtype, t.stored) for t in one)

@@ -1,0 +1,217 @@
+"""Compute the work of each operator from its recorded inputs.
+
+A distinct call (name, shapes, types, strides and values) is computed once, however often it
+occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.work import arguments, list_types, registry
+from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments, UnknownWork
+from tb_privateuse1.analysis.work.base import Work
+from tb_privateuse1.analysis.work.models import convolutions
+from tb_privateuse1.trace.groupby import distinct_values, group_rows
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+
+
+@dataclass(frozen=True)
+class OperatorWork(Table):
+    """The work that each row of ``trace.ops`` does itself; ``MISSING`` is unknown.
+
+    An operator that only calls others has no work of its own: it is the sum of theirs
+    (``groupby.with_descendants``). ``dtype`` is an index into ``DTYPES``.
+    """
+
+    flops: I64
+    read_bytes: I64
+    written_bytes: I64
+    matrix: Bools
+    dtype: I8
+
+    @property
+    def known(self) -> Bools:
+        """Return which rows have work of their own: operations, or all of their bytes."""
+        whole = (self.read_bytes != MISSING) & (self.written_bytes != MISSING)
+        known: Bools = whole | (self.flops > 0)
+        return known
+
+
+@memoize
+def operator_work(trace: Trace) -> OperatorWork:
+    """Return the work of each operator itself."""
+    ops = trace.ops
+    found = np.full(len(ops), NONE, np.int32)
+    rows = _modelled_rows(trace)
+    works: list[Work] = []
+    _compute(trace, rows, found, works)
+    for models, relation in (
+        (convolutions.BY_PARENT, ops.parent),
+        (convolutions.BY_GRADIENT, None),
+    ):
+        lacking = rows[(found[rows] < 0) & _named(trace, models)[ops.name[rows]]]
+        if len(lacking):
+            related = _gradient_calls(trace, lacking) if relation is None else relation[lacking]
+            _compute_related(trace, lacking, related, models, found, works)
+    table = _table(works)
+    unknown = len(table) - 1
+    at = np.where(_own(trace, found, table), found, unknown).astype(np.intp)
+    return OperatorWork(**{n: column.take(at, mode="clip") for n, column in table.columns()})
+
+
+def _named(trace: Trace, names: Mapping[str, object] | frozenset[str]) -> Bools:
+    """Return by string of the trace whether it is the name of an operator among these."""
+    result = np.zeros(len(trace.strings), np.bool_)
+    for name in distinct_values(trace.ops.name).tolist():
+        result[name] = registry.reduced_name(trace.strings[name]) in names
+    return result
+
+
+def _modelled_rows(trace: Trace) -> I64:
+    """Return the operators with shapes whose name has a model."""
+    ops = trace.ops
+    has_model = np.zeros(len(trace.strings) + 1, np.bool_)
+    for name in distinct_values(ops.name).tolist():
+        has_model[name] = registry.model_of(trace.strings[name]) is not None
+    shaped = (ops.kind == OPERATOR) & (ops.shapes >= 0)
+    return np.flatnonzero(shaped & has_model[ops.name])
+
+
+def _call(trace: Trace, row: int) -> Arguments | None:
+    ops = trace.ops
+    columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
+    try:
+        return arguments.parse_arguments(*(trace.text(column[row]) for column in columns))
+    except UnknownWork:
+        return None
+
+
+def _compute(trace: Trace, rows: I64, found: I32, works: list[Work]) -> None:
+    """Append the work of distinct calls, and write its number by row."""
+    ops = trace.ops
+    columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
+    first, group = group_rows(*(column[rows] for column in columns))
+    number = np.full(len(first), NONE, np.int32)
+    for i, at in enumerate(rows[first].tolist()):
+        call = _call(trace, at)
+        if call is not None and (work := _call_work(trace, call)) is not None:
+            number[i] = len(works)
+            works.append(work)
+    found[rows] = number[group]
+
+
+def _call_work(trace: Trace, call: Arguments) -> Work | None:
+    """Return the work of a call; if its bytes are unknown, with types for its lists."""
+    work = registry.work_of(call)
+    if work is None or (work.read_bytes is not None and work.written_bytes is not None):
+        return work
+    typed = list_types.with_types(call, list_types.types_by_shape(trace))
+    return work if typed is None else registry.work_of(typed)
+
+
+def _compute_related(
+    trace: Trace,
+    rows: I64,
+    related: I32,
+    models: Mapping[str, convolutions.Related],
+    found: I32,
+    works: list[Work],
+) -> None:
+    """Do the same for calls that lack something, with a related row of each, or ``NONE``."""
+    rows, related = rows[related >= 0], related[related >= 0]
+    ops = trace.ops
+    first, group = group_rows(
+        ops.name[rows], ops.shapes[rows], ops.name[related], ops.shapes[related]
+    )
+    number = np.full(len(first), NONE, np.int32)
+    for i, at in enumerate(first.tolist()):
+        call, other = _call(trace, int(rows[at])), _call(trace, int(related[at]))
+        if call is None or other is None:
+            continue
+        if (work := registry.related_work(call, other, models)) is not None:
+            number[i] = len(works)
+            works.append(work)
+    found[rows] = number[group]
+
+
+def _gradient_calls(trace: Trace, rows: I64) -> I32:
+    """Return a backward call with the input and weight of each forward call, or ``NONE``.
+
+    If there are several with gradients of different shapes, none is certain.
+    """
+    ops = trace.ops
+    calls = np.flatnonzero(_named(trace, convolutions.GRADIENTS)[ops.name] & (ops.shapes >= 0))
+    first, _ = group_rows(ops.name[calls], ops.shapes[calls])
+    of_inputs: dict[object, dict[object, int]] = {}
+    for row in calls[first].tolist():
+        if (call := _call(trace, row)) and (sizes := convolutions.sizes_of_gradient(call)):
+            x, grad, weight = sizes
+            of_inputs.setdefault((x, weight), {})[grad] = row
+    first, group = group_rows(ops.shapes[rows])
+    found = np.full(len(first), NONE, np.int32)
+    for i, at in enumerate(rows[first].tolist()):
+        call = _call(trace, at)
+        shapes = None if call is None else tuple(one.shape for one in call.tensors(2))
+        candidates = of_inputs.get(shapes, {})
+        if len(candidates) == 1:
+            found[i] = next(iter(candidates.values()))
+    return found[group]
+
+
+def _table(works: list[Work]) -> OperatorWork:
+    """Return the distinct works as columns; a last row is unknown, which ``NONE`` reads."""
+
+    def column(values: list[int | None]) -> I64:
+        return np.array([MISSING if v is None else v for v in [*values, None]], np.int64)
+
+    return OperatorWork(
+        flops=column([w.flops for w in works]),
+        read_bytes=column([w.read_bytes for w in works]),
+        written_bytes=column([w.written_bytes for w in works]),
+        matrix=np.array([*(w.matrix for w in works), False], np.bool_),
+        dtype=np.array([*(DTYPES.index(w.dtype) for w in works), 0], np.int8),
+    )
+
+
+_NOTHING, _MOVES, _COMPUTES, _MULTIPLIES = range(4)
+
+
+def _own(trace: Trace, found: I32, table: OperatorWork) -> Bools:
+    """Return which rows do their work themselves.
+
+    Work of the same kind or of a heavier one inside is the same work: ``linear`` calls ``addmm``,
+    which does it. Lighter work inside is further work: the gradient of a convolution sums that of
+    its bias. An operator that launches something itself works, unless a product is inside.
+    """
+    weight = np.full(len(table), _MOVES, np.int8)
+    weight[table.flops > 0] = _COMPUTES
+    weight[table.matrix] = _MULTIPLIES
+    weight[-1] = _NOTHING
+    level = weight[found]
+    launches = np.zeros(len(found), np.bool_)
+    launches[trace.kernels.op[trace.kernels.op >= 0]] = True
+    own = level > _NOTHING
+    for least in (_MOVES, _COMPUTES, _MULTIPLIES):
+        inside = _around(trace.ops.parent, np.flatnonzero(level >= least))
+        displaced = inside & (level == least)
+        if least < _MULTIPLIES:
+            displaced &= ~launches
+        own &= ~displaced
+    return own
+
+
+def _around(parent: I32, rows: I64) -> Bools:
+    """Return which rows are around one of these rows."""
+    around = np.zeros(len(parent), np.bool_)
+    up = parent[rows]
+    while len(up := up[up >= 0]):
+        up = up[~around[up]]
+        around[up] = True
+        up = parent[up]
+    return around

@@ -1,0 +1,105 @@
+"""The registry of models: an operator's name, and the work of one call.
+
+A model of the full name (``_C::rms_norm``) comes before one of the reduced name. Namespaces of
+devices (``npu::``) keep the arguments of torch's operator; each model checks the shapes that it
+gets, so that another operator of the same name is unknown rather than wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import ModuleType
+
+from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
+from tb_privateuse1.analysis.work.base import Model, Work
+from tb_privateuse1.analysis.work.models import (
+    attention,
+    compiled,
+    convolutions,
+    copies,
+    elementwise,
+    indexing,
+    losses,
+    norms,
+    optimizers,
+    pooling,
+    products,
+    reductions,
+    serving,
+    softmax,
+)
+from tb_privateuse1.vendors import words
+
+FAMILIES: tuple[ModuleType, ...] = (
+    products,
+    convolutions,
+    attention,
+    norms,
+    softmax,
+    elementwise,
+    reductions,
+    pooling,
+    indexing,
+    copies,
+    optimizers,
+    losses,
+    serving,
+)
+"""Modules with ``MODELS``; a name is in one of them only."""
+
+MODELS: Mapping[str, Model] = {
+    name: model for family in FAMILIES for name, model in family.MODELS.items()
+}
+
+_MOST = 1 << 62
+"""No call has more operations or bytes: larger figures come from a damaged file."""
+
+
+def reduced_name(name: str) -> str:
+    """Return the name without namespace, overload, library and the marks of in-place and out."""
+    word = name.rpartition("::")[2].partition(".")[0]
+    if word.startswith("__"):
+        # ``__iand__`` is ``__and__`` in place.
+        return f"__{word[3:]}" if word.startswith("__i") else word
+    return _library().sub(r"\1", word.removesuffix("_out").rstrip("_"))
+
+
+@cache
+def _library() -> re.Pattern[str]:
+    """Compile a pattern of the libraries in names: ``x_`` of ``x_batch_norm``, ``a_x_b``."""
+    return re.compile(f"(^|_)(?:{words('operator_prefixes', (), ('mkldnn',))})_")
+
+
+def model_of(name: str) -> Model | None:
+    """Return the model of an operator, or None if it has none."""
+    if name.startswith(compiled.PREFIX):
+        return compiled.triton_kernel
+    return MODELS.get(name) or MODELS.get(reduced_name(name))
+
+
+def work_of(call: Arguments) -> Work | None:
+    """Return the work of a call, or None if it is unknown."""
+    model = model_of(call.name)
+    return None if model is None else _checked(lambda: model(call))
+
+
+def related_work(
+    call: Arguments, related: Arguments, models: Mapping[str, convolutions.Related]
+) -> Work | None:
+    """Return the work of a call that lacks what a related call has, or None if it is unknown."""
+    model = models.get(reduced_name(call.name))
+    return None if model is None else _checked(lambda: model(call, related))
+
+
+def _checked(work: Callable[[], Work]) -> Work | None:
+    """Return a work whose figures fit into a column, or None."""
+    try:
+        found = work()
+    except UnknownWork:
+        return None
+    except (ValueError, IndexError, OverflowError):  # shapes that this operator never has
+        return None
+    figures = (found.flops, found.read_bytes, found.written_bytes)
+    return found if all(f is None or 0 <= f < _MOST for f in figures) else None
