@@ -89,7 +89,7 @@ RECORDED = (
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
 
 _ASIDE = 3
-"""One pair in so many is set aside."""
+"""One pair of this many is set aside."""
 
 Build = TypeVar("Build", bound=Callable[[], Forms])
 
