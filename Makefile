@@ -33,7 +33,10 @@ samples: $(VENV)/.test ## record examples/runs anew on the reference device
 	$(WORKLOAD).ddp --out examples/runs/two-ranks $(SAMPLE)
 	REFDEVICE_STUBS=0 $(WORKLOAD).mlp --out examples/runs/without-device-times --worker-name refdev $(SAMPLE)
 
-quick: check ## checks, then the unit and contract tests that take less than a second
+quick: ## checks, and beside them the unit and contract tests that take less than a second
+	@$(MAKE) --no-print-directory -j2 --output-sync check units
+
+units: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
 
 test: check $(BUNDLE) machine ## run everything: checks, unit tests, device, server, browser
@@ -130,4 +133,4 @@ $(VENV)/.docs: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[docs]"
 	@touch $@
 
-.PHONY: help demo demo-live samples quick test coverage mutation check texts bench api new-rule new-view docs build clean machine compiler
+.PHONY: help demo demo-live samples quick units test coverage mutation check texts bench api new-rule new-view docs build clean machine compiler

@@ -218,6 +218,7 @@ SH = [block for block in blocks("sh") if block.reason is None]
 PYTHON = [block for block in blocks("python") if block.reason is None]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", SH, ids=str)
 @pytest.mark.usefixtures("folder")
 def test_commands_run(
@@ -239,6 +240,7 @@ def test_programs_run(block: Block) -> None:
     exec(compile(block.code, str(block), "exec"), {"__name__": "example"})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", blocks("sql"), ids=str)
 @pytest.mark.usefixtures("folder")
 def test_queries_run(block: Block, capfd: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,7 @@ def export(log: Path, form: str, out: Path, *more: str) -> int:
     return cli.main(["export", str(log), *place, "--format", form, "-o", str(out), *more])
 
 
+@pytest.mark.long
 def test_every_format(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert export(log, "chrome", tmp_path / "t.json") == 0
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]

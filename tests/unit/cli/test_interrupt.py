@@ -50,6 +50,7 @@ sys.exit(cli.main(["view", "overview", {trace!r}]))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", HELD)
 def test_interrupted_while(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, mark = tmp_path / "cache", tmp_path / "mark"

@@ -21,6 +21,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> str:
     return text
 
 
+@pytest.mark.long
 def test_the_report_lists_a_missing_text_with_its_place(
     lacking: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

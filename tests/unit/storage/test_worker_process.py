@@ -162,6 +162,7 @@ def test_one_that_ended_while_it_waited_is_replaced(
     made.close()
 
 
+@pytest.mark.long
 def test_an_unreadable_trace_spoils_nothing(
     log: list[TraceFiles], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:

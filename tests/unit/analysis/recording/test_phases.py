@@ -246,6 +246,7 @@ def test_work_that_the_last_synchronization_awaits_is_steady() -> None:
     assert unsteady(run.trace()) == []
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.integers(1, 300), st.integers(1, 300)), min_size=1, max_size=12))
 def test_ordinary_programs_are_steady_and_a_waiting_thread_changes_nothing(
     work: list[tuple[int, int]],

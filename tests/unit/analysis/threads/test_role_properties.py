@@ -107,6 +107,7 @@ def described(made: Trace) -> tuple[dict[str, str], list[int]]:
     return named, (each.return_ns - each.leave_ns).tolist()
 
 
+@pytest.mark.long
 @given(programs())
 def test_roles_of_a_training_loop(events: Events) -> None:
     named, lengths = described(make.trace(*events))
@@ -130,6 +131,7 @@ def test_threads_that_wait_change_no_role(add: object, events: Events) -> None:
     assert not found.driving[found.role == roles.WAITING].any()
 
 
+@pytest.mark.long
 @given(programs(), st.integers(-5, 5))
 def test_a_skew_of_the_clocks_changes_no_role(events: Events, skew: int) -> None:
     moved = [

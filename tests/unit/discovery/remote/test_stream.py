@@ -107,6 +107,7 @@ def test_a_lost_server_is_not_a_truncated_trace(web: Web, ranges: bool, packed: 
     assert source.fault is None
 
 
+@pytest.mark.long
 def test_a_hanging_server_times_out(web: Web, hurried: None) -> None:
     (web.folder / "x.json").write_bytes(DATA)
     (web.folder / "y.json").write_bytes(b"y")
