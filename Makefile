@@ -34,7 +34,7 @@ samples: $(VENV)/.test ## record examples/runs anew on the reference device
 	REFDEVICE_STUBS=0 $(WORKLOAD).mlp --out examples/runs/without-device-times --worker-name refdev $(SAMPLE)
 
 quick: ## checks, and beside them the unit and contract tests that take less than a second
-	@$(MAKE) --no-print-directory -j2 --output-sync check units
+	@$(MAKE) --no-print-directory -j2 check units
 
 units: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
