@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.support.dashboard import Dashboard, Watch
+from tests.support.dashboard import VIEWPORT, Dashboard, Watch
 from tests.support.server import Server
 
 _ARGUMENTS = [
@@ -20,7 +20,6 @@ _ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-VIEWPORT: ViewportSize = {"width": 1400, "height": 1000}
 
 
 @pytest.fixture(scope="session")

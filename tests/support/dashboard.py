@@ -15,12 +15,14 @@ from playwright.sync_api import (
     Locator,
     Page,
     Request,
+    ViewportSize,
     expect,
 )
 
 from tests.support.server import Server
 
 WAIT_MS = 20_000
+VIEWPORT: ViewportSize = {"width": 1400, "height": 1000}
 
 ALONE = "data/plugin_entry.html?name=privateuse1"
 """What TensorBoard's page has in our frame. Alone it is there in a quarter of the time."""

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.browser.conftest import VIEWPORT
-from tests.browser.test_accessible import PAGES, STATES
 from tests.support.axe import settled
-from tests.support.dashboard import Dashboard
+from tests.support.dashboard import VIEWPORT, Dashboard
+from tests.support.page_states import PAGES, STATES
 
 _SENTENCES = """root => {
     const found = new Set();

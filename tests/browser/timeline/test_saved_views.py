@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_timeline import canvas, drag, middle, result, told, window
 from tests.support.axe import settled
 from tests.support.dashboard import WAIT_MS, Dashboard
 from tests.support.server import Server
+from tests.support.timeline_canvas import canvas, drag, middle, result, wait_for_state, window
 
 
 def pick(dashboard: Dashboard) -> str:
@@ -19,7 +19,7 @@ def pick(dashboard: Dashboard) -> str:
     before = dashboard.state().get("item")
     dashboard.inside.locator(".timecanvas").focus()
     dashboard.page.keyboard.press("ArrowRight")
-    told(dashboard, ".item=")
+    wait_for_state(dashboard, ".item=")
     item = dashboard.state()["item"]
     assert item != before
     dashboard.shows("details-name")
@@ -54,7 +54,7 @@ def test_a_reload_keeps_the_area_and_the_filter(dashboard: Dashboard) -> None:
     dashboard.get("only-tracks").fill("")
     y = middle(dashboard, device)
     drag(dashboard, (100, y), (300, y))
-    told(dashboard, ".area=")
+    wait_for_state(dashboard, ".area=")
     state = dashboard.state()
     assert state["item"] == item
     dashboard.page.reload()
@@ -68,7 +68,7 @@ def test_an_area_lies_within_the_recording(dashboard: Dashboard) -> None:
     end = result(dashboard, "timeline?run=mlp&width=1")["end_ns"]
     dashboard.inside.locator(".timecanvas").focus()
     dashboard.page.keyboard.press("x")
-    told(dashboard, ".area=")
+    wait_for_state(dashboard, ".area=")
     assert dashboard.state()["area"] == f"0..{end}"
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.test_accessible import PAGES
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard
+from tests.support.page_states import PAGES
 
 _WITHOUT = """() => {
     const inside = ".tooltip, [aria-hidden=true], button, a, .mark";

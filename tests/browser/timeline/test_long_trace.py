@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tb_privateuse1.trace.model import Trace
-from tests.browser.test_timeline import canvas, drag_along_a_heading, window
 from tests.support import long_trace
 from tests.support.dashboard import WAIT_MS, Dashboard
 from tests.support.server import Server, serve
+from tests.support.timeline_canvas import canvas, drag_along_a_heading, window
 
 pytestmark = pytest.mark.long
 

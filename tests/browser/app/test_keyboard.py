@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_accessible import PAGES
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard
+from tests.support.page_states import PAGES
 
 MOST_TABS = 400
 

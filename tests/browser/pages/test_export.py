@@ -7,9 +7,9 @@ import zipfile
 
 from playwright.sync_api import expect
 
-from tests.browser.test_timeline import canvas
 from tests.support.dashboard import WAIT_MS, Dashboard
 from tests.support.perfetto_file import parse
+from tests.support.timeline_canvas import canvas
 
 LOADING_MS = 90_000
 

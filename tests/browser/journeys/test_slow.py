@@ -22,7 +22,7 @@ from tests.support.dashboard import Dashboard
 from tests.support.server import Server, serve
 from tests.support.web import until
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SLOW = ROOT / "examples" / "slow"
 
 OTHERS = ("generate", "regress")

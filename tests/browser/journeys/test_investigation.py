@@ -17,7 +17,7 @@ from tests.support.dashboard import WAIT_MS, Dashboard, number
 from tests.support.make import Event, document, frame, kernel, launch, op, step
 from tests.support.server import Server, serve
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "runs"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "runs"
 OPERATORS = {"aten::conv2d": 200, "aten::mm": 120, "aten::relu": 20}
 SLOW_STEP = 7
 PROPERTIES = [{"id": 0, "name": "NVIDIA H100", "numSms": 132, "computeMajor": 9}]

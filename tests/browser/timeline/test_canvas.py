@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from tests.support.dashboard import WAIT_MS, Dashboard
-
-
-def result(dashboard: Dashboard, query: str) -> Any:
-    return dashboard.server.plugin(query).json
-
-
-def canvas(dashboard: Dashboard, **state: str | int) -> Locator:
-    """The canvas, once something is drawn on it."""
-    dashboard.open(view="timeline", **state)
-    found = dashboard.get("timeline-canvas")
-    expect(found).to_have_attribute("data-drawn", re.compile("[1-9]"), timeout=WAIT_MS)
-    return found
-
-
-def window(found: Locator) -> tuple[int, int]:
-    start, stop = (int(found.get_attribute(f"data-{edge}") or "") for edge in ("start", "stop"))
-    return start, stop
+from tests.support.timeline_canvas import (
+    canvas,
+    drag,
+    drag_along_a_heading,
+    middle,
+    result,
+    tables,
+    wait_for_state,
+    window,
+)
 
 
 def test_everything_is_drawn(dashboard: Dashboard) -> None:
@@ -103,43 +95,6 @@ def test_search_finds_what_is_not_on_the_screen(dashboard: Dashboard) -> None:
     expect(dashboard.get("timeline-hits")).to_have_attribute("data-value", "0")
 
 
-def drag(dashboard: Dashboard, start: tuple[float, float], stop: tuple[float, float]) -> None:
-    """With the mouse, from one place of the canvas to another."""
-    box = dashboard.get("timeline-canvas").bounding_box()
-    assert box
-    mouse = dashboard.page.mouse
-    mouse.move(box["x"] + start[0], box["y"] + start[1])
-    mouse.down()
-    mouse.move(box["x"] + stop[0], box["y"] + stop[1], steps=4)
-    mouse.up()
-
-
-def middle(dashboard: Dashboard, head: Locator) -> float:
-    """How far down the canvas a line lies."""
-    boxes = [one.bounding_box() for one in (head, dashboard.get("timeline-canvas"))]
-    assert boxes[0]
-    assert boxes[1]
-    return boxes[0]["y"] + boxes[0]["height"] / 2 - boxes[1]["y"]
-
-
-def drag_along_a_heading(dashboard: Dashboard) -> None:
-    """All that is shown, on all tracks."""
-    width = (dashboard.get("timeline-canvas").bounding_box() or {"width": 0})["width"]
-    heading = middle(dashboard, dashboard.get("group-head").first)
-    drag(dashboard, (5, heading), (width - 5, heading))
-
-
-def tables(dashboard: Dashboard) -> set[str]:
-    return {row["table"] for row in dashboard.rows("area").values()}
-
-
-def told(dashboard: Dashboard, state: str) -> None:
-    """Wait until the address says so."""
-    dashboard.page.wait_for_function(
-        "state => decodeURIComponent(location.hash).includes(state)", arg=state
-    )
-
-
 def test_a_drag_sums_up_the_tracks_it_goes_over(dashboard: Dashboard) -> None:
     canvas(dashboard, run="mlp")
     drag_along_a_heading(dashboard)
@@ -150,7 +105,7 @@ def test_a_drag_sums_up_the_tracks_it_goes_over(dashboard: Dashboard) -> None:
     stream = next(one for one in tracks if one["kind"] == "device")
     host = next(one for one in tracks if one["kind"] == "operators")
     dashboard.get("area-place").select_option(str(stream["id"]))
-    told(dashboard, f"@{stream['id']}")
+    wait_for_state(dashboard, f"@{stream['id']}")
     assert tables(dashboard) == {"kernels"}
     whole = dashboard.state()["area"]
     dashboard.page.reload()
@@ -158,7 +113,7 @@ def test_a_drag_sums_up_the_tracks_it_goes_over(dashboard: Dashboard) -> None:
     dashboard.inside.locator(
         f'[data-testid="track"][data-id="{host["id"]}"] [data-testid="choose-track"]'
     ).check()
-    told(dashboard, f"{whole.partition('@')[0]}@{min(stream['id'], host['id'])},")
+    wait_for_state(dashboard, f"{whole.partition('@')[0]}@{min(stream['id'], host['id'])},")
     assert dashboard.rows("area").keys() == everywhere.keys()
     dashboard.page.keyboard.press("Escape")
     expect(dashboard.get("area-summary")).to_have_count(0)

@@ -1,0 +1,1 @@
+"""Whole investigations in Chromium, from a logdir to the cause."""

@@ -1,0 +1,1 @@
+"""Each page in Chromium, one file per page."""

@@ -1,0 +1,1 @@
+"""The timeline in Chromium: what is drawn, moved, picked and searched."""
