@@ -136,6 +136,11 @@ def _is_in_bad_fork() -> bool:
     return False  # a forked child is told at its first launch
 
 
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """Return no type: operators have no autocast. torch asks in checkpoints, too."""
+    return []
+
+
 def elapsed_streams() -> tuple[int, int, int]:
     """Give device and streams of the two events whose elapsed time the profiler last asked for.
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import refdevice
 import torch
+from torch.utils.checkpoint import checkpoint
 
 WORKLOADS = ["mha", "mlp", "transformer", "inference", "streams"]
 
@@ -153,6 +154,15 @@ def test_dropout_scales_what_it_keeps():
     assert kept.unique().tolist() == [0.0, pytest.approx(4 / 3)]
     assert 0.70 < (kept > 0).float().mean() < 0.80
     assert torch.equal(x.grad.cpu(), kept)
+
+
+def test_a_checkpoint_computes_the_same_gradients():
+    layer, inputs = torch.nn.Linear(6, 3).to("refdev"), X.to("refdev")
+    layer(inputs).sum().backward()
+    expected = layer.weight.grad.clone()
+    layer.zero_grad()
+    checkpoint(layer, inputs, use_reentrant=False).sum().backward()
+    torch.testing.assert_close(layer.weight.grad, expected)
 
 
 def test_an_operator_without_a_kernel_is_named():
