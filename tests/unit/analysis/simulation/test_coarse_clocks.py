@@ -22,6 +22,15 @@ from tests.unit.analysis.simulation import test_critical_path
 
 OWN = sorted((Path(__file__).parents[3] / "traces").glob("*/*.pt.trace.json.gz"))
 
+TICKS_US = (10, 100, 1000)
+LARGE_BYTES = 1 << 20
+SHARED = [
+    pytest.param(path, tick_us, id=f"{path.parent.name}-{tick_us}")
+    for path in TRACES
+    for tick_us in (TICKS_US if path.stat().st_size < LARGE_BYTES else TICKS_US[1:2])
+]
+"""Large recordings, which take ten seconds each, have one clock."""
+
 
 def check(made: Trace) -> None:
     """Check that the replay equals the recording, edges lead forward, and paths fill steps."""
@@ -55,7 +64,7 @@ def coarse(source: Path, tick_us: int, folder: Path) -> Path:
     return target
 
 
-@pytest.mark.parametrize("tick_us", [10, 100, 1000])
+@pytest.mark.parametrize("tick_us", TICKS_US)
 @pytest.mark.parametrize("path", OWN, ids=lambda p: p.parent.name)
 def test_a_real_trace_on_a_coarse_clock(path: Path, tick_us: int, tmp_path: Path) -> None:
     """Real traces work on a coarse clock."""
@@ -63,8 +72,7 @@ def test_a_real_trace_on_a_coarse_clock(path: Path, tick_us: int, tmp_path: Path
 
 
 @needs_traces
-@pytest.mark.parametrize("tick_us", [10, 100, 1000])
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+@pytest.mark.parametrize(("path", "tick_us"), SHARED)
 def test_a_shared_trace_on_a_coarse_clock(path: Path, tick_us: int, tmp_path: Path) -> None:
     check(load(coarse(path, tick_us, tmp_path)))
 
