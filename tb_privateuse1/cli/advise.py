@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
         commands,
         "advise",
         _advise,
-        "say what to mend in a trace, and what it costs",
+        "list what makes a trace slow, with the fix and the saving",
         "./log --fail-on high",
     )
     add_selection(advise)

@@ -68,7 +68,7 @@ RULE = Rule(
         "Put host tensors into pinned memory (DataLoader(pin_memory=True), tensor.pin_memory()) "
         "and copy with .to(device, non_blocking=True); read results back rarely."
     ),
-    threshold=say("1 % of the step: two arguments mend it."),
+    threshold=say("1 % of the step: two arguments fix it."),
     reference=say("PyTorch tutorial on pin_memory and non_blocking."),
     check=check,
     needs=("device", "operators"),

@@ -78,7 +78,7 @@ RULE = Rule(
     ),
     why=say("Filling on the device costs one launch; this costs host time, a copy, often a wait."),
     fix=say("Pass device=… to the factory: torch.zeros(n, device=x.device)."),
-    threshold=say("0.5 % of the step: one argument mends it."),
+    threshold=say("0.5 % of the step: one argument fixes it."),
     reference=say("torch's ExtraCUDACopyPattern."),
     check=check,
     needs=("device", "operators", "links"),

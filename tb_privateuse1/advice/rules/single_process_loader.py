@@ -45,7 +45,7 @@ RULE = Rule(
     looks_for=say("`enumerate(DataLoader)#_SingleProcessDataLoaderIter` while the device is idle."),
     why=say("Loading and computing take turns instead of running side by side."),
     fix=say("DataLoader(..., num_workers=4 or more, persistent_workers=True, pin_memory=True)."),
-    threshold=say("1 % of the step: one argument mends it, so little is worth it."),
+    threshold=say("1 % of the step: one argument fixes it, so little is worth it."),
     reference=say("torch's SynchronizedDataLoaderPattern, which fires without regard to the time."),
     check=check,
 )

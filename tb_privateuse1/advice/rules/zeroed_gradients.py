@@ -80,7 +80,7 @@ RULE = Rule(
     looks_for=say("`aten::zero_` or `_foreach_zero_` inside of `zero_grad`."),
     why=say("Each parameter's gradient is written once and read once more than needed."),
     fix=say("zero_grad(set_to_none=True), the default since torch 2.0."),
-    threshold=say("0.5 % of the step: one argument mends it."),
+    threshold=say("0.5 % of the step: one argument fixes it."),
     reference=say("torch's GradNotSetToNonePattern."),
     check=check,
     needs=("operators",),

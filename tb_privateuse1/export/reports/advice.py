@@ -49,7 +49,7 @@ def advice_markdown(result: AdviceTable) -> str:
     for row in result.rows:
         saved = "" if row.saving_share is None else f" (-{100 * row.saving_share:.1f} %)"
         lines.append(f"- **{row.severity.capitalize()}: {_escaped(row.title)}**{saved}")
-        lines += [f"  {_escaped(row.explanation)}", f"  *To mend:* {_escaped(row.fix)}"]
+        lines += [f"  {_escaped(row.explanation)}", f"  *Fix:* {_escaped(row.fix)}"]
         if row.source is not None:
             lines.append(f"  *Where:* {_escaped(row.source)}")
     return "\n".join(lines) + "\n"
@@ -75,7 +75,7 @@ def advice_sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
 def _summary(result: AdviceTable) -> str:
     steps = f"{result.steps} step{'s' * (result.steps != 1)}"
     if not result.rows:
-        return f"Nothing to mend was found in {steps}."
+        return f"No findings in {steps}."
     step_ns = result.judged_ns // max(result.steps, 1)
     return (
         f"Up to {with_unit('saving_share', result.saving_share)} of {steps} of "
@@ -104,7 +104,7 @@ def _finding(row: AdviceRow | RankAdvice, facts: Iterable[tuple[str, str]]) -> I
 
 def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
     yield "", row.explanation
-    yield "To mend: ", row.fix
+    yield "Fix: ", row.fix
     if row.source is not None:
         yield "Where: ", row.source
     if row.evidence:
@@ -118,13 +118,13 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
 def _of_ranks(result: Distributed) -> Iterator[str]:
     count = len(result.rows)
     scope = f"in {count:,} rank{'s' * (count != 1)} together."
-    yield f"Findings {scope}" if result.advice else f"Nothing to mend was found {scope}"
+    yield f"Findings {scope}" if result.advice else f"No findings {scope}"
     for row in result.advice:
         notes = "; ".join(f"rank {one.rank}: {one.note}" for one in row.evidence[:_FEW])
         facts = (
             ("", row.explanation),
             *(("Shows as: ", one.title) for one in row.symptoms),
-            ("To mend: ", row.fix),
+            ("Fix: ", row.fix),
             (f"Ranks: {len(row.evidence)}, such as ", notes),
             ("Computed: ", row.how),
             ("Confidence: ", row.confidence),
@@ -133,7 +133,7 @@ def _of_ranks(result: Distributed) -> Iterator[str]:
 
 
 def _result(row: AdviceRow) -> dict[str, Any]:
-    message = f"{row.title}. {row.explanation} To mend: {row.fix}"
+    message = f"{row.title}. {row.explanation} Fix: {row.fix}"
     entry: dict[str, Any] = {
         "ruleId": row.rule,
         "level": _LEVELS[row.severity],

@@ -42,9 +42,9 @@ export const quality = {
   eventsHelp: "What the reader took from the file.",
   nothingWrong: "Nothing wrong was found.",
   allClear:
-    "The file is whole, times and clocks fit together, ranges nest, nothing is told twice, and steps neither overlap nor were cut off.",
+    "The file is whole, times and clocks fit together, ranges nest, no event is recorded twice, and steps neither overlap nor were cut off.",
   allClearLinked:
-    "The file is whole, times and clocks fit together, every device activity is linked, ranges nest, nothing is told twice, and steps neither overlap nor were cut off.",
+    "The file is whole, times and clocks fit together, every device activity is linked, ranges nest, no event is recorded twice, and steps neither overlap nor were cut off.",
   severity: "Severity",
   what: "What",
   count: "Count",

@@ -37,7 +37,7 @@ const explained: Record<Timeline, { label: string; meaning: string; way: string 
   none: {
     label: "host only",
     meaning:
-      "The trace has host times only. Nothing about the device can be told from it, and nothing is made up.",
+      "The trace has host times only. It says nothing about the device, and no device time is invented.",
     way: "Why, and what to change",
   },
 };
@@ -61,7 +61,7 @@ export const timelineSource = {
     durationTypicalHelp: "The median of the bounds of their durations.",
     durationLargest: "Duration, largest",
     unbounded: "Unbounded",
-    unboundedHelp: "Activities of which nothing tells how far off their start may be.",
+    unboundedHelp: "Activities whose start has no known error bound.",
     meaning: "What it means",
   },
   /** A comment in lines of Python. */
@@ -164,17 +164,17 @@ export const stepLink = {
 
 /** The overview's most valuable findings. */
 export const topFindings = {
-  title: "What to mend first",
+  title: "What to fix first",
   titleNote: "and what it would save",
   looking: "Looking for what could be faster…",
   failed: (message: string) => `Findings cannot be shown: ${message}`,
   retry: "Try again",
   nothing: "Nothing was found.",
-  noSaving: "Nothing was found of which it is known what it would save.",
+  noSaving: "No finding has a known saving.",
   looked: "What was looked for",
   others: (n: number) => plural(n, "other finding"),
   all: (n: number) => `All ${count(n)} findings`,
-  why: "Why, and how to mend it",
+  why: "Why, and how to fix it",
   ofSteps: (time: string) => `${time} of the judged steps`,
   perStep: (time: string) => `${time} per step`,
 };
