@@ -21,6 +21,7 @@ def work(
     product: bool | Sequence[bool] = True,
     on_unit: bool | Sequence[bool] = True,
     bound_ns: Sequence[int | None] | None = None,
+    at_most: bool | Sequence[bool] = False,
 ) -> WorkRows:
     """Return rows of work; None is unknown, and a type without a rate is NONE."""
     count = len(duration_ns)
@@ -40,4 +41,5 @@ def work(
         on_unit=np.broadcast_to(np.array(on_unit), count).copy(),
         duration_ns=np.array(duration_ns, np.int64),
         bound_ns=column(bound_ns, 0),
+        at_most=np.broadcast_to(np.array(at_most), count).copy(),
     )

@@ -81,14 +81,15 @@ def impossible_rows(
     """Return a mask of rows that no device with these roofs can do in the time.
 
     ``given`` are the ceilings of ``roofs.roofs_of`` alone: a best rate of the recording is no
-    limit of the device. Bytes beyond the cache's size must come from the memory; others need not.
+    limit of the device. Bytes beyond the cache's size must come from the memory; others need not,
+    and nothing is impossible of work that may be less than counted (``at_most``).
     """
     compute_ns = _least_time(rows.flops, compute_ceilings(rows, given, tf32=tf32))
     beyond = np.maximum(np.where(rows.bytes == MISSING, 0, rows.bytes) - given.cache_bytes, 0)
     memory_ns = beyond / given.memory * 1e9
     longest = rows.longest_ns(resolution_ns)
     fast: Bools = np.maximum(compute_ns, memory_ns) > MARGIN * longest
-    fast &= longest != MISSING
+    fast &= (longest != MISSING) & ~rows.at_most
     return fast
 
 

@@ -55,7 +55,8 @@ def best_roofs(
     """Return the best rate of each type with and without the matrix unit, and of the memory.
 
     Rows whose bytes fit in the cache say nothing about the memory; with an unknown size
-    (infinite) all count, and the rate may be the cache's.
+    (infinite) all count, and the rate may be the cache's. Work that may be less than counted
+    (``at_most``) says nothing, unless there is no other of its kind.
     """
     return tuple(_best_roofs(rows, rows.longest_ns(resolution_ns), cache_bytes))
 
@@ -65,13 +66,19 @@ def _best_roofs(rows: WorkRows, longest_ns: I64, cache_bytes: float) -> Iterator
     for matrix in (True, False):
         for index, name in enumerate(RATE_TYPES):
             mask = known & (rows.type == index) & (rows.on_unit == matrix)
-            rate = _rate(rows.flops, rows, longest_ns, mask)
+            rate = _certain_rate(rows.flops, rows, longest_ns, mask)
             if rate:
                 yield Roof("compute", name, matrix, rate, "best_seen", rate)
     least = cache_bytes if np.isfinite(cache_bytes) else 0
-    rate = _rate(rows.bytes, rows, longest_ns, rows.bytes > least)
+    rate = _certain_rate(rows.bytes, rows, longest_ns, rows.bytes > least)
     if rate:
         yield Roof("memory", "", matrix=False, rate=rate, source="best_seen", reachable=rate)
+
+
+def _certain_rate(work: I64, rows: WorkRows, longest_ns: I64, mask: Bools) -> float | None:
+    """Return the best rate of the rows whose work is certain, or else of all in the mask."""
+    certain = _rate(work, rows, longest_ns, mask & ~rows.at_most)
+    return certain or _rate(work, rows, longest_ns, mask)
 
 
 def _rate(work: I64, rows: WorkRows, longest_ns: I64, mask: Bools) -> float | None:

@@ -88,6 +88,7 @@ def _work_rows(trace: Trace) -> WorkRows:
         on_unit=work.matrix if on_unit is None else on_unit,
         duration_ns=kernels.end_ns - kernels.start_ns,
         bound_ns=kernels.duration_bound_ns,
+        at_most=work.at_most,
     )
 
 

@@ -31,6 +31,9 @@ class WorkRows(Table):
     duration_ns: I64
     bound_ns: I64
     """The error bound of the duration; ``MISSING`` if it is unknown."""
+    at_most: Bools
+    """A kernel may do fewer operations, or read fewer bytes from the memory: convolutions by fast
+    transforms, rows that indices choose again. Such rates may exceed the device's."""
 
     @property
     def compute_known(self) -> Bools:

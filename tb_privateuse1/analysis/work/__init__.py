@@ -14,4 +14,5 @@ __all__ = [
     "models",
     "operator_work",
     "registry",
+    "relations",
 ]

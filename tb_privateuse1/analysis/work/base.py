@@ -21,6 +21,10 @@ class Work:
     ``flops`` counts a multiplication and an addition as two, any other operation on an element as
     one. Bytes count each input and output once: a cache can do no better. ``matrix`` says that
     matrix units can do it; ``dtype`` is the type of the operands.
+
+    ``at_most`` says that a kernel may do fewer operations or read fewer bytes: a convolution by
+    Winograd's or Fourier's transform, or rows that indices choose again while a cache holds them.
+    A rate above the device's is then possible.
     """
 
     flops: int | None
@@ -28,10 +32,14 @@ class Work:
     written_bytes: int | None
     matrix: bool = False
     dtype: str = ""
+    at_most: bool = False
 
 
 Model = Callable[[Arguments], Work]
 """Returns the work of a call; raises UnknownWork if the recording does not have it."""
+
+Related = Callable[[Arguments, Arguments], Work]
+"""Returns the work of a call, with the inputs of a related call that has what it lacks."""
 
 _ORDER = ("float64", "float32", "bfloat16", "float16", "int64", "int32", "int16", "int8", "uint8")
 

@@ -27,6 +27,7 @@ class KernelWork(Table):
     written_bytes: I64
     matrix: Bools
     dtype: I8
+    at_most: Bools
 
 
 @memoize
@@ -52,6 +53,7 @@ def kernel_work(trace: Trace) -> KernelWork:
         written_bytes=share(work.written_bytes),
         matrix=np.append(work.matrix, False)[op],
         dtype=np.append(work.dtype, np.int8(0))[op],
+        at_most=np.append(work.at_most, False)[op],
     )
 
 

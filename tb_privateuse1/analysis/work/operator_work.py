@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis.work import arguments, list_types, registry
-from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments, UnknownWork
-from tb_privateuse1.analysis.work.base import Work
-from tb_privateuse1.analysis.work.models import convolutions
+from tb_privateuse1.analysis.work import list_types, registry, relations
+from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
+from tb_privateuse1.analysis.work.base import Related, Work
 from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
@@ -34,6 +33,8 @@ class OperatorWork(Table):
     written_bytes: I64
     matrix: Bools
     dtype: I8
+    at_most: Bools
+    """A kernel may do fewer operations or read fewer bytes (``base.Work``)."""
 
     @property
     def known(self) -> Bools:
@@ -51,13 +52,12 @@ def operator_work(trace: Trace) -> OperatorWork:
     rows = _modelled_rows(trace)
     works: list[Work] = []
     _compute(trace, rows, found, works)
-    for models, relation in (
-        (convolutions.BY_PARENT, ops.parent),
-        (convolutions.BY_GRADIENT, None),
-    ):
-        lacking = rows[(found[rows] < 0) & _named(trace, models)[ops.name[rows]]]
+    for models, related_rows in relations.RELATIONS:
+        lacking = rows[
+            _lacking(found, works)[rows] & relations.named(trace, models)[ops.name[rows]]
+        ]
         if len(lacking):
-            related = _gradient_calls(trace, lacking) if relation is None else relation[lacking]
+            related = related_rows(trace, lacking)
             _compute_related(trace, lacking, related, models, found, works)
     table = _table(works)
     unknown = len(table) - 1
@@ -65,12 +65,11 @@ def operator_work(trace: Trace) -> OperatorWork:
     return OperatorWork(**{n: column.take(at, mode="clip") for n, column in table.columns()})
 
 
-def _named(trace: Trace, names: Mapping[str, object] | frozenset[str]) -> Bools:
-    """Return by string of the trace whether it is the name of an operator among these."""
-    result = np.zeros(len(trace.strings), np.bool_)
-    for name in distinct_values(trace.ops.name).tolist():
-        result[name] = registry.reduced_name(trace.strings[name]) in names
-    return result
+def _lacking(found: I32, works: list[Work]) -> Bools:
+    """Return which rows have no work, or bytes that are unknown."""
+    whole = [w.read_bytes is not None and w.written_bytes is not None for w in works]
+    lacking: Bools = ~np.array([*whole, False], np.bool_)[found]
+    return lacking
 
 
 def _modelled_rows(trace: Trace) -> I64:
@@ -83,15 +82,6 @@ def _modelled_rows(trace: Trace) -> I64:
     return np.flatnonzero(shaped & has_model[ops.name])
 
 
-def _call(trace: Trace, row: int) -> Arguments | None:
-    ops = trace.ops
-    columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    try:
-        return arguments.parse_arguments(*(trace.text(column[row]) for column in columns))
-    except UnknownWork:
-        return None
-
-
 def _compute(trace: Trace, rows: I64, found: I32, works: list[Work]) -> None:
     """Append the work of distinct calls, and write its number by row."""
     ops = trace.ops
@@ -99,7 +89,7 @@ def _compute(trace: Trace, rows: I64, found: I32, works: list[Work]) -> None:
     first, group = group_rows(*(column[rows] for column in columns))
     number = np.full(len(first), NONE, np.int32)
     for i, at in enumerate(rows[first].tolist()):
-        call = _call(trace, at)
+        call = relations.read_call(trace, at)
         if call is not None and (work := _call_work(trace, call)) is not None:
             number[i] = len(works)
             works.append(work)
@@ -119,7 +109,7 @@ def _compute_related(
     trace: Trace,
     rows: I64,
     related: I32,
-    models: Mapping[str, convolutions.Related],
+    models: Mapping[str, Related],
     found: I32,
     works: list[Work],
 ) -> None:
@@ -131,37 +121,17 @@ def _compute_related(
     )
     number = np.full(len(first), NONE, np.int32)
     for i, at in enumerate(first.tolist()):
-        call, other = _call(trace, int(rows[at])), _call(trace, int(related[at]))
+        call, other = (
+            relations.read_call(trace, int(rows[at])),
+            relations.read_call(trace, int(related[at])),
+        )
         if call is None or other is None:
             continue
         if (work := registry.related_work(call, other, models)) is not None:
             number[i] = len(works)
             works.append(work)
-    found[rows] = number[group]
-
-
-def _gradient_calls(trace: Trace, rows: I64) -> I32:
-    """Return a backward call with the input and weight of each forward call, or ``NONE``.
-
-    If there are several with gradients of different shapes, none is certain.
-    """
-    ops = trace.ops
-    calls = np.flatnonzero(_named(trace, convolutions.GRADIENTS)[ops.name] & (ops.shapes >= 0))
-    first, _ = group_rows(ops.name[calls], ops.shapes[calls])
-    of_inputs: dict[object, dict[object, int]] = {}
-    for row in calls[first].tolist():
-        if (call := _call(trace, row)) and (sizes := convolutions.sizes_of_gradient(call)):
-            x, grad, weight = sizes
-            of_inputs.setdefault((x, weight), {})[grad] = row
-    first, group = group_rows(ops.shapes[rows])
-    found = np.full(len(first), NONE, np.int32)
-    for i, at in enumerate(rows[first].tolist()):
-        call = _call(trace, at)
-        shapes = None if call is None else tuple(one.shape for one in call.tensors(2))
-        candidates = of_inputs.get(shapes, {})
-        if len(candidates) == 1:
-            found[i] = next(iter(candidates.values()))
-    return found[group]
+    numbers = number[group]
+    found[rows] = np.where(numbers >= 0, numbers, found[rows])
 
 
 def _table(works: list[Work]) -> OperatorWork:
@@ -176,6 +146,7 @@ def _table(works: list[Work]) -> OperatorWork:
         written_bytes=column([w.written_bytes for w in works]),
         matrix=np.array([*(w.matrix for w in works), False], np.bool_),
         dtype=np.array([*(DTYPES.index(w.dtype) for w in works), 0], np.int8),
+        at_most=np.array([*(w.at_most for w in works), False], np.bool_),
     )
 
 

@@ -13,13 +13,15 @@ from functools import cache
 from types import ModuleType
 
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Work
+from tb_privateuse1.analysis.work.base import Model, Related, Work
 from tb_privateuse1.analysis.work.models import (
     attention,
     compiled,
     convolutions,
     copies,
     elementwise,
+    embedding_tables,
+    fbgemm,
     indexing,
     losses,
     norms,
@@ -46,6 +48,8 @@ FAMILIES: tuple[ModuleType, ...] = (
     optimizers,
     losses,
     serving,
+    embedding_tables,
+    fbgemm,
 )
 """Modules with ``MODELS``; a name is in one of them only."""
 
@@ -53,13 +57,22 @@ MODELS: Mapping[str, Model] = {
     name: model for family in FAMILIES for name, model in family.MODELS.items()
 }
 
+_NODE = re.compile(r"torch::autograd::CppNode<(?:[^<>]*::)?(\w+)")
 _MOST = 1 << 62
 """No call has more operations or bytes: larger figures come from a damaged file."""
 
 
 def reduced_name(name: str) -> str:
-    """Return the name without namespace, overload, library and the marks of in-place and out."""
-    word = name.rpartition("::")[2].partition(".")[0]
+    """Return the name without namespace, overload, library and the marks of in-place and out.
+
+    The node of a gradient in C++ has the name of its class. Names that are made of an optimizer, a
+    device and so on have one for all.
+    """
+    made = _NODE.match(name)
+    word = made[1] if made else name.rpartition("::")[2].partition(".")[0]
+    for form, key in embedding_tables.FORMS:
+        if form.match(word):
+            return key
     if word.startswith("__"):
         # ``__iand__`` is ``__and__`` in place.
         return f"__{word[3:]}" if word.startswith("__i") else word
@@ -85,9 +98,7 @@ def work_of(call: Arguments) -> Work | None:
     return None if model is None else _checked(lambda: model(call))
 
 
-def related_work(
-    call: Arguments, related: Arguments, models: Mapping[str, convolutions.Related]
-) -> Work | None:
+def related_work(call: Arguments, related: Arguments, models: Mapping[str, Related]) -> Work | None:
     """Return the work of a call that lacks what a related call has, or None if it is unknown."""
     model = models.get(reduced_name(call.name))
     return None if model is None else _checked(lambda: model(call, related))

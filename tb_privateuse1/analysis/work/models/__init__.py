@@ -9,6 +9,8 @@ __all__ = [
     "convolutions",
     "copies",
     "elementwise",
+    "embedding_tables",
+    "fbgemm",
     "indexing",
     "losses",
     "norms",

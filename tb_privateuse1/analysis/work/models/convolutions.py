@@ -7,13 +7,10 @@ multiplies the gradient by weight of a grouped convolution by the number of grou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Work, read_of, written_of
-
-Related = Callable[[Arguments, Arguments], Work]
-"""Returns the work of a call, with the inputs of a related call that has what it lacks."""
+from tb_privateuse1.analysis.work.base import Model, Related, Work, read_of, written_of
 
 
 def multiplications(sliding: Sequence[int], weight: Sequence[int]) -> int:
@@ -24,6 +21,18 @@ def multiplications(sliding: Sequence[int], weight: Sequence[int]) -> int:
     if len(sliding) != len(weight) or len(weight) < 3:
         raise UnknownWork
     return 2 * sliding[0] * math.prod(sliding[2:]) * math.prod(weight)
+
+
+def _work(
+    flops: int, read: int | None, written: int | None, weight: Sequence[int], dtype: str
+) -> Work:
+    """Return the work of a convolution: at most these operations if windows overlap.
+
+    The transforms of Winograd and Fourier save operations where a window has several elements (A.
+    Lavin, S. Gray: "Fast algorithms for convolutional neural networks", CVPR 2016).
+    """
+    windowed = math.prod(weight[2:]) > 1
+    return Work(flops, read, written, matrix=True, dtype=dtype, at_most=windowed)
 
 
 def _spread(values: tuple[int, ...], dims: int) -> tuple[int, ...]:
@@ -64,12 +73,12 @@ def _output(
 
 def _forward(call: Arguments, out: tuple[int, ...], *, bias: bool) -> Work:
     x, weight = call.tensor(0), call.tensor(1)
-    return Work(
+    return _work(
         multiplications(out, weight.shape),
         read_of(call.tensors(3 if bias else 2)),
         written_of((out, x.dtype)),
-        matrix=True,
-        dtype=x.dtype,
+        weight.shape,
+        x.dtype,
     )
 
 
@@ -120,7 +129,7 @@ def _transposed(
         raise UnknownWork
     out = (x.shape[0], weight.shape[1] * groups, *places)
     read = read_of(call.tensors(3 if bias else 2))
-    return Work(flops, read, written_of((out, x.dtype)), matrix=True, dtype=x.dtype)
+    return _work(flops, read, written_of((out, x.dtype)), weight.shape, x.dtype)
 
 
 def _of_library(call: Arguments, first: int) -> Work:
@@ -152,8 +161,12 @@ def backward(call: Arguments) -> Work:
     one = multiplications(sliding, weight.shape)
     outputs = [(x.shape, x.dtype), (weight.shape, weight.dtype), (grad.shape[1:2], grad.dtype)]
     written = [out for out, wanted in zip(outputs, mask, strict=True) if wanted]
-    return Work(
-        one * (mask[0] + mask[1]), read_of((grad, x, weight)), written_of(*written), True, x.dtype
+    return _work(
+        one * (mask[0] + mask[1]),
+        read_of((grad, x, weight)),
+        written_of(*written),
+        weight.shape,
+        x.dtype,
     )
 
 
@@ -162,7 +175,7 @@ def backward_input(call: Arguments) -> Work:
     grad, weight = call.tensor(1), call.tensor(2)
     written = written_of((call.integers(0), grad.dtype)) if call.value(0) else None
     flops = multiplications(grad.shape, weight.shape)
-    return Work(flops, read_of((grad, weight)), written, True, grad.dtype)
+    return _work(flops, read_of((grad, weight)), written, weight.shape, grad.dtype)
 
 
 def backward_weight(call: Arguments) -> Work:
@@ -170,7 +183,7 @@ def backward_weight(call: Arguments) -> Work:
     grad, x, weight = call.tensor(1), call.tensor(2), call.integers(0)
     flops = multiplications(grad.shape, weight)
     written = written_of((weight, grad.dtype))
-    return Work(flops, read_of((grad, x)), written, True, grad.dtype)
+    return _work(flops, read_of((grad, x)), written, weight, grad.dtype)
 
 
 def _all_inputs(related: Arguments) -> tuple[Tensor, Tensor, Tensor]:
@@ -208,12 +221,12 @@ def gradient_by_backward(call: Arguments, related: Arguments) -> Work:
     """Return the work of one gradient without recorded sizes, from the call around it."""
     x, grad, weight = _all_inputs(related)
     output = x if call.name.rstrip("_").endswith("input") else weight
-    return Work(
+    return _work(
         multiplications(grad.shape, weight.shape),
         read_of(call.tensors()),
         written_of((output.shape, output.dtype)),
-        matrix=True,
-        dtype=grad.dtype,
+        weight.shape,
+        grad.dtype,
     )
 
 

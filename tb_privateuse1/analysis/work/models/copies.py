@@ -34,7 +34,13 @@ def cast(call: Arguments) -> Work:
 
 
 def join(call: Arguments) -> Work:
-    """Return the work of ``cat([tensors], dim)``; torch records no types of tensors in lists."""
+    """Return the work of ``cat([tensors], dim, out)``; torch records no types of tensors in lists.
+
+    The result holds each element of the list once.
+    """
+    out = call.optional(2)
+    if out is not None and out.numel:
+        return Work(0, read_of([out]), read_of([out]), dtype=out.dtype)
     tensors = call.tensor_list(0)
     written = [(one.shape, one.dtype) for one in tensors]
     return Work(0, read_of(tensors), written_of(*written))
@@ -44,6 +50,15 @@ def fill(call: Arguments) -> Work:
     """Return the work of ``fill_(x, value)``, or of random numbers into x."""
     x = call.tensor(0)
     return Work(0, 0, read_of([x]), dtype=x.dtype)
+
+
+def counted(call: Arguments) -> Work:
+    """Return the work of ``arange(start, end, step, out)``."""
+    out = call.tensor(3)
+    start, end, step = (call.integer(at) for at in range(3))
+    if not step or (end - start) * step < 0:
+        raise UnknownWork
+    return Work(0, 0, written_of(((-(-(end - start) // step),), out.dtype)), dtype=out.dtype)
 
 
 def item(call: Arguments) -> Work:
@@ -101,4 +116,5 @@ MODELS: Mapping[str, Model] = {
     "bernoulli": fill,
     "random": fill,
     "exponential": fill,
+    "arange": counted,
 }

@@ -10,9 +10,12 @@ from tb_privateuse1.analysis.work.base import Model, Work, broadcast, known_sum,
 
 
 def _chosen(indices: list[Tensor], out: tuple[int, ...], x: Tensor, flops: int = 0) -> Work:
-    """Return the work of reading chosen elements into a result."""
-    read = known_sum(lambda: [*(one.bytes for one in indices), size_of(out, x.dtype)])
-    return Work(flops, read, written_of((out, x.dtype)), dtype=x.dtype)
+    """Return the work of reading chosen elements into a result, each at most once.
+
+    Elements that are chosen again may come from a cache.
+    """
+    read = known_sum(lambda: [*(one.bytes for one in indices), min(size_of(out, x.dtype), x.bytes)])
+    return Work(flops, read, written_of((out, x.dtype)), dtype=x.dtype, at_most=True)
 
 
 def _stored(
@@ -26,7 +29,7 @@ def _stored(
         read += written  # what is added to is read
     if not in_place and whole is not None and read is not None and written is not None:
         read, written = read + whole, written + written_of_all(x)
-    return Work(flops, read, written, dtype=x.dtype)
+    return Work(flops, read, written, dtype=x.dtype, at_most=True)
 
 
 def written_of_all(x: Tensor) -> int:
@@ -81,8 +84,8 @@ def index(call: Arguments) -> Work:
         raise UnknownWork
     out = (*broadcast(one.shape for one in found), *x.shape[len(found) :])
     elements = sum(one.numel for one in found)
-    read = known_sum(lambda: [8 * elements, size_of(out, x.dtype)])
-    return Work(0, read, written_of((out, x.dtype)), dtype=x.dtype)
+    read = known_sum(lambda: [8 * elements, min(size_of(out, x.dtype), x.bytes)])
+    return Work(0, read, written_of((out, x.dtype)), dtype=x.dtype, at_most=True)
 
 
 def index_put(call: Arguments) -> Work:
