@@ -14,7 +14,8 @@ SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/t
 LOG ?= build/demo-live
 WORKLOAD := PYTHONPATH=examples/refdevice:. $(BIN)/python -m refdevice.workloads
 SAMPLE := --gzip --steps 4
-QUICK := tests/unit tests/contract -m "not (peers or long)"
+# Live tests are long, and their modules import torch.
+QUICK := tests/unit tests/contract -m "not (peers or long)" --ignore-glob "*/test_live_*.py"
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12

@@ -86,6 +86,7 @@ VALUES = st.lists(
 )
 
 
+@pytest.mark.long
 @given(
     name=st.sampled_from([*registry.MODELS, "triton_poi_0"]),
     dims=SHAPES | ANY_JSON,
@@ -105,3 +106,10 @@ def test_no_recording_raises(
     if work is not None:
         figures = (work.flops, work.read_bytes, work.written_bytes)
         assert all(one is None or 0 <= one < 1 << 62 for one in figures)
+
+
+@pytest.mark.parametrize("dims", [[], [2], [2, 3], [0, 4], [1] * 5])
+def test_no_model_raises_on_tensors_of_one_shape(dims: list[int]) -> None:
+    texts = (json.dumps([dims] * 9), json.dumps(["float"] * 9), "", json.dumps([""] * 9))
+    for name in registry.MODELS:
+        registry.work_of(parse_arguments(name, *texts))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.analysis.work.collectives import bus_bytes, payload_bytes
@@ -32,6 +32,7 @@ def product(n: int, k: int, m: int, at: float) -> make.Event:
     return make.op("aten::mm", at, at + 50, id=int(at) + 1, **args)
 
 
+@settings(max_examples=30)
 @given(
     n=st.integers(1, 2**19),
     k=st.integers(1, 2**19),

@@ -9,6 +9,8 @@ import torch
 
 from tests.support import live_work
 
+pytestmark = pytest.mark.long
+
 A = torch.ops.aten
 X, Y, V = torch.randn(6, 5), torch.randn(6, 5), torch.randn(5)
 HALF = torch.randn(6, 5).bfloat16()

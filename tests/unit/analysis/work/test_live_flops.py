@@ -6,14 +6,21 @@ groups; causal attention, whose masked half it counts; matrix times vector, whic
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
+from torch.utils import flop_counter
 
 from tb_privateuse1.analysis.work import operator_work
 from tests.support import live_work
+from tests.unit.analysis.work.calls import flops, tensor
+
+pytestmark = pytest.mark.long
 
 SIZES = st.integers(1, 9)
 PROGRAMS = settings(max_examples=12)
@@ -133,6 +140,33 @@ def test_the_fused_attention_of_the_cpu_counts_as_the_separate_products() -> Non
     separate = live_work.counted_flops(program(kinds.MATH))
     fused = product_flops(program(kinds.FLASH_ATTENTION))
     assert fused == separate * 7 // 6  # the scores once more: seven products instead of six
+
+
+HALF = "c10::BFloat16"
+
+
+def heads_first(b: int, h: int, s: int, d: int) -> dict[str, Any]:
+    return tensor(b, h, s, d, dtype=HALF)
+
+
+@given(b=SIZES, h=SIZES, q=SIZES, k=SIZES, d=SIZES, e=SIZES)
+def test_the_variants_of_attention_equal_the_counter_of_torch(
+    b: int, h: int, q: int, k: int, d: int, e: int
+) -> None:
+    shapes = (b, h, q, d), (b, h, k, d), (b, h, k, e)
+    tensors = [heads_first(*one) for one in shapes]
+    forward = flop_counter.sdpa_flop_count(*shapes)
+    grad = heads_first(b, h, q, e)
+    backward = flop_counter.sdpa_backward_flop_count(grad["shape"], *shapes)
+    name = "aten::_scaled_dot_product_"
+    assert flops(f"{name}flash_attention", *tensors, 0.0, False, False, None) == forward
+    assert flops(f"{name}efficient_attention", *tensors, None, True, 0.0, False) == forward
+    assert flops(f"{name}cudnn_attention", *tensors, None, True, 0.0, False, False) == forward
+    rest = (*[tensor(1)] * 4, 1, 1, 0.0, False)
+    assert flops(f"{name}flash_attention_backward", grad, *tensors, *rest) == backward
+    swapped = [tensor(s[0], s[2], s[1], s[3], dtype=HALF) for s in shapes]
+    rest = (None, None, q, k, 0.0, False, False)
+    assert flops("aten::_flash_attention_forward", *swapped, *rest) == forward
 
 
 def test_no_work_counts_twice() -> None:

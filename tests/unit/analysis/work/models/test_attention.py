@@ -1,38 +1,12 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-from torch.utils import flop_counter
-
 from tests.unit.analysis.work.calls import flops, tensor, work
 
-SIZES = st.integers(1, 7)
 HALF = "c10::BFloat16"
 
 
 def heads_first(b: int, h: int, s: int, d: int) -> dict[str, object]:
     return tensor(b, h, s, d, dtype=HALF)
-
-
-@given(b=SIZES, h=SIZES, q=SIZES, k=SIZES, d=SIZES, e=SIZES)
-def test_the_variants_equal_the_counter_of_torch(
-    b: int, h: int, q: int, k: int, d: int, e: int
-) -> None:
-
-    shapes = (b, h, q, d), (b, h, k, d), (b, h, k, e)
-    tensors = [heads_first(*one) for one in shapes]
-    forward = flop_counter.sdpa_flop_count(*shapes)
-    grad = heads_first(b, h, q, e)
-    backward = flop_counter.sdpa_backward_flop_count(grad["shape"], *shapes)
-    name = "aten::_scaled_dot_product_"
-    assert flops(f"{name}flash_attention", *tensors, 0.0, False, False, None) == forward
-    assert flops(f"{name}efficient_attention", *tensors, None, True, 0.0, False) == forward
-    assert flops(f"{name}cudnn_attention", *tensors, None, True, 0.0, False, False) == forward
-    rest = (*[tensor(1)] * 4, 1, 1, 0.0, False)
-    assert flops(f"{name}flash_attention_backward", grad, *tensors, *rest) == backward
-    swapped = [tensor(s[0], s[2], s[1], s[3], dtype=HALF) for s in shapes]
-    rest = (None, None, q, k, 0.0, False, False)
-    assert flops("aten::_flash_attention_forward", *swapped, *rest) == forward
 
 
 def test_a_causal_call_counts_the_pairs_that_the_mask_leaves() -> None:
