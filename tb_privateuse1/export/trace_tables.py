@@ -51,6 +51,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "dtypes": "types of the inputs, JSON",
         "strides": "strides of the inputs, JSON",
         "concrete": "values of the inputs that are no tensors, JSON",
+        "kernel_flops": "operations of the kernel, as Inductor recorded them",
+        "kernel_bytes": "bytes of the kernel, as Inductor recorded them",
         "stack": "call stack, where it was recorded with the operator",
         "sequence": "sequence number of autograd",
         "forward_thread": "number of the thread of the forward operator",

@@ -13,6 +13,7 @@ from tb_privateuse1.inference import task_queue
 from tb_privateuse1.inference.base import MetadataClaims, impossible_sizes, rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw, Sidecar
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import (
     ANNOTATION,
     MISSING,
@@ -110,6 +111,7 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     around = nested.enclosing(is_op)
     parent = around[is_op]
     ops = _ops(
+        raw,
         ranges,
         sidecar,
         kind=kinds,
@@ -219,7 +221,7 @@ def _nested(parts: list[Group]) -> _Nested:
     return _Nested(part, row, parent, self_ns, _single(parent, column("name")[order], part == 0))
 
 
-def _ops(ranges: Group, sidecar: Sidecar | None, **nesting: NDArray[Any]) -> Ops:
+def _ops(raw: Raw, ranges: Group, sidecar: Sidecar | None, **nesting: NDArray[Any]) -> Ops:
     n = len(ranges)
     external_id = ranges.id("external_id")
     elapsed = np.full(n, MISSING, np.int64)
@@ -238,12 +240,27 @@ def _ops(ranges: Group, sidecar: Sidecar | None, **nesting: NDArray[Any]) -> Ops
         dtypes=ranges.text("dtypes"),
         strides=ranges.text("strides"),
         concrete=ranges.text("concrete"),
+        kernel_flops=_recorded(raw, ranges.text("kernel_flop"), 1),
+        kernel_bytes=_recorded(raw, ranges.text("kernel_gb"), 1e9),
         stack=ranges.text("stack"),
         sequence=ranges.id("sequence"),
         forward_thread=ranges.id("forward_thread"),
         event=ranges.event,
         **nesting,
     )
+
+
+def _recorded(raw: Raw, texts: I32, unit: float) -> I64:
+    """Return the whole numbers that texts give in a unit; 0 is what torch writes for unknown."""
+    numbers = np.full(len(raw.strings) + 1, MISSING, np.int64)
+    for text in distinct_values(texts[texts >= 0]).tolist():
+        try:
+            number = float(raw.strings[text]) * unit
+        except ValueError:
+            continue
+        if 1 <= number < 1 << 62:
+            numbers[text] = round(number)
+    return numbers[texts]
 
 
 def _memory(raw: Raw, ops: Ops) -> Memory:

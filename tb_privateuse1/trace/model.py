@@ -84,6 +84,10 @@ class Ops(Table):
     strides: I32
     concrete: I32
     """The values of the inputs that are no tensors (``Concrete Inputs``), a JSON list of texts."""
+    kernel_flops: I64
+    """What Inductor says of its kernel (``kernel_flop``); ``MISSING`` without."""
+    kernel_bytes: I64
+    """The same of its bytes (``kernel_num_gb``)."""
     stack: I32
     sequence: I64
     forward_thread: I64

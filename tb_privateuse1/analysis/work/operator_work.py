@@ -14,6 +14,7 @@ import numpy as np
 from tb_privateuse1.analysis.work import list_types, registry, relations
 from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
 from tb_privateuse1.analysis.work.base import Related, Work
+from tb_privateuse1.analysis.work.models import compiled
 from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
@@ -59,6 +60,7 @@ def operator_work(trace: Trace) -> OperatorWork:
         if len(lacking):
             related = related_rows(trace, lacking)
             _compute_related(trace, lacking, related, models, found, works)
+    _take_recorded(trace, found, works)
     table = _table(works)
     unknown = len(table) - 1
     at = np.where(_own(trace, found, table), found, unknown).astype(np.intp)
@@ -132,6 +134,21 @@ def _compute_related(
             works.append(work)
     numbers = number[group]
     found[rows] = np.where(numbers >= 0, numbers, found[rows])
+
+
+def _take_recorded(trace: Trace, found: I32, works: list[Work]) -> None:
+    """Put what Inductor recorded of a kernel in the place of what its arguments say."""
+    ops = trace.ops
+    rows = np.flatnonzero((ops.kernel_flops != MISSING) | (ops.kernel_bytes != MISSING))
+    first, group = group_rows(found[rows], ops.kernel_flops[rows], ops.kernel_bytes[rows])
+    number = np.full(len(first), NONE, np.int32)
+    for i, at in enumerate(rows[first].tolist()):
+        model = works[found[at]] if found[at] >= 0 else None
+        recorded = (int(column[at]) for column in (ops.kernel_flops, ops.kernel_bytes))
+        flops, size = (None if one == MISSING else one for one in recorded)
+        number[i] = len(works)
+        works.append(compiled.recorded_kernel(model, flops, size))
+    found[rows] = number[group]
 
 
 def _table(works: list[Work]) -> OperatorWork:

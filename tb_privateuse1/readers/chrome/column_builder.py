@@ -23,6 +23,7 @@ from tb_privateuse1.readers.chrome.begin_end_pairs import Pairs
 from tb_privateuse1.readers.chrome.event_schema import (
     COLLECTIVE,
     CONFIG,
+    COUNTED,
     INPUTS,
     LOOSE,
     NO_ARGS,
@@ -45,6 +46,7 @@ _OPERATOR = (
     "dtypes",
     "stack",
     "collective",
+    "kernel_gb",
 )
 _LAUNCH = re.compile(r"(runtime|driver)$|^dequeue$")
 _LAUNCH_ARGUMENTS = ("external_id", "correlation", "kernel")
@@ -69,7 +71,12 @@ _MEMORY = (
     "address", "device_type", "device_id", "memory_bytes", "allocated_bytes", "reserved_bytes",
 )  # fmt: skip
 _JSON = ("shapes", "dtypes", "strides", "concrete", "grid", "block", "occupancy")
-_MORE = {"shapes": INPUTS, "collective": COLLECTIVE, "block": CONFIG}
+_MORE = {
+    "shapes": INPUTS,
+    "collective": COLLECTIVE,
+    "block": CONFIG,
+    "kernel_gb": COUNTED,
+}
 _SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
 
 _TIMED = frozenset("XsfiIBE")

@@ -59,6 +59,8 @@ _TEXTS = {
     "stack": "Call stack",
     "evidence": "evidence",
     "kernel": "kernel",
+    "kernel_gb": "kernel_num_gb",
+    "kernel_flop": "kernel_flop",
     "collective": "Collective name",
     "element_type": "dtype",
     "process_group": "Process Group Name",
@@ -77,6 +79,8 @@ CONFIG = ("grid", "registers", "shared_bytes", "blocks_per_sm", "occupancy")
 """Read only for events with the size of a block."""
 INPUTS = ("strides", "concrete")
 """Read only for events with shapes."""
+COUNTED = ("kernel_flop",)
+"""Read only for operators with Inductor's bytes: it writes both or the bytes alone."""
 _LABELS = {"name": "name"}
 
 _Phase = Literal[

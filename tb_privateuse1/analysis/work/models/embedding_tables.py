@@ -42,7 +42,7 @@ _NO_POOLING = "2"
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """What a call looks up."""
+    """Sizes and inputs of a lookup."""
 
     tables: int
     batch: int

@@ -301,3 +301,13 @@ def test_a_million_names_and_markup_are_names(tmp_path: Path) -> None:
     events = [make.op(f"<script>{i}</script>", i, i + 1) for i in range(20_000)]
     raw = read(tmp_path, make.document(*events))
     assert len(set(raw.groups["cpu_op"].name.tolist())) == 20_000
+
+
+def test_inductors_count_of_a_kernel_is_read(tmp_path: Path) -> None:
+    count: dict[str, Any] = {"kernel_flop": 1024, "kernel_num_gb": 0.25}
+    events = make.op("triton_poi_0", 0, 1, **count), make.op("a", 2, 3)
+    raw = read(tmp_path, make.document(*events))
+    texts = raw.groups["cpu_op"].texts
+    found = [raw.strings[texts[key][0]] for key in ("kernel_flop", "kernel_gb")]
+    assert found == ["1024", "0.25"]
+    assert [texts[key][1] for key in ("kernel_flop", "kernel_gb")] == [-1, -1]

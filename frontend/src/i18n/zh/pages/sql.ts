@@ -47,6 +47,8 @@ const CHINESE: Readonly<Record<string, string>> = {
   "shapes of the inputs, JSON": "输入的形状，JSON",
   "strides of the inputs, JSON": "输入的步长，JSON",
   "values of the inputs that are no tensors, JSON": "非张量输入的值，JSON",
+  "operations of the kernel, as Inductor recorded them": "内核的运算次数（Inductor 所记录）",
+  "bytes of the kernel, as Inductor recorded them": "内核的字节数（Inductor 所记录）",
   "types of the inputs, JSON": "输入的类型，JSON",
   "call stack, where it was recorded with the operator": "调用栈（若与算子一同采集）",
   "sequence number of autograd": "autograd 的序列号",
