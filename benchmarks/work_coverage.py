@@ -1,7 +1,8 @@
 """How much operator device time has a model of its work: ``python -m benchmarks.work_coverage``.
 
 Reads the recordings of ``tests/support/shared_traces.py``, or those given. A third of them, by a
-hash of the name, is marked ``aside``: models were developed on the others.
+hash of the name, is marked ``aside``: models were developed on the others. ``--markdown`` prints
+the table of docs/internals/work-models.md instead.
 """
 
 from __future__ import annotations
@@ -61,8 +62,29 @@ def excesses(trace: Trace) -> list[str]:
     return found
 
 
+def markdown(paths: list[Path]) -> None:
+    """Print a row per recording with shapes and activities of operators."""
+    print("| recording | operators' device time, ms | with a model | without |")
+    print("|---|---|---|---|")
+    for path in paths:
+        trace = load(path)
+        result = coverage(trace)
+        if result.share is None or not (trace.ops.shapes >= 0).any():
+            continue
+        named = [one for one in result.unknown if one.device_ns > 0.003 * result.device_ns]
+        lacking = ", ".join(
+            f"`{one.name}` {100 * one.device_ns / result.device_ns:.1f} %" for one in named[:6]
+        )
+        title = f"{path.parent.parent.name}/{path.parent.name}" + " (aside)" * is_aside(path)
+        time_ms = result.device_ns / 1e6
+        print(f"| {title} | {time_ms:.2f} | {100 * result.share:.1f} % | {lacking} |")
+
+
 def main(paths: list[str]) -> None:
     """Print coverage, unknown names, rates above the peak, and the time it takes."""
+    if paths[:1] == ["--markdown"]:
+        markdown([Path(p) for p in paths[1:]] or TRACES)
+        return
     for path in [Path(p) for p in paths] or TRACES:
         trace = load(path)
         if not len(trace.kernels):

@@ -29,7 +29,7 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import user_file
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views import VIEWS, user_models
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection, parse_options
 from tb_privateuse1.views.signature import reads_of
@@ -49,6 +49,7 @@ class Log:
         self._path = os.fspath(path)
         self._store = Store(jobs=0, vendors=user_file.load_vendors())
         self._catalog = catalog.scan(self._path, readers.READERS)
+        user_models.use_from_environment()
         rules = user_rules.from_environment().load
         self._reader = Reader(self._store, self._catalog, rules)
 

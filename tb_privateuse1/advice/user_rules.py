@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import importlib.util
 import logging
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import CAUSES, Rule
-from tb_privateuse1.i18n import Text, fill, say
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import user_code
 from tb_privateuse1.trace.errors import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_RULES"
@@ -27,7 +26,14 @@ GROUP = "tb_privateuse1.rules"
 """The entry points of packages: each names a Rule or a tuple of them."""
 
 _log = logging.getLogger(__name__)
-_HINT = say("docs/guide/advice.md says what a file of rules holds.")
+_MESSAGES = user_code.Messages(
+    code="bad_rules",
+    unreadable=say("The rules in {name}: cannot be read: {error}."),
+    not_python=say("The rules in {name}: is no Python file (.py)."),
+    not_run=say("The rules in {name}: cannot be run: {error}."),
+    not_loaded=say("The rules in {name}: cannot be loaded: {error}."),
+    hint=say("docs/guide/advice.md says what a file of rules holds."),
+)
 
 
 def load_rules(paths: Sequence[str] = ()) -> tuple[Rule, ...]:
@@ -35,7 +41,7 @@ def load_rules(paths: Sequence[str] = ()) -> tuple[Rule, ...]:
 
     Raises TraceError ``bad_rules`` if a file or a package cannot be used.
     """
-    own = [rule for path in paths for rule in _of_file(path, _stamp(path))]
+    own = [rule for path in paths for rule in _of_file(path)]
     own += _of_packages()
     names = {rule.name for rule in own}
     return (*(rule for rule in RULES if rule.name not in names), *own)
@@ -71,28 +77,8 @@ def from_environment() -> Rules:
     return Rules([path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path])
 
 
-def _stamp(path: str) -> int:
-    try:
-        return Path(path).stat().st_mtime_ns
-    except OSError as error:
-        raise _bad(
-            path, say("The rules in {name}: cannot be read: {error}."), error=error.strerror
-        ) from error
-
-
-@functools.lru_cache(maxsize=64)
-def _of_file(path: str, modified_ns: int) -> tuple[Rule, ...]:
-    """Return a file's rules; a new ``modified_ns`` runs the file again."""
-    spec = importlib.util.spec_from_file_location(f"tb_privateuse1_rules_{modified_ns}", path)
-    if spec is None or spec.loader is None:
-        raise _bad(path, say("The rules in {name}: is no Python file (.py)."))
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # a user's file may raise anything: report it and go on
-        raise _bad(
-            path, say("The rules in {name}: cannot be run: {error}."), error=_first_line(error)
-        ) from error
+def _of_file(path: str) -> tuple[Rule, ...]:
+    module = user_code.run_file(path, _MESSAGES)
     return _rules(path, getattr(module, "RULES", getattr(module, "RULE", None)))
 
 
@@ -100,39 +86,23 @@ def _of_file(path: str, modified_ns: int) -> tuple[Rule, ...]:
 def _of_packages() -> tuple[Rule, ...]:
     rules: list[Rule] = []
     for point in importlib.metadata.entry_points(group=GROUP):
-        try:
-            value = point.load()
-        except Exception as error:
-            raise _bad(
-                point.value,
-                say("The rules in {name}: cannot be loaded: {error}."),
-                error=_first_line(error),
-            ) from error
-        rules += _rules(point.value, value)
+        rules += _rules(point.value, user_code.loaded(point.value, point.load, _MESSAGES))
     return tuple(rules)
 
 
 def _rules(where: str, value: Any) -> tuple[Rule, ...]:
     rules = (value,) if isinstance(value, Rule) else value
     if not isinstance(rules, tuple | list) or not all(isinstance(rule, Rule) for rule in rules):
-        raise _bad(
+        raise _MESSAGES.error(
             where,
             say("The rules in {name}: has neither RULE nor RULES that are of the class Rule."),
         )
     for rule in rules:
         if rule.cause not in CAUSES:
-            raise _bad(
+            raise _MESSAGES.error(
                 where,
                 say("The rules in {name}: {rule}: its cause must be one of {causes}."),
                 rule=rule.name,
                 causes=", ".join(CAUSES),
             )
     return tuple(rules)
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
-
-
-def _bad(where: str, template: Text, **values: Any) -> TraceError:
-    return TraceError("bad_rules", fill(template, name=Path(where).name, **values), _HINT)

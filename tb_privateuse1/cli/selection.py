@@ -51,7 +51,9 @@ def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.readers import READERS
     from tb_privateuse1.storage.store import Store
+    from tb_privateuse1.views import user_models
 
+    user_models.use_from_environment()
     known = vendors(options)  # errors in a vendor file come before any reading
     catalog = discovery_catalog.scan(options.path, READERS)
     began_s = time.monotonic()

@@ -21,6 +21,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS
+from tb_privateuse1.views import user_models
 from tb_privateuse1.views.reader import Reader
 
 _log = logging.getLogger(__name__)
@@ -48,6 +49,8 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             vendors = user_file.load_vendors(vendor_files)
         with _warned(warnings):
             rules.load()
+        with _warned(warnings):
+            user_models.use_from_environment()
         store = Store(vendors=vendors)
         self._routes = Routes(
             self._scanner,

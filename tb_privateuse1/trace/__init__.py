@@ -20,5 +20,6 @@ __all__ = [
     "step_names",
     "table",
     "uncertainty",
+    "user_code",
     "vendor",
 ]

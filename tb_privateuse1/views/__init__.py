@@ -31,6 +31,7 @@ __all__ = [
     "request",
     "result",
     "signature",
+    "user_models",
     "whatif",
 ]
 

@@ -48,7 +48,9 @@ def files(folder: str, *without: str) -> set[str]:
     return found - {"__init__", "base", *without}
 
 
-_AROUND_VIEWS = ("computations", "encoding", "reader", "request", "result", "signature")
+_AROUND_VIEWS = (
+    "computations", "encoding", "reader", "request", "result", "signature", "user_models",
+)  # fmt: skip
 """Modules of the room that are no view."""
 
 

@@ -184,6 +184,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(sidecar, tmp_path / "trace.kernel_event.json.gz")
     (tmp_path / "acme.toml").write_text(first("vendors.md", "toml"))
     (tmp_path / "checkpoints.py").write_text(first("advice.md", "python"))
+    (tmp_path / "fused.py").write_text(first("work.md", "python"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

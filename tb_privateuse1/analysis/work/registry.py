@@ -7,12 +7,13 @@ gets, so that another operator of the same name is unknown rather than wrong.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import ModuleType
 
-from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
+from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, Arguments, UnknownWork
 from tb_privateuse1.analysis.work.base import Model, Related, Work
 from tb_privateuse1.analysis.work.models import (
     attention,
@@ -57,6 +58,7 @@ MODELS: Mapping[str, Model] = {
     name: model for family in FAMILIES for name, model in family.MODELS.items()
 }
 
+_log = logging.getLogger(__name__)
 _NODE = re.compile(r"torch::autograd::CppNode<(?:[^<>]*::)?(\w+)")
 _MOST = 1 << 62
 """No call has more operations or bytes: larger figures come from a damaged file."""
@@ -85,8 +87,44 @@ def _library() -> re.Pattern[str]:
     return re.compile(f"(^|_)(?:{words('operator_prefixes', (), ('mkldnn',))})_")
 
 
+_own: dict[str, Model] = {}
+
+
+def use_models(models: Mapping[str, Model]) -> None:
+    """Use these models of a user, by full name, before ours; the last call counts.
+
+    Results of traces that were computed before stay as they are: call it when a program starts.
+    """
+    _own.clear()
+    _own.update({name: _guarded(name, model) for name, model in models.items()})
+
+
+def _guarded(name: str, model: Model) -> Model:
+    """Return a user's model that raises nothing but UnknownWork; the log has the first reason."""
+    failed = False
+
+    def work(call: Arguments) -> Work:
+        nonlocal failed
+        try:
+            found = model(call)
+            if not isinstance(found, Work) or found.dtype not in ITEM_BYTES:
+                raise TypeError("it returns no Work with one of our types")
+        except UnknownWork:
+            raise
+        except Exception as error:  # a user's model may raise anything: its calls are unknown
+            if not failed:
+                _log.error("The work model of %s: %s: %s", name, type(error).__name__, error)
+                failed = True
+            raise UnknownWork from error
+        return found
+
+    return work
+
+
 def model_of(name: str) -> Model | None:
     """Return the model of an operator, or None if it has none."""
+    if own := _own.get(name):
+        return own
     if name.startswith(compiled.PREFIX):
         return compiled.triton_kernel
     return MODELS.get(name) or MODELS.get(reduced_name(name))
