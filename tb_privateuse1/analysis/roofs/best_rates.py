@@ -89,6 +89,6 @@ def _rate(work: I64, rows: WorkRows, longest_ns: I64, mask: Bools) -> float | No
 
 def uses_tf32(rows: WorkRows, limits: Ceilings, resolution_ns: int = 1) -> bool:
     """Return whether float32 products were faster than float32 can be, so that TF32 was on."""
-    mask = rows.compute_known & (rows.type == FP32) & rows.product & rows.on_unit
+    mask = rows.compute_known & (rows.type == FP32) & rows.product & rows.on_unit & ~rows.at_most
     rate = _rate(rows.flops, rows, rows.longest_ns(resolution_ns), mask)
     return bool(rate and rate > _TF32_MARGIN * limits.matrix[FP32])

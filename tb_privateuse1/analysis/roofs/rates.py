@@ -22,7 +22,7 @@ from tb_privateuse1.analysis.roofs.roofs import (
 )
 from tb_privateuse1.analysis.roofs.work_rows import WorkRows, clock_resolution_ns
 from tb_privateuse1.analysis.work.arguments import DTYPES
-from tb_privateuse1.analysis.work.kernel_work import kernel_work
+from tb_privateuse1.analysis.work.kernel_work import KernelWork, kernel_work
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.memoize import memoize
@@ -85,11 +85,21 @@ def _work_rows(trace: Trace) -> WorkRows:
         bytes=np.where(whole, work.read_bytes + work.written_bytes, MISSING),
         type=_RATE_TYPES[work.dtype],
         product=work.matrix,
-        on_unit=work.matrix if on_unit is None else on_unit,
+        on_unit=work.matrix if on_unit is None else _with_parts(on_unit, work),
         duration_ns=kernels.end_ns - kernels.start_ns,
         bound_ns=kernels.duration_bound_ns,
         at_most=work.at_most,
     )
+
+
+def _with_parts(on_unit: Bools, work: KernelWork) -> Bools:
+    """Return also the other kernels of products on the matrix unit: they share the FLOPs."""
+    products = work.matrix & (work.op >= 0)
+    of_operator = np.zeros(int(work.op.max(initial=-1)) + 1, np.bool_)
+    of_operator[work.op[products & on_unit]] = True
+    found = on_unit.copy()
+    found[products] = of_operator[work.op[products]]
+    return found
 
 
 def over_links(trace: Trace) -> Bools:

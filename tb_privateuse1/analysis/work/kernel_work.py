@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 
 
@@ -18,7 +18,8 @@ class KernelWork(Table):
     """The work of each row of ``trace.kernels``; ``MISSING`` is unknown.
 
     ``op`` is the operator whose work it does a part of, or ``NONE``. The parts of an operator's
-    activities are by their duration, and add up to its work exactly.
+    activities are by their duration, and add up to its work exactly. Copies and fills have no part
+    in the work of an operator that computes; if it has no other activity, its kernel was lost.
     """
 
     op: I32
@@ -35,7 +36,10 @@ def kernel_work(trace: Trace) -> KernelWork:
     """Return the work of each device activity; communication has none (``collectives``)."""
     work, kernels = operator_work(trace), trace.kernels
     op = _working_operators(trace, work.known, np.where(kernels.communication, NONE, kernels.op))
-    order, shares = _shares(op, kernels.end_ns - kernels.start_ns)
+    works = (kernels.kind == KERNEL) | ~np.append(work.flops > 0, False)[op]
+    op = np.where(_has_worker(op, works), op, NONE).astype(np.int32)
+    weight = np.where(works, np.maximum(kernels.end_ns - kernels.start_ns, 1), 0)
+    order, shares = _shares(op, weight)
 
     def share(column: I64) -> I64:
         result = np.full(len(kernels), MISSING, np.int64)
@@ -71,7 +75,16 @@ def _working_operators(trace: Trace, known: Bools, op: I32) -> I32:
     return found
 
 
-def _shares(op: I32, duration_ns: I64) -> tuple[I64, tuple[I64, I64]]:
+def _has_worker(op: I32, works: Bools) -> Bools:
+    """Return which activities belong to an operator with one that works."""
+    worked = np.zeros(int(op.max(initial=-1)) + 2, np.bool_)
+    worked[op[works]] = True
+    worked[-1] = False
+    found: Bools = worked[op]
+    return found
+
+
+def _shares(op: I32, weights: I64) -> tuple[I64, tuple[I64, I64]]:
     """Return the activities of operators in order, and their shares as (before, after).
 
     They are in units of 2^-30 of the operator's work: cumulated durations, so that the last one of
@@ -80,7 +93,7 @@ def _shares(op: I32, duration_ns: I64) -> tuple[I64, tuple[I64, I64]]:
     rows = np.flatnonzero(op >= 0)
     order = rows[np.argsort(op[rows], kind="stable")]
     owner = op[order]
-    weight = np.maximum(duration_ns[order], 1)
+    weight = weights[order]
     total = sums(owner, weight, int(owner.max(initial=-1)) + 1)[owner]
     running = np.cumsum(weight)
     new = np.diff(owner, prepend=-1) != 0

@@ -137,6 +137,14 @@ def test_faster_than_the_arithmetic_is_impossible() -> None:
     assert not impossible_rows(rows, LIMIT, resolution_ns=1000).any()
 
 
+def test_work_that_may_be_less_than_counted_is_never_impossible() -> None:
+    """Winograd's transform: it is at the roof, and not above."""
+    rows = work(duration_ns=[1000], flops=[200 * 10**6], at_most=True)
+    assert not impossible_rows(rows, LIMIT).any()
+    values = achieved(rows, compute_ceilings(rows, LIMIT), LIMIT)
+    assert (values.attainable_ns.tolist(), values.above_roof_ns.tolist()) == ([1000], [0])
+
+
 def test_a_best_rate_is_no_limit_of_the_device() -> None:
     """What is faster than the best sustained rate has its own time as the least."""
     seen = (Roof("memory", "", False, 1e12, "best_seen"),)

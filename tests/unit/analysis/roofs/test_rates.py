@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,16 @@ def test_the_memory_is_no_roof_of_copies_over_links(name: str, apart: bool) -> N
     assert (found.roof_share is None) == apart
 
 
+def test_the_other_kernels_of_a_product_on_the_unit_count_as_on_the_unit() -> None:
+    args = texts("aten::mm", tensor(N, N), tensor(N, N))
+    events = [make.op("aten::mm", 0, 9, **args), make.op("aten::mm", 90, 99, **args)]
+    names = "ampere_fp16_s16816gemm", "splitKreduce", "splitKreduce"
+    for i, (name, at) in enumerate(zip(names, (1, 3, 91), strict=True), 1):
+        events += [make.launch(at, at + 1, i), make.kernel(name, 20 * i, 20 * i + 10, i)]
+    t = make.trace(*events, deviceProperties=[{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}])
+    assert device_rates(t).rows.on_unit.tolist() == [True, True, False]
+
+
 @needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
 def test_rates_of_real_recordings(path: Path) -> None:
@@ -122,3 +133,23 @@ def test_rates_of_real_recordings(path: Path) -> None:
     time = int(rates.rows.duration_ns[roofed].sum())
     assert (found.attainable_ns or 0) + (found.above_roof_ns or 0) == time
     assert found.modelled_ns >= time
+
+
+V100 = [path for path in TRACES if path.parent.name.startswith("v100_resnet50_workers")]
+
+
+@needs_traces
+@pytest.mark.parametrize("path", V100, ids=lambda path: path.parent.name)
+def test_winograd_is_not_impossible(path: Path) -> None:
+    """This card has no data sheet of its own; none of its kind is faster than this one."""
+    t = load(path)
+    cards = tuple({**card, "name": "Tesla V100-SXM2-32GB"} for card in t.meta.devices)
+    rates = device_rates(replace(t, meta=replace(t.meta, devices=cards)))
+    rows, step = rates.rows, rates.resolution_ns
+    assert not impossible_rows(rows, rates.given, resolution_ns=step).any()
+    counted = replace(rows, at_most=np.zeros_like(rows.at_most))
+    fast = impossible_rows(counted, rates.given, resolution_ns=step)
+    names = {t.text(t.ops.name[op]) for op in t.kernels.op[fast].tolist()}
+    assert names
+    assert all("convolution" in name for name in names)
+    assert rates.values.above_roof_ns[fast].tolist() == [0] * int(fast.sum())

@@ -53,6 +53,29 @@ def test_shares_are_by_duration() -> None:
     assert kernel_work(trace).flops.tolist() == [500, 1500]
 
 
+def fill(at: float, correlation: int) -> make.Event:
+    return make.kernel("Memset (Device)", at, at + 5, correlation, category="gpu_memset")
+
+
+def test_fills_have_no_part_in_what_an_operator_computes() -> None:
+    events = [product(10, 10, 10, 0), *launched(1, 10), make.launch(8, 9, correlation=9)]
+    trace = make.trace(*events, fill(200, 9))
+    work = kernel_work(trace)
+    assert (work.op.tolist(), work.flops.tolist()) == ([0, 0], [2000, 0])
+
+
+def test_without_its_kernel_an_operator_has_no_work_on_the_device() -> None:
+    trace = make.trace(product(10, 10, 10, 0), make.launch(8, 9, correlation=9), fill(200, 9))
+    assert (kernel_work(trace).op.tolist(), kernel_work(trace).flops.tolist()) == ([-1], [MISSING])
+
+
+def test_a_fill_does_the_work_of_an_operator_that_fills() -> None:
+    args = texts("aten::zero_", tensor(8))
+    event = make.op("aten::zero_", 0, 50, id=1, **args)
+    trace = make.trace(event, make.launch(8, 9, correlation=9), fill(200, 9))
+    assert kernel_work(trace).written_bytes.tolist() == [32]
+
+
 def test_kernels_of_an_operator_without_a_model_belong_to_the_one_around() -> None:
     inner = make.op("vendor::secret", 1, 40, id=9)
     trace = make.trace(product(10, 10, 10, 0), inner, *launched(2, 10))
