@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.advice.context import RuleContext
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.selection import RuleContext
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store

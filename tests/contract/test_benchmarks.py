@@ -1,0 +1,57 @@
+"""Benchmarks import names that exist: no other test runs them."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from tests.support.sources import nodes
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+FILES = sorted(BENCHMARKS.rglob("*.py"))
+OURS = ("tb_privateuse1", "benchmarks", "tests")
+
+
+def missing(source: str) -> list[str]:
+    """Return the names of ours that a source imports and that do not exist."""
+    wanted = []
+    for node in nodes(source):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in OURS:
+            wanted += [(str(node.module), alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names if alias.name.partition(".")[0] in OURS]
+            wanted += [(name, "") for name in names]
+    return [f"{module} {name}".strip() for module, name in wanted if not _exists(module, name)]
+
+
+def _exists(module: str, name: str) -> bool:
+    try:
+        if importlib.util.find_spec(module) is None:
+            return False
+        if not name or (BENCHMARKS.parent / module.replace(".", "/") / f"{name}.py").exists():
+            return True
+        return hasattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        # A compiled or optional module is no question here.
+        return (error.name or "").partition(".")[0] not in OURS
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(BENCHMARKS)))
+def test_a_benchmark_imports_what_exists(path: Path) -> None:
+    assert missing(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from tb_privateuse1.advice.context import NoSuchName",
+        "from tb_privateuse1.no_such_module import main",
+        "import tb_privateuse1.no_such_module",
+    ],
+)
+def test_a_name_that_does_not_exist_is_named(source: str) -> None:
+    assert len(missing(source)) == 1
