@@ -17,6 +17,8 @@ from tb_privateuse1.analysis.account.table import (
 from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.operators import totals as operators_totals
 from tb_privateuse1.analysis.recording.summary import Recording, summary
+from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
+from tb_privateuse1.analysis.roofs.rates import ModelledTime, modelled_time
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.steps.table import (
@@ -131,6 +133,10 @@ class Overview(Result):
     occupancy: float | None
     """the occupancy of its kernels, 0 to 1: CUPTI's estimates; null where it tells nothing."""
     totals: Totals
+    use: DeviceUse
+    """The share of the device's peak that the complete steps use, and their samples and tokens."""
+    modelled: ModelledTime | None
+    """How much of the device's time has a model of its work; null without an MFU."""
     account: Account | None
     """Where all time of the steps' windows goes; null where a device was used and has no times."""
     device_accounts: tuple[DeviceAccount, ...]
@@ -156,10 +162,12 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     steps = step_table(trace)
     spread = step_spread(steps)
     utilisation = _utilisation(trace, row)
-    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
+    inside = in_step(trace.kernels.step, row)
+    kernels = trace.kernels.take(inside)
     account, device_accounts = BUDGET.compute(
         trace, ("accounts", row), lambda: _accounts(trace, row)
     )
+    use = BUDGET.compute(trace, ("use", row), lambda: device_use(trace, row))
     return Overview(
         provenance=provenance(trace),
         recording=summary(trace),
@@ -177,6 +185,8 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
         sm_efficiency=sm_occupancy.sm_efficiency(trace, trace.kernels, *_windows(trace, row)),
         occupancy=sm_occupancy.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
+        use=use,
+        modelled=None if use.mfu is None else modelled_time(trace, inside),
         account=account,
         device_accounts=device_accounts,
         account_steps=step_accounts(trace) if account else (),

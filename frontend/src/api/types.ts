@@ -265,6 +265,28 @@ export interface DeviceAccount {
   account: Account;
 }
 
+/** The use of the device in the complete steps, or in the selected one. */
+export interface DeviceUse {
+  mfu: number | null;
+  mfu_low: number | null;
+  mfu_high: number | null;
+  hfu: number | null;
+  hfu_low: number | null;
+  hfu_high: number | null;
+  product_flops: number | null;
+  known_share: number | null;
+  use_missing: string | null;
+  samples_per_s: number | null;
+  samples_per_s_low: number | null;
+  samples_per_s_high: number | null;
+  samples_missing: string | null;
+  tokens_per_s: number | null;
+  tokens_per_s_low: number | null;
+  tokens_per_s_high: number | null;
+  tokens_missing: string | null;
+  step_shares: StepShares[];
+}
+
 /** The result of the view: rows with the greatest change first. */
 export interface Diff {
   provenance: Provenance;
@@ -887,6 +909,8 @@ export interface Overview {
   sm_efficiency: number | null;
   occupancy: number | null;
   totals: Totals;
+  use: DeviceUse;
+  modelled: ModelledTime | null;
   account: Account | null;
   device_accounts: DeviceAccount[];
   account_steps: StepAccount[];
@@ -1248,6 +1272,14 @@ export interface StepClass {
   name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   label: string;
   ns: number;
+}
+
+/** The use of the device's peak in one step; null where no product has FLOPs and a peak. */
+export interface StepShares {
+  step: string;
+  mfu: number | null;
+  hfu: number | null;
+  product_flops: number | null;
 }
 
 /** A rank that the others wait for, and its excess over them. */

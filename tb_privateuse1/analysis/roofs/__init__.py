@@ -3,14 +3,17 @@
 ``rate_types`` maps torch's data types to those that rates are given for. ``roofs`` are the peaks of
 the recording's device, and the ceiling of each piece of work; ``best_rates`` takes them from the
 recording where nothing else is known. ``achieved`` compares work with its ceilings, and
-``step_use`` steps with the device's peak (MFU, HFU). ``rates`` joins all of it for a trace.
+``step_use`` steps with the device's peak (MFU, HFU). ``rates`` joins all of it for a trace, and
+``device_use`` for its steps; ``recomputed`` finds what activation checkpointing repeats.
 """
 
 __all__ = [
     "achieved",
     "best_rates",
+    "device_use",
     "rate_types",
     "rates",
+    "recomputed",
     "roofs",
     "step_use",
     "work_rows",

@@ -26,6 +26,8 @@ class StepUse:
     """At the longest duration that the step's error bound allows."""
     mfu_high: float | None
     """At the shortest."""
+    hfu_low: float | None
+    hfu_high: float | None
     product_flops: int
     """Of the products with a roof, recomputed ones included."""
     known_share: float | None
@@ -63,13 +65,16 @@ def step_use(
         if not flops[i] or length <= 0:
             found.append(None)
             continue
-        bounded = bound != MISSING
+        longest = length + bound if bound != MISSING else None
+        shortest = length - bound if 0 <= bound < length else None
         found.append(
             StepUse(
                 mfu=float(needed[i]) / length,
                 hfu=float(done[i]) / length,
-                mfu_low=float(needed[i]) / (length + bound) if bounded else None,
-                mfu_high=float(needed[i]) / (length - bound) if 0 <= bound < length else None,
+                mfu_low=float(needed[i]) / longest if longest else None,
+                mfu_high=float(needed[i]) / shortest if shortest else None,
+                hfu_low=float(done[i]) / longest if longest else None,
+                hfu_high=float(done[i]) / shortest if shortest else None,
                 product_flops=int(flops[i]),
                 known_share=float(covered[i] / time[i]) if time[i] else None,
             )

@@ -1,12 +1,14 @@
 """Work of operators and device activities: operations and bytes, from the recorded inputs.
 
 ``registry`` has a model per operator, in the families of ``models``. ``operator_work`` applies it
-to a trace, ``kernel_work`` shares it among activities, ``coverage`` names what has no model.
+to a trace, ``kernel_work`` shares it among activities, ``coverage`` names what has no model,
+and ``batches`` recognizes samples and tokens.
 """
 
 __all__ = [
     "arguments",
     "base",
+    "batches",
     "collectives",
     "coverage",
     "kernel_work",
