@@ -126,7 +126,7 @@ export function dateTime(unixNs: number): string {
 }
 
 /** Three significant digits without an exponent. */
-function significant(x: number): string {
+export function significant(x: number): string {
   return Math.abs(x) >= 1000 ? count(Math.round(x)) : x.toPrecision(3);
 }
 

@@ -8,6 +8,7 @@ import { t } from "../../i18n";
 import { Averages } from "./averages";
 import { TopFindings } from "./top-findings";
 import { KeyFigures } from "./key-figures";
+import { DeviceUse } from "./device-use";
 import { IdleBefore } from "./idle-before";
 import { part, selectedStep, Steps } from "./steps";
 import { RecordingLine } from "./recording-line";
@@ -65,6 +66,7 @@ function Page({ selected, all, now, busy }: OverviewPageProps) {
         <section class="side">
           <TopFindings selected={selected} />
           <TotalsCard overview={now} step={step} />
+          <DeviceUse now={now} step={step} />
           <TopOperators overview={now} />
         </section>
       </div>

@@ -194,3 +194,31 @@ export const idleBefore = {
   longestHelp: "The longest gap; the link shows it on the timeline.",
   noOperator: "no operator",
 };
+
+/** What the steps use of the device's peak, and their samples and tokens. */
+export const deviceUse = {
+  title: "Use of the device's peak",
+  note: (step: number | null) => (step === null ? "complete steps" : `step ${step}`),
+  rows: {
+    mfu: {
+      label: "MFU",
+      help: "Model FLOPs utilization: FLOPs of matrix products that the model needs, by the peak, as a share of the steps' time.",
+    },
+    hfu: {
+      label: "HFU",
+      help: "Hardware FLOPs utilization: the same with the products that activation checkpointing computes again.",
+    },
+    product_flops: {
+      label: "Products per step",
+      help: "Operations of matrix products, convolutions and attention in a step, on average.",
+    },
+    samples_per_s: {
+      label: "Samples per second",
+      help: "Of this rank: the first dimension of the first operator of each forward pass, by the steps' time.",
+    },
+    tokens_per_s: {
+      label: "Tokens per second",
+      help: "Of this rank: indices that are looked up in the largest embedding, by the steps' time.",
+    },
+  },
+};

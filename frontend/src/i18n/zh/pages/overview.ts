@@ -182,3 +182,27 @@ export const idleBefore: Translation<typeof english.idleBefore> = {
   longestHelp: "最长的间隔；点击链接在时间线中显示。",
   noOperator: "没有算子",
 };
+
+export const deviceUse: Translation<typeof english.deviceUse> = {
+  title: "设备峰值的利用",
+  note: (step) => (step === null ? "完整迭代" : spaced(`迭代 ${step}`)),
+  rows: {
+    mfu: {
+      label: "MFU",
+      help: "模型 FLOPs 利用率：模型所需的矩阵乘积的运算次数除以峰值，占迭代时间的比例。",
+    },
+    hfu: { label: "HFU", help: "硬件 FLOPs 利用率：同上，并计入激活检查点重新计算的矩阵乘积。" },
+    product_flops: {
+      label: "每次迭代的乘积",
+      help: "平均每次迭代中矩阵乘积、卷积与注意力的运算次数。",
+    },
+    samples_per_s: {
+      label: "每秒样本数",
+      help: "本 rank 的：每次前向传播中首个算子的第一维，除以迭代时间。",
+    },
+    tokens_per_s: {
+      label: "每秒 token 数",
+      help: "本 rank 的：在最大的嵌入表中查找的索引数，除以迭代时间。",
+    },
+  },
+};

@@ -1,0 +1,93 @@
+// The share of the device's peak that the steps use, and their samples and tokens per second.
+import type { Overview } from "../../api/types";
+import { percent, percentLimits, significant } from "../../lib/format";
+import { t } from "../../i18n";
+import { ModelledNote } from "../shared/work";
+
+const texts = t.deviceUse;
+
+interface DeviceUseProps {
+  now: Overview;
+  step: number | null;
+}
+
+/** Nothing where neither the device's work nor a batch can be known. */
+export function DeviceUse({ now, step }: DeviceUseProps) {
+  const { use } = now;
+  const counted = use.samples_per_s ?? use.tokens_per_s;
+  if (now.provenance.timeline === "none" && counted === null) return null;
+  // A reason that is the same for all stands once.
+  const reasons = new Set([use.use_missing, counted === null ? use.samples_missing : null]);
+  return (
+    <section data-testid="device-use">
+      <h2>
+        {texts.title} <small class="muted">{texts.note(step)}</small>
+      </h2>
+      <dl class="facts">
+        {use.mfu !== null && <Share name="mfu" use={use} />}
+        {use.hfu !== use.mfu && <Share name="hfu" use={use} />}
+        {use.product_flops !== null && (
+          <Fact
+            name="product_flops"
+            exact={use.product_flops}
+            value={`${significant(use.product_flops / 1e12)} TFLOP`}
+          />
+        )}
+        <PerSecond name="samples_per_s" use={use} />
+        <PerSecond name="tokens_per_s" use={use} />
+      </dl>
+      {[...reasons].map((reason) => reason !== null && <Reason key={reason} text={reason} />)}
+      {now.modelled && (
+        <p class="small">
+          <ModelledNote modelled={now.modelled} />
+        </p>
+      )}
+    </section>
+  );
+}
+
+const Reason = ({ text }: { text: string }) => (
+  <p class="muted small" data-testid="use-missing">
+    {text}
+  </p>
+);
+
+type Use = Overview["use"];
+
+function Share({ name, use }: { name: "mfu" | "hfu"; use: Use }) {
+  const low = use[`${name}_low`];
+  const high = use[`${name}_high`];
+  const range = low === high ? "" : percentLimits(low, high);
+  return <Fact name={name} exact={use[name]} value={percent(use[name])} range={range} />;
+}
+
+function PerSecond({ name, use }: { name: "samples_per_s" | "tokens_per_s"; use: Use }) {
+  const value = use[name];
+  if (value === null) return null;
+  const low = use[`${name}_low`];
+  const high = use[`${name}_high`];
+  const range =
+    low === null || high === null || low === high
+      ? ""
+      : `(${t.format.range(significant(low), significant(high))})`;
+  return <Fact name={name} exact={value} value={significant(value)} range={range} />;
+}
+
+interface FactProps {
+  name: keyof typeof texts.rows;
+  exact: number | null;
+  value: string;
+  range?: string;
+}
+
+function Fact({ name, exact, value, range = "" }: FactProps) {
+  const { label, help } = texts.rows[name];
+  return (
+    <div data-key={name} data-value={exact ?? ""} title={help}>
+      <dt>{label}</dt>
+      <dd>
+        {value} {range && <small class="muted">{range}</small>}
+      </dd>
+    </div>
+  );
+}
