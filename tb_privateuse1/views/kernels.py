@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.analysis.kernels.groups import Floats, Group
-from tb_privateuse1.analysis.roofs.achieved import Figures
+from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
@@ -28,6 +28,15 @@ from tb_privateuse1.views.base import (
     sums,
 )
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.sorting import (
+    SortOption,
+    order_by_number,
+    order_by_text,
+    order_by_work,
+    parse_sort,
+)
+
+_SORTS = ("name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns")
 
 
 @dataclass(frozen=True)
@@ -156,15 +165,17 @@ def kernels(
     find: Annotated[
         str | None, "only rows with this text in the name of kernel or operator"
     ] = None,
+    sort: SortOption = None,
     limit: Annotated[int, "at most this many rows"] = 20_000,
     offset: OffsetOption = 0,
 ) -> KernelTable:
     """A row per name and launching operator, per name only, or per launch properties as well.
 
-    Most time first. Raises TraceError ``unknown_step`` or ``bad_option``.
+    Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     if limit < 0 or offset < 0 or short_ns < 0:
         raise TraceError("bad_option", say("limit, offset and short_ns must be at least 0."))
+    sorting = parse_sort(sort, _SORTS)
     inside = in_step(trace.kernels.step, step_row(trace, step))
     chosen = np.flatnonzero(inside)
     table = trace.kernels.take(chosen)
@@ -172,14 +183,15 @@ def kernels(
     duration = table.end_ns - table.start_ns
     totals = sums(member, duration, len(first))
     some = _having(trace, table, first, group, find)
-    order = some[np.argsort(-totals[some], kind="stable")]
-    shown = order[offset : offset + limit]
-    rest = np.append(order[:offset], order[offset + limit :])
     by_member = np.lexsort((duration, member))
     edges = np.searchsorted(member[by_member], np.arange(len(first) + 1))
+    members = _Members(trace, chosen, member, first, duration[by_member], edges)
+    order = members.ordered(order_by_number(some, totals, descending=True), *sorting)
+    shown = order[offset : offset + limit]
+    rest = np.append(order[:offset], order[offset + limit :])
     rows = _Rows(trace, table, chosen, group, short_ns)
     count = np.diff(edges)
-    work = _work(trace, chosen, member, shown, len(first))
+    work = members.work(shown)
     return KernelTable(
         provenance=provenance(trace),
         rows=tuple(
@@ -200,13 +212,51 @@ def kernels(
     )
 
 
-def _work(trace: Trace, chosen: I64, member: I64, shown: I64, groups: int) -> list[Figures]:
-    """Return the work of the shown groups of the chosen activities."""
-    place = np.full(groups, NONE, np.int64)
-    place[shown] = np.arange(len(shown))
-    group = np.full(len(trace.kernels), NONE, np.int64)
-    group[chosen] = place[member]
-    return group_figures(trace, group, len(shown))
+@dataclass(frozen=True)
+class _Members:
+    """The group of each chosen activity."""
+
+    trace: Trace
+    chosen: I64
+    member: I64
+    first: I64
+    """The first activity of each group, among the chosen ones."""
+    durations: I64
+    """In the order of groups, and within a group from the shortest on."""
+    edges: I64
+    """Where groups begin in it, and its end."""
+
+    def work(self, shown: I64) -> list[Figures]:
+        """Return the work of some groups."""
+        place = np.full(len(self.first), NONE, np.int64)
+        place[shown] = np.arange(len(shown))
+        group = np.full(len(self.trace.kernels), NONE, np.int64)
+        group[self.chosen] = place[self.member]
+        return group_figures(self.trace, group, len(shown))
+
+    def ordered(self, rows: I64, key: str | None, descending: bool) -> I64:
+        """Return groups in the order of a column."""
+        if key is None:
+            return rows
+        if key in COLUMNS:
+            return order_by_work(rows, self.work(rows), key, descending=descending)
+        if key == "name":
+            names = self.trace.kernels.name[self.chosen[self.first[rows]]]
+            texts = [self.trace.text(name) for name in names.tolist()]
+            return order_by_text(rows, texts, descending=descending)
+        return order_by_number(rows, self._column(key), descending=descending)
+
+    def _column(self, key: str) -> I64:
+        """Return a figure of the durations of all groups; none of them is empty."""
+        counts = np.diff(self.edges)
+        if key == "calls":
+            return counts
+        if key in ("min_ns", "max_ns"):
+            at = self.edges[:-1] if key == "min_ns" else self.edges[1:] - 1
+            extreme: I64 = self.durations[at]
+            return extreme
+        total = np.add.reduceat(self.durations, self.edges[:-1])
+        return total if key == "total_ns" else np.rint(total / counts).astype(np.int64)
 
 
 def _having(trace: Trace, table: Kernels, first: I64, group: Group, find: str | None) -> I64:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from tb_privateuse1.analysis.operators import named_regions
+from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
+from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -21,6 +23,27 @@ from tb_privateuse1.views.base import (
     with_descendants,
 )
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.sorting import (
+    SortOption,
+    order_by_number,
+    order_by_text,
+    order_by_work,
+    parse_sort,
+)
+
+_SORTS = {
+    "name": "",
+    "share": "",
+    "calls": "calls",
+    "host_self_ns": "host_self",
+    "host_total_ns": "host_total",
+    "device_self_ns": "device_self",
+    "device_total_ns": "device_total",
+    "backward_host_ns": "back_host",
+    "backward_device_ns": "back_device",
+    "kernels": "kernels",
+}
+"""Columns that the rows can be sorted by, and their names among ``_Figures``."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +74,20 @@ class ModuleRow:
     """Device activities in forward and backward pass, those of the modules inside too."""
     share: float | None
     """Of all device time in both passes; of all modules' host time without device times."""
+    flops: int | None
+    """Operations of the activities of both passes, those of the modules inside too; null without
+    a model of their work, or shapes."""
+    bytes: int | None
+    """Bytes that these must read and write."""
+    tflop_per_s: float | None
+    gb_per_s: float | None
+    """By the time of the activities with FLOPs, or with bytes."""
+    flops_per_byte: float | None
+    """Arithmetic intensity."""
+    roof_share: float | None
+    """The least time that the device's roofs allow, as a share of the time, 0 to 1."""
+    above_roof_ns: int | None
+    """The rest of the time: what perfect kernels would save."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +104,8 @@ class Modules(Result):
     """Activities that belong to no row: the optimizer's, those without an operator, …"""
     stacks: bool
     """Whether Python frames were recorded at all (``with_stack``)."""
+    modelled: ModelledTime
+    """How much of the device's time has a model of its work."""
 
 
 def modules(
@@ -81,18 +120,20 @@ def modules(
         "best is modules where they were recorded, else annotations",
     ] = "best",
     step: StepOption = None,
+    sort: SortOption = None,
 ) -> Modules:
     """The module tree with calls, host and device time of the forward and backward pass.
 
-    Raises TraceError ``unknown_step``.
+    ``sort`` orders the modules of one parent. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
+    sorting = parse_sort(sort, _SORTS)
     row = step_row(trace, step)
     ranges = named_regions.find_regions(trace, source)
     recorded = np.arange(len(ranges.name)) < ranges.recorded
     chosen = recorded & call_tree.started_in(trace, ranges.start_ns, row)
     labels, label = named_regions.region_labels(trace, ranges.name, group)
     nodes = call_tree.merge_calls(ranges.parent, label, np.ones(len(label), np.bool_))
-    return _result(trace, ranges, nodes, labels, chosen, row)
+    return _result(trace, ranges, nodes, labels, chosen, row, sorting)
 
 
 @dataclass(frozen=True)
@@ -113,6 +154,7 @@ def _result(
     labels: list[str],
     chosen: Bools,
     row: int | None,
+    sorting: tuple[str | None, bool],
 ) -> Modules:
     n = len(nodes)
     duration = ranges.end_ns - ranges.start_ns
@@ -129,10 +171,11 @@ def _result(
     first = (forward >= 0) & (call_tree.take(forward, ops.parent) < 0) & in_step(ops.step, row)
     back_host = sums(np.where(first, back_of_op, NONE), ops.end_ns - ops.start_ns, n)
     some = in_step(trace.kernels.step, row)
+    regions = named_regions.kernel_regions(trace, ranges)
     ahead, back = (
-        _device(kernels, call_tree.take(nodes.of, region[some]), n)
-        for region in named_regions.kernel_regions(trace, ranges)
+        _device(kernels, call_tree.take(nodes.of, region[some]), n) for region in regions
     )
+    node = np.where(some, call_tree.take(nodes.of, np.maximum(*regions)), NONE)
 
     # A module that ran in no chosen step has rows only if something of its backward pass did.
     used = with_descendants(nodes.parent, calls + ahead.kernels + back.kernels + back_host) > 0
@@ -148,17 +191,19 @@ def _result(
         kernels=with_descendants(nodes.parent, ahead.kernels + back.kernels),
         bound=with_descendants(nodes.parent, ahead.bound_ns + back.bound_ns),
         unknown=with_descendants(nodes.parent, ahead.unknown + back.unknown),
+        work=group_figures(trace, node.astype(np.int64), n, nodes.parent),
     )
     any_device = len(trace.kernels) > 0
     whole = int((kernels.end_ns - kernels.start_ns).sum())
     inside = int(ahead.ns.sum() + back.ns.sum())
     return Modules(
         provenance=provenance(trace),
-        rows=_rows(nodes, labels, spread, used, whole if any_device else None),
+        rows=_rows(nodes, labels, spread, used, whole if any_device else None, sorting),
         source=ranges.source if len(ranges.name) else "none",
         device_ns=whole if any_device else None,
         outside_device_ns=whole - inside if any_device else None,
         stacks=len(trace.frames) > 0,
+        modelled=modelled_time(trace, some),
     )
 
 
@@ -193,17 +238,43 @@ class _Figures:
     kernels: I64
     bound: I64
     unknown: I64
+    work: list[Figures]
+
+
+def _ordered(
+    rows: I64,
+    nodes: call_tree.Nodes,
+    labels: list[str],
+    f: _Figures,
+    key: str | None,
+    descending: bool,
+) -> I64:
+    """Return nodes in the order of a column; without one as they are, by most time."""
+    if key is None or key == "share":
+        return rows if descending else rows[::-1]
+    if key == "name":
+        texts = [labels[name] for name in nodes.name[rows].tolist()]
+        return order_by_text(rows, texts, descending=descending)
+    if key in COLUMNS:
+        work = [f.work[node] for node in rows.tolist()]
+        return order_by_work(rows, work, key, descending=descending)
+    return order_by_number(rows, getattr(f, _SORTS[key]), descending=descending)
 
 
 def _rows(
-    nodes: call_tree.Nodes, labels: list[str], f: _Figures, used: Bools, whole: int | None
+    nodes: call_tree.Nodes,
+    labels: list[str],
+    f: _Figures,
+    used: Bools,
+    whole: int | None,
+    sorting: tuple[str | None, bool],
 ) -> tuple[ModuleRow, ...]:
-    """Return rows depth first, the most time first among the modules of one parent."""
+    """Return rows depth first, in the order of a column among the modules of one parent."""
     weight = f.device_total + f.back_device if whole is not None else f.host_total
     all_of = whole if whole is not None else int(f.host_total[nodes.parent < 0].sum())
     order = np.lexsort((-f.host_total, -weight))
     below: dict[int, list[int]] = {}
-    for node in order[used[order]].tolist():
+    for node in _ordered(order[used[order]], nodes, labels, f, *sorting).tolist():
         below.setdefault(int(nodes.parent[node]), []).append(node)
     rows: list[ModuleRow] = []
     stack: list[tuple[int, int | None]] = [(node, None) for node in reversed(below.get(NONE, []))]
@@ -230,6 +301,7 @@ def _rows(
                 backward_device_ns=int(f.back_device[node]) if device else None,
                 kernels=int(f.kernels[node]) if device else None,
                 share=float(weight[node] / all_of) if all_of else None,
+                **f.work[node].columns(),
             )
         )
     return tuple(rows)

@@ -29,6 +29,13 @@ from tb_privateuse1.views.base import (
     step_row,
 )
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.sorting import (
+    SortOption,
+    order_by_number,
+    order_by_text,
+    order_by_work,
+    parse_sort,
+)
 
 _SORTS = (
     "name", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns",
@@ -151,10 +158,7 @@ def operators(
     find: Annotated[
         str | None, "only rows with this text in any of their names, in upper or lower case"
     ] = None,
-    sort: Annotated[
-        str | None,
-        "a column, for descending order with a minus before it; by default the most time",
-    ] = None,
+    sort: SortOption = None,
     limit: Annotated[int, "at most this many rows"] = 20_000,
     offset: OffsetOption = 0,
 ) -> Operators:
@@ -162,7 +166,9 @@ def operators(
 
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
-    key, descending = _sorting(sort, limit, offset)
+    if limit < 0 or offset < 0:
+        raise TraceError("bad_option", say("limit and offset must be at least 0."))
+    key, descending = parse_sort(sort, _SORTS)
     row = step_row(trace, step)
     rows = np.flatnonzero(counted(trace) & in_step(trace.ops.step, row))
     first, member = grouped(*groups.group_columns(trace, rows, group))
@@ -172,13 +178,20 @@ def operators(
     some = np.arange(len(first))
     if find is not None:
         some = np.flatnonzero(groups.matching_rows(trace, rows[first], group, find))
-    order = _ordered(some, figures, texts, key, descending)
+    member_of = _Members(trace, rows, member, len(first))
+    order = _by_time(some, figures)
+    if key == "name":
+        order = order_by_text(order, [*map(texts.name, order.tolist())], descending=descending)
+    elif key in COLUMNS:
+        order = order_by_work(order, member_of.work(order), key, descending=descending)
+    elif key is not None:
+        order = order_by_number(order, figures[key], descending=descending)
     shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
     forward = groups.forward_names(trace, ahead[rows], member, len(first))
     device, launched = len(trace.kernels) > 0, len(trace.launches) > 0
     lost = _unlinked(trace, row, group, limit) if device else ()
     whole = find is None and offset == 0
-    work = _work(trace, rows, member, shown, len(first))
+    work = member_of.work(shown)
     return Operators(
         provenance=provenance(trace),
         rows=tuple(
@@ -205,42 +218,29 @@ def operators(
     )
 
 
-def _work(trace: Trace, rows: I64, member: I64, shown: I64, count: int) -> list[Figures]:
-    """Return the work of the activities that the shown groups of operators launched."""
-    place = np.full(count, NONE, np.int64)
-    place[shown] = np.arange(len(shown))
-    group = np.full(len(trace.ops), NONE, np.int64)
-    group[rows] = place[member]
-    launcher = call_tree.take(calls(trace.ops), trace.kernels.op)
-    return group_figures(trace, np.append(group, NONE)[launcher], len(shown))
+class _Members:
+    """The group of each operator that is counted."""
+
+    def __init__(self, trace: Trace, rows: I64, member: I64, groups: int) -> None:
+        self._trace, self._rows, self._member, self._groups = trace, rows, member, groups
+
+    def work(self, shown: I64) -> list[Figures]:
+        """Return the work of the activities that the operators of some groups launched."""
+        trace = self._trace
+        place = np.full(self._groups, NONE, np.int64)
+        place[shown] = np.arange(len(shown))
+        group = np.full(len(trace.ops), NONE, np.int64)
+        group[self._rows] = place[self._member]
+        launcher = call_tree.take(calls(trace.ops), trace.kernels.op)
+        return group_figures(trace, np.append(group, NONE)[launcher], len(shown))
 
 
-def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, bool]:
-    if limit < 0 or offset < 0:
-        raise TraceError("bad_option", say("limit and offset must be at least 0."))
-    if sort is None:
-        return None, True
-    key = sort.removeprefix("-")
-    if key not in _SORTS:
-        message = say("Operators cannot be sorted by {key!r}.", key=key)
-        raise TraceError(
-            "bad_option", message, say("They can by: {names}.", names=", ".join(_SORTS))
-        )
-    return key, sort.startswith("-")
-
-
-def _ordered(
-    rows: I64, figures: dict[str, I64], texts: _Texts, key: str | None, descending: bool
-) -> I64:
-    """Return rows in the order of a column; equal ones, and all without a key, by most time."""
-    by_time = np.lexsort((-figures["host_self_ns"][rows], -figures["device_self_ns"][rows]))
-    order: I64 = rows[by_time]
-    if key is None:
-        return order
-    if key == "name":
-        return np.array(sorted(order.tolist(), key=texts.name, reverse=descending), np.int64)
-    column = figures[key][order]
-    return order[np.argsort(-column if descending else column, kind="stable")]
+def _by_time(rows: I64, figures: dict[str, I64]) -> I64:
+    """Return rows by most time."""
+    order: I64 = rows[
+        np.lexsort((-figures["host_self_ns"][rows], -figures["device_self_ns"][rows]))
+    ]
+    return order
 
 
 def _numbers(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:

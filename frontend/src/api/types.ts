@@ -815,6 +815,13 @@ export interface ModuleRow {
   backward_device_ns: number | null;
   kernels: number | null;
   share: number | null;
+  flops: number | null;
+  bytes: number | null;
+  tflop_per_s: number | null;
+  gb_per_s: number | null;
+  flops_per_byte: number | null;
+  roof_share: number | null;
+  above_roof_ns: number | null;
 }
 
 /** The result of the view: rows in the order of the tree, most time first. */
@@ -825,6 +832,7 @@ export interface Modules {
   device_ns: number | null;
   outside_device_ns: number | null;
   stacks: boolean;
+  modelled: ModelledTime;
 }
 
 /** The calls of one operator. Device times are null where the trace has none. */
@@ -1422,9 +1430,9 @@ export interface Options {
   whatif: { changes?: string | null; step?: number | null; ranking?: boolean; limit?: number };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number; modules?: boolean };
   operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; find?: string | null; sort?: string | null; limit?: number; offset?: number };
-  kernels: { group?: "operator" | "name" | "launch"; step?: number | null; short_ns?: number; find?: string | null; limit?: number; offset?: number };
+  kernels: { group?: "operator" | "name" | "launch"; step?: number | null; short_ns?: number; find?: string | null; sort?: string | null; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
-  modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null };
+  modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; sort?: string | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; step?: number | null };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };

@@ -12,8 +12,9 @@ import numpy as np
 
 from tb_privateuse1.analysis.roofs.roofs import Ceilings, compute_ceilings
 from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
+from tb_privateuse1.trace.groupby import with_descendants
 from tb_privateuse1.trace.model import MISSING, NONE
-from tb_privateuse1.trace.table import I8, I64, Bools, Table
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 
 LIMITS = ("compute", "memory", "cache")
 """What limits a row: the arithmetic, the memory, or the cache that was faster than the memory."""
@@ -128,11 +129,18 @@ class Figures:
         return {name: getattr(self, name) for name in COLUMNS}
 
 
-def figures(rows: WorkRows, values: Achieved, group: I64, count: int) -> list[Figures]:
-    """Return the figures of each group; ``group`` is each row's, from 0 to ``count`` less 1."""
+def figures(
+    rows: WorkRows, values: Achieved, group: I64, count: int, parent: I32 | None = None
+) -> list[Figures]:
+    """Return the figures of each group; ``group`` is each row's, from 0 to ``count`` less 1.
+
+    With the ``parent`` of each group (``NONE`` for the outermost), a group has the rows of all
+    groups below it, too.
+    """
 
     def total(column: I64, mask: Bools) -> I64:
-        return _sums(column, mask, group, count)
+        sums = _sums(column, mask, group, count)
+        return sums if parent is None else with_descendants(parent, sums)
 
     has_flops, has_bytes = rows.flops != MISSING, rows.bytes != MISSING
     both, roofed = has_flops & has_bytes, values.attainable_ns != MISSING

@@ -27,7 +27,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MEMCPY, MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _RATE_TYPES = np.array([rate_type(name) for name in DTYPES], np.int8)
 """The type of rates of each type of operands."""
@@ -122,16 +122,16 @@ def _under_roofs(rows: WorkRows, apart: Bools) -> WorkRows:
     )
 
 
-def group_figures(trace: Trace, group: I64, count: int) -> list[Figures]:
+def group_figures(trace: Trace, group: I64, count: int, parent: I32 | None = None) -> list[Figures]:
     """Return the figures of groups of activities.
 
     ``group`` has the group of each row of ``trace.kernels``, from 0 to ``count`` less 1; rows
-    with ``NONE`` are in none.
+    with ``NONE`` are in none. With the ``parent`` of each group, a group has those below it, too.
     """
     rates = device_rates(trace)
     rows = np.flatnonzero((group != NONE) & _has_work(rates.rows))
     # Rows without work change only ``roofed_share``, which views give for all rows at once.
-    return figures(rates.rows.take(rows), rates.values.take(rows), group[rows], count)
+    return figures(rates.rows.take(rows), rates.values.take(rows), group[rows], count, parent)
 
 
 def _has_work(rows: WorkRows) -> Bools:

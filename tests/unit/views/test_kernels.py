@@ -10,6 +10,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
 from tests.support.make import kernel, launch, op, step, trace
+from tests.unit.analysis.work.calls import tensor, texts
 
 
 def some() -> Trace:
@@ -157,3 +158,28 @@ def test_options_that_mean_nothing(name: str) -> None:
     with pytest.raises(TraceError) as caught:
         kernels(some(), **{name: -1})  # type: ignore[arg-type]
     assert caught.value.code == "bad_option"
+
+
+def test_sorted_by_a_column() -> None:
+    args = texts("aten::mm", tensor(256, 256), tensor(256, 256))
+    t = trace(
+        op("aten::mm", 0, 5, **args), launch(1, 2, 1), kernel("b", 10, 20, 1),
+        op("aten::mm", 30, 35, **args), launch(31, 32, 2), kernel("a", 50, 90, 2),
+        *(kernel("c", 100 + 30 * i, 120 + 30 * i) for i in range(4)),
+    )  # fmt: skip
+
+    def names(sort: str | None, **more: Any) -> list[str]:
+        return [row.name for row in kernels(t, sort=sort, **more).rows]
+
+    assert names(None) == names("-total_ns") == ["c", "a", "b"]
+    assert names("name") == ["a", "b", "c"]
+    assert names("-name") == ["c", "b", "a"]
+    assert names("-calls") == ["c", "a", "b"]
+    assert names("-mean_ns") == names("-max_ns") == ["a", "c", "b"]
+    assert names("min_ns") == ["b", "c", "a"]
+    assert names("-tflop_per_s") == ["b", "a", "c"], "what has no work is last"
+    assert names("tflop_per_s") == ["a", "b", "c"]
+    assert names("-tflop_per_s", limit=1, offset=1) == ["a"]
+    assert kernels(trace(op("aten::mm", 0, 5)), sort="mean_ns").rows == ()
+    with pytest.raises(TraceError, match="cannot be sorted by 'share'"):
+        kernels(t, sort="share")

@@ -10,6 +10,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.modules import ModuleRow, modules
 from tests.support import make
 from tests.support.make import annotation, frame, kernel, launch, op, step, trace
+from tests.unit.analysis.work.calls import tensor, texts
 
 
 def by_path(t: Trace, **options: object) -> dict[str, ModuleRow]:
@@ -163,3 +164,47 @@ def test_an_inferred_time_carries_its_bound() -> None:
     bounds = t.kernels.duration_bound_ns
     assert row.device_total_ns == int((t.kernels.end_ns - t.kernels.start_ns).sum()) > 0
     assert row.device_bound_ns == int(np.sum(bounds)) > 0
+
+
+def shaped() -> Trace:
+    """Return two modules in one, each with a product of another size and speed."""
+    small, large = (texts("aten::mm", tensor(n, n), tensor(n, n)) for n in (256, 512))
+    return trace(
+        frame("nn.Module: Net_0", 0, 100),
+        frame("nn.Module: Linear_0", 10, 40),
+        op("aten::mm", 20, 30, **small, **{"Sequence number": 1, "Fwd thread id": 0}),
+        launch(21, 22, 1), kernel("gemm", 200, 700, 1),
+        frame("nn.Module: Linear_1", 50, 90),
+        op("aten::mm", 60, 70, **large, **{"Sequence number": 2, "Fwd thread id": 0}),
+        launch(61, 62, 2), kernel("gemm", 700, 1000, 2),
+        op("MmBackward0", 1100, 1200, thread=2, **{"Sequence number": 1, "Fwd thread id": 1}),
+        op("aten::mm", 1110, 1120, thread=2, **small),
+        launch(1111, 1112, 3, thread=2), kernel("gemm", 1300, 1500, 3),
+    )  # fmt: skip
+
+
+def test_a_module_has_the_work_of_both_passes_and_of_all_inside() -> None:
+    rows = by_path(shaped())
+    net, slow, fast = (rows[p] for p in ("Net_0", "Net_0 / Linear_0", "Net_0 / Linear_1"))
+    assert (slow.flops, fast.flops) == (2 * 2 * 256**3, 2 * 512**3)
+    assert net.flops == slow.flops + fast.flops
+    assert net.bytes == (slow.bytes or 0) + (fast.bytes or 0)
+    assert net.tflop_per_s == pytest.approx(net.flops / 1_000_000_000)
+    assert net.above_roof_ns == (slow.above_roof_ns or 0) + (fast.above_roof_ns or 0)
+    assert net.roof_share == pytest.approx(1 - (net.above_roof_ns or 0) / 1_000_000)
+    (whole,) = (r for r in by_path(shaped(), group="class").values() if r.depth == 1)
+    assert (whole.flops, whole.above_roof_ns) == (net.flops, net.above_roof_ns)
+    assert modules(shaped()).modelled.modelled_share == 1
+
+
+def test_modules_of_one_parent_are_sorted_by_a_column() -> None:
+    def names(sort: str | None) -> list[str]:
+        return [row.name for row in modules(shaped(), sort=sort).rows]
+
+    assert names(None) == ["Net_0", "Linear_0", "Linear_1"]
+    for column in ("flops", "tflop_per_s", "host_total_ns", "roof_share", "name"):
+        assert names(f"-{column}") == ["Net_0", "Linear_1", "Linear_0"], column
+        assert names(column) == ["Net_0", "Linear_0", "Linear_1"], column
+    assert names("share") == ["Net_0", "Linear_1", "Linear_0"]
+    with pytest.raises(TraceError, match="cannot be sorted by 'path'"):
+        modules(shaped(), sort="path")

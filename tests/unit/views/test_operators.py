@@ -11,6 +11,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.operators import OperatorRow, operators
 from tests.support import invariants
 from tests.support.make import annotation, frame, kernel, launch, op, step, trace
+from tests.unit.analysis.work.calls import tensor, texts
 
 
 def by_name(t: Trace, **options: object) -> dict[str, OperatorRow]:
@@ -248,3 +249,21 @@ def test_a_great_many_names_are_limited() -> None:
     assert result.others is not None
     assert result.others.rows == n - 20_000
     assert [r.name for r in operators(t, find="op29999").rows] == ["op29999"]
+
+
+def test_sorted_by_work_what_has_none_is_last() -> None:
+    square, wide = (texts("aten::mm", tensor(n, 64), tensor(64, 64)) for n in (64, 512))
+    t = trace(
+        op("aten::mm", 0, 5, **square), launch(1, 2, 1), kernel("a", 10, 20, 1),
+        op("aten::matmul", 30, 40), op("aten::mm", 31, 35, **wide),
+        launch(32, 33, 2), kernel("b", 50, 60, 2),
+        op("mine::op", 70, 75), launch(71, 72, 3), kernel("c", 80, 180, 3),
+    )  # fmt: skip
+    rows = operators(t, group="shapes", sort="-flops").rows
+    flops = [r.flops for r in rows]
+    assert flops[:2] == [2 * 512 * 64 * 64, 2 * 64**3]
+    assert set(flops[2:]) == {None}
+    assert operators(t, group="shapes", sort="flops").rows[0].flops == 2 * 64**3
+    one = operators(t, group="shapes", sort="-flops", limit=1, offset=1).rows[0]
+    assert one.flops == 2 * 64**3
+    assert operators(t, sort="-tflop_per_s").rows[0].name == "aten::mm"

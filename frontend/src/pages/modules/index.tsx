@@ -15,6 +15,7 @@ import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { ToggleAllButton, TreeToggle } from "../../widgets/table/tree-toggle";
 import { linkProps } from "../../state/links";
 import { NoDeviceTimes } from "../shared/no-device-times";
+import { ModelledNote, workColumns } from "../shared/work";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
 
@@ -100,6 +101,7 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
         />
       </span>
       <Outside result={result} words={words} />
+      <ModelledNote modelled={result.modelled} />
     </Table>
   );
 }
@@ -196,6 +198,7 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
       ),
     }),
     device && field("kernels", heads.kernels, "count", 76),
+    ...workColumns(result.rows, false),
   ];
   return columns.filter((c) => c !== false);
 }

@@ -17,12 +17,12 @@ interface WorkRow {
   above_roof_ns: number | null;
 }
 
-/** Columns of what the rows have; empty without any model. */
-export function workColumns<Row extends WorkRow>(rows: readonly Row[]): Column<Row>[] {
+/** Columns of what the rows have; empty without any model. Rows within rows do not add up. */
+export function workColumns<Row extends WorkRow>(rows: readonly Row[], additive = true): Column<Row>[] {
   if (rows.every((r) => r.flops === null && r.bytes === null)) return [];
   const columns: Column<WorkRow>[] = [
-    field("flops", heads.flops, "count", 104, { optional: true, additive: true }),
-    field("bytes", heads.bytes, "bytes", 88, { optional: true, additive: true }),
+    field("flops", heads.flops, "count", 104, { optional: true, additive }),
+    field("bytes", heads.bytes, "bytes", 88, { optional: true, additive }),
     number("tflop_per_s", heads.flopRate, "TFLOP/s"),
     field("gb_per_s", heads.byteRate, "count", 96, {
       optional: true,
@@ -30,7 +30,7 @@ export function workColumns<Row extends WorkRow>(rows: readonly Row[]): Column<R
     }),
     number("flops_per_byte", heads.intensity, "FLOP/B"),
     field("roof_share", heads.roofShare, "share", 88, { optional: true }),
-    field("above_roof_ns", heads.aboveRoof, "time", 104, { optional: true, additive: true }),
+    field("above_roof_ns", heads.aboveRoof, "time", 104, { optional: true, additive }),
   ];
   return columns;
 }
