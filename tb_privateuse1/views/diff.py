@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -63,6 +63,16 @@ class DiffRow:
     verdict: Verdict
     device_change_ns: int | None
     host_change_ns: int | None
+    base_flops: int | None
+    now_flops: int | None
+    """Operations of its device activities per step; null without a model, or shapes."""
+    base_tflop_per_s: float | None
+    now_tflop_per_s: float | None
+    base_gb_per_s: float | None
+    now_gb_per_s: float | None
+    base_roof_share: float | None
+    now_roof_share: float | None
+    """The least time that the roofs of each trace's device allow, as a share of the time."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +144,7 @@ def diff(
     return Diff(
         provenance=provenance(trace),
         base=provenance(base),
-        rows=_rows(old, now, unit),
+        rows=_rows(old, now, unit, len(base_steps), len(now_steps)),
         figures=_figures(
             items_per_step.step_parts(base, base_steps), items_per_step.step_parts(trace, now_steps)
         ),
@@ -177,6 +187,8 @@ class _Side:
     device: Sample | None
     bound_ns: significance.Floats
     ran: Bools
+    work: list[dict[str, Any]]
+    """FLOPs per step, rates and share of the roof."""
 
     def of(self, unit: Time) -> Sample:
         found = self.host if unit == "host" else self.device
@@ -184,7 +196,10 @@ class _Side:
         return found or Sample(nothing, nothing, 0)
 
 
-def _side(items: Items, names: dict[Name, int]) -> _Side:
+_RATES = ("tflop_per_s", "gb_per_s", "roof_share")
+
+
+def _side(items: Items, names: dict[Name, int], steps: int) -> _Side:
     row = np.full(len(names), NONE)
     row[[names[name] for name in items.names]] = np.arange(len(items.names))
     host, device = items.host and items.host.take(row), items.device and items.device.take(row)
@@ -192,12 +207,25 @@ def _side(items: Items, names: dict[Name, int]) -> _Side:
     ran = count > 0
     for sample in (host, device):
         ran = ran | (sample.mean > 0) if sample else ran
-    return _Side(count, host, device, np.append(items.bound_ns, 0.0)[row], ran)
+    work: list[dict[str, Any]] = [{}] * len(names)
+    for name, one in zip(items.names, items.work, strict=True):
+        rates = {key: getattr(one, key) for key in _RATES}
+        flops = None if one.flops is None else round(one.flops / max(steps, 1))
+        work[names[name]] = {"flops": flops, **rates}
+    return _Side(count, host, device, np.append(items.bound_ns, 0.0)[row], ran, work)
 
 
-def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
+def _work(base: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a row on work; null where a trace does not have it."""
+    sides = (("base", base), ("now", now))
+    return {f"{s}_{key}": one.get(key) for key in ("flops", *_RATES) for s, one in sides}
+
+
+def _rows(
+    old: Items, now: Items, unit: Time, base_steps: int, now_steps: int
+) -> tuple[DiffRow, ...]:
     names = {name: i for i, name in enumerate(dict.fromkeys([*now.names, *old.names]))}
-    a, b = _side(old, names), _side(now, names)
+    a, b = _side(old, names, base_steps), _side(now, names, now_steps)
     parent = np.full(len(names), NONE)
     for items in (old, now):
         inner = np.flatnonzero(items.parent >= 0)
@@ -238,6 +266,7 @@ def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
                 verdict=significance.verdict(change[i], spread, error),
                 device_change_ns=difference(a.device, b.device, i),
                 host_change_ns=difference(a.host, b.host, i),
+                **_work(a.work[i], b.work[i]),
             )
         )
     return tuple(rows)

@@ -363,6 +363,14 @@ export interface DiffRow {
   verdict: "longer" | "shorter" | "within_noise" | "within_bound" | "same" | "unknown";
   device_change_ns: number | null;
   host_change_ns: number | null;
+  base_flops: number | null;
+  now_flops: number | null;
+  base_tflop_per_s: number | null;
+  now_tflop_per_s: number | null;
+  base_gb_per_s: number | null;
+  now_gb_per_s: number | null;
+  base_roof_share: number | null;
+  now_roof_share: number | null;
 }
 
 /** The n-th step of each trace; null where one has no more. */

@@ -17,6 +17,8 @@ from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.significance import Floats, Sample
 from tb_privateuse1.analysis.operators import named_regions
+from tb_privateuse1.analysis.roofs.achieved import Figures as Work
+from tb_privateuse1.analysis.roofs.rates import group_figures
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import call_tree
@@ -56,6 +58,8 @@ class Items:
     """The error bound of the device time; nan where it is not known."""
     device_ns: float
     """All device time, whatever its distribution."""
+    work: Sequence[Work]
+    """Work of the activities that the device time is of."""
 
 
 def items_per_step(trace: Trace, by: By, steps: I64) -> Items:
@@ -113,6 +117,15 @@ def _device(
     return at.sample(item, place, ns, items), np.where(unknown > 0, np.nan, known)
 
 
+def _work(
+    trace: Trace, at: _Places, item: I64, items: int, parent: I64 | None = None
+) -> Sequence[Work]:
+    """Return the work of each item, of one with a ``parent`` also for those around."""
+    group = np.where(at.of(trace.kernels.step) >= 0, item, NONE)
+    up = None if parent is None else parent.astype(np.int32)
+    return group_figures(trace, group, items, up)
+
+
 def _whole(trace: Trace, at: _Places) -> float:
     kernels = trace.kernels
     inside = at.of(kernels.step) >= 0
@@ -129,7 +142,8 @@ def _kernels(trace: Trace, at: _Places) -> Items:
     device, bound = _device(trace, at, item, len(names))
     count = at.mean(item, at.of(kernels.step), np.ones(len(kernels), np.int64), len(names))
     outermost = np.full(len(names), NONE)
-    return Items(names, outermost, count, None, device, bound, _whole(trace, at))
+    work = _work(trace, at, item, len(names))
+    return Items(names, outermost, count, None, device, bound, _whole(trace, at), work)
 
 
 def _operators(trace: Trace, at: _Places, by: By) -> Items:
@@ -156,7 +170,8 @@ def _operators(trace: Trace, at: _Places, by: By) -> Items:
     place = at.of(ops.step)
     count = at.mean(item_of, place, np.ones(len(ops), np.int64), n)
     host = at.sample(item_of, place, own, n)
-    return Items(names, np.full(n, NONE), count, host, device, bound, _whole(trace, at))
+    work = _work(trace, at, launcher, n)
+    return Items(names, np.full(n, NONE), count, host, device, bound, _whole(trace, at), work)
 
 
 def _regions(trace: Trace, at: _Places, by: By) -> Items:
@@ -182,7 +197,8 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
     own = call_tree.take(nodes.of, np.maximum(ahead, back))
     item = np.where(own >= 0, number[own], number[-1])
     device, bound = _inclusive(trace, at, item.astype(np.int64), parent)
-    return Items(names, parent, count, host, device, bound, _whole(trace, at))
+    work = _work(trace, at, item.astype(np.int64), n, parent)
+    return Items(names, parent, count, host, device, bound, _whole(trace, at), work)
 
 
 def _step_of(trace: Trace, start_ns: I64) -> I32:

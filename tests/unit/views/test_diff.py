@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tests.support.make import Event, annotation, frame, kernel, launch, op, step, trace
 from tests.support.uncertain import pair
+from tests.unit.analysis.work.calls import tensor, texts
 
 
 def events(*gemm: float, other: str = "aten::relu", shapes: object = None) -> list[Event]:
@@ -256,3 +257,54 @@ def test_the_same_trace_has_no_change() -> None:
     result = diff(one, one, by="shapes")
     assert {r.verdict for r in result.rows} == {"same"}
     assert {f.verdict for f in result.figures} == {"same"}
+
+
+def shaped(*durations: float) -> Trace:
+    """Return a step per duration, with a product in a module whose kernel lasts so long, in us."""
+    made: list[Event] = []
+    inputs = texts("aten::mm", tensor(256, 256), tensor(256, 256))
+    for i, us in enumerate(durations):
+        at = 10_000 * i
+        made += [
+            step(i + 1, at, at + 9000),
+            frame("nn.Module: Net_0", at, at + 60),
+            op("aten::mm", at + 10, at + 20, **inputs),
+            launch(at + 11, at + 12, i),
+            kernel("gemm", at + 30, at + 30 + us, i),
+        ]
+    return trace(*made)
+
+
+@pytest.mark.parametrize(
+    ("by", "name"),
+    [("operators", "aten::mm"), ("shapes", "aten::mm"), ("kernels", "gemm"), ("modules", "Net_0")],
+)
+def test_the_same_work_on_a_slower_device(by: By, name: str) -> None:
+    result = diff(shaped(400, 400, 400), shaped(200, 200), by=by)
+    one = row(result, name)
+    flops = 2 * 256**3
+    assert (one.base_flops, one.now_flops) == (flops, flops), "per step"
+    assert one.base_tflop_per_s == pytest.approx(flops / 200e6)
+    assert one.now_tflop_per_s == pytest.approx(flops / 400e6)
+    assert one.base_gb_per_s == pytest.approx(2 * (one.now_gb_per_s or 0))
+    assert one.base_roof_share == pytest.approx(1, abs=0.01)
+
+
+def test_a_row_without_work_has_no_rates() -> None:
+    result = diff(shaped(200, 200), run(10, 10))
+    one = row(result, "aten::mm")
+    assert one.base_flops is one.base_tflop_per_s is one.base_roof_share is None
+    assert one.now_flops == 2 * 256**3
+    gone = row(diff(trace(step(1, 0, 10)), shaped(200, 200), by="modules"), "Net_0")
+    assert (gone.status, gone.now_flops, gone.base_flops) == ("gone", None, 2 * 256**3)
+
+
+def test_work_agrees_with_the_other_views() -> None:
+    t = shaped(200, 300)
+    views: dict[By, Any] = {"operators": operators, "kernels": kernels, "modules": modules}
+    for by, view in views.items():
+        one = diff(t, t, by=by).rows[0]
+        other = next(r for r in view(t).rows if r.name == one.name)
+        assert one.now_flops == round((other.flops or 0) / 2)
+        for key in ("tflop_per_s", "gb_per_s", "roof_share"):
+            assert getattr(one, f"now_{key}") == getattr(one, f"base_{key}") == getattr(other, key)

@@ -13,6 +13,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { TreeToggle } from "../../widgets/table/tree-toggle";
 import { MemoryDiff } from "./memory";
+import { comparedWork } from "./work-columns";
 import { linkProps, type LinkProps } from "../../state/links";
 import { StepLink } from "../shared/step-link";
 
@@ -236,6 +237,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
     result.rows.some((r) => r.bound_ns !== 0) && field("bound_ns", texts.bound, "time", 80),
     ...otherChanges(result),
     ...CALLS,
+    ...comparedWork(result.rows),
   ];
   return columns.filter((c) => c !== false);
 }

@@ -17,7 +17,7 @@ import { InstancesPanel } from "../shared/instances-panel";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
-import { ModelledNote } from "../shared/work";
+import { ModelledNote, WORK_KEYS } from "../shared/work";
 import { columnsOf, type Group } from "./columns";
 
 const texts = t.kernels;
@@ -39,22 +39,23 @@ const NUMBERS = [
   "occupancy",
   "blocks_per_sm",
   "short_calls",
-  "flops",
-  "bytes",
-  "tflop_per_s",
-  "gb_per_s",
-  "flops_per_byte",
-  "roof_share",
-  "above_roof_ns",
+  ...WORK_KEYS,
 ];
+/** What the server sorts by. */
+const SORTED = ["name", "total_ns", "calls", "mean_ns", "min_ns", "max_ns", ...WORK_KEYS];
 
 export function Kernels({ selected, base }: PageProps) {
   const group = GROUPS.find((g) => g === state.value.group) ?? "operator";
-  const { filter } = state.value;
-  // With more rows than a page takes, the server looks for the first word.
+  const { filter, sort } = state.value;
+  // With more rows than a page takes, the server looks for the first word and puts them in order.
   const [many, setMany] = useState(false);
   const find = many ? firstWord(filter, TEXTS, NUMBERS) : null;
-  const resource = useView("kernels", selected, { group, ...(find !== null && { find }) });
+  const key = many ? (sort?.split(",")[0] ?? "") : "";
+  const resource = useView("kernels", selected, {
+    group,
+    ...(find !== null && { find }),
+    ...(SORTED.includes(key.replace(/^-/, "")) && { sort: key }),
+  });
   // While the server looks, the table stays: what is typed must not lose its field.
   const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, group]));
   const rows = loaded.status === "ready" ? loaded.value : null;

@@ -15,7 +15,7 @@ import { DataWarnings } from "../shared/data-warnings";
 import { InstancesPanel } from "../shared/instances-panel";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
-import { ModelledNote } from "../shared/work";
+import { ModelledNote, WORK_KEYS } from "../shared/work";
 import { StackPanel } from "./stack-panel";
 import { Show } from "../shared/load-states";
 import { columnsOf, whole, type Group } from "./columns";
@@ -35,12 +35,12 @@ export function Operators({ selected, base }: PageProps) {
   const { filter, sort } = state.value;
   // With more rows than a page takes, the server looks for the words and puts them in order.
   const [many, setMany] = useState(false);
-  const find = many ? firstWord(filter, TEXTS, [...SORTED, ...WORK, "share"]) : null;
+  const find = many ? firstWord(filter, TEXTS, [...SORTED, ...WORK_KEYS, "share"]) : null;
   const key = many ? (sort?.split(",")[0] ?? "") : "";
   const resource = useView("operators", selected, {
     group,
     ...(find !== null && { find }),
-    ...(["name", ...SORTED].includes(key.replace(/^-/, "")) && { sort: key }),
+    ...(["name", ...SORTED, ...WORK_KEYS].includes(key.replace(/^-/, "")) && { sort: key }),
   });
   // While the server looks or sorts, the table stays: what is typed must not lose its field.
   const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, group]));
@@ -78,8 +78,6 @@ const SORTED = [
   "launch_ns",
   "backward_device_ns",
 ];
-
-const WORK = ["flops", "bytes", "tflop_per_s", "gb_per_s", "flops_per_byte", "roof_share", "above_roof_ns"];
 
 interface OperatorTableProps {
   result: Result;

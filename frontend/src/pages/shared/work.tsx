@@ -17,6 +17,16 @@ interface WorkRow {
   above_roof_ns: number | null;
 }
 
+export const WORK_KEYS: readonly (keyof WorkRow)[] = [
+  "flops",
+  "bytes",
+  "tflop_per_s",
+  "gb_per_s",
+  "flops_per_byte",
+  "roof_share",
+  "above_roof_ns",
+];
+
 /** Columns of what the rows have; empty without any model. Rows within rows do not add up. */
 export function workColumns<Row extends WorkRow>(rows: readonly Row[], additive = true): Column<Row>[] {
   if (rows.every((r) => r.flops === null && r.bytes === null)) return [];
@@ -26,7 +36,7 @@ export function workColumns<Row extends WorkRow>(rows: readonly Row[], additive 
     number("tflop_per_s", heads.flopRate, "TFLOP/s"),
     field("gb_per_s", heads.byteRate, "count", 96, {
       optional: true,
-      cell: (r) => <span class="value">{r.gb_per_s === null ? MISSING : rate(r.gb_per_s * 1e9)}</span>,
+      cell: (r) => <span class="value">{byteRate(r.gb_per_s)}</span>,
     }),
     number("flops_per_byte", heads.intensity, "FLOP/B"),
     field("roof_share", heads.roofShare, "share", 88, { optional: true }),
@@ -35,6 +45,10 @@ export function workColumns<Row extends WorkRow>(rows: readonly Row[], additive 
   return columns;
 }
 
+export const byteRate = (gbPerS: number | null): string => (gbPerS === null ? MISSING : rate(gbPerS * 1e9));
+export const withUnit = (value: number | null, unit: string): string =>
+  value === null ? MISSING : `${Number(value.toPrecision(3))} ${unit}`;
+
 function number(
   key: "tflop_per_s" | "flops_per_byte",
   head: { title: string; help: string },
@@ -42,12 +56,7 @@ function number(
 ): Column<WorkRow> {
   return field<WorkRow>(key, head, "count", 104, {
     optional: true,
-    cell: (r) => {
-      const value = r[key];
-      return (
-        <span class="value">{value === null ? MISSING : `${Number(value.toPrecision(3))} ${unit}`}</span>
-      );
-    },
+    cell: (r) => <span class="value">{withUnit(r[key], unit)}</span>,
   });
 }
 

@@ -126,6 +126,7 @@ export const diffTables: Translation<typeof english.diffTables> = {
   bound: { title: "± 误差界", help: "由于设备时间是推断的，变化可能偏差多少。" },
   deviceChange: { title: "设备时间变化", help: "每个迭代的设备时间的变化。" },
   hostChange: { title: "主机时间变化", help: "每个迭代的主机时间的变化。" },
+  ofSide: { base: (what) => `基线 ${what}`, now: (what) => `当前 ${what}` },
   baseCalls: { title: "基线调用次数", help: "每个迭代。" },
   calls: { title: "调用次数", help: "每个迭代。" },
   open: (name) => `展开 ${name}`,
