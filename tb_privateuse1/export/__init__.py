@@ -26,6 +26,7 @@ __all__ = [
     "sql",
     "time_window",
     "trace_tables",
+    "work_columns",
 ]
 
 FormatName = Literal["chrome", "perfetto", "parquet", "csv"]

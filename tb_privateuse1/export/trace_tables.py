@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tb_privateuse1.export import work_columns
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, TABLES, Trace
 from tb_privateuse1.trace.table import I64, Table
@@ -58,6 +59,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "forward_thread": "number of the thread of the forward operator",
         "single": "the only range directly inside one of its kind and name",
         "event": _EVENT,
+        "flops": "operations of the device activities that it launched itself; null: no model",
+        "bytes_moved": "bytes that these must read and write",
     },
     "frames": {
         "row": "its number",
@@ -107,6 +110,9 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "start_bound_ns": "largest error of the start; 0 where measured, null where not known",
         "duration_bound_ns": "largest error of the duration",
         "event": _EVENT,
+        "flops": "operations, by the shapes of its operator; null: no model, or no shapes",
+        "bytes_moved": "bytes that it must read and write",
+        "attainable_ns": "the least time that the device's roofs allow",
     },
     "captures": {
         "row": "its number",
@@ -210,6 +216,8 @@ _FROM_ZERO = {
 }
 """Columns in which a negative number means null."""
 _OF_TRACE = {"process_group": "group"}
+_WORK = ("flops", "bytes_moved", "attainable_ns")
+"""Columns that are computed (``work_columns``)."""
 
 
 def schema(table: str) -> pa.Schema:
@@ -242,7 +250,7 @@ def string_table(trace: Trace) -> pa.Array:
 def _type(table: str, name: str) -> pa.DataType:
     if name in _TEXTS or (table, name) in _ENUMERATED:
         return pa.string()
-    if name in ("row", "duration_ns"):
+    if name in ("row", "duration_ns", *_WORK):
         return pa.int64()
     kind = TABLES[table].column_types()[_OF_TRACE.get(name, name)]
     return pa.from_numpy_dtype(np.dtype(kind))
@@ -251,6 +259,9 @@ def _type(table: str, name: str) -> pa.DataType:
 def _array(trace: Trace, table: str, name: str, rows: I64, strings: pa.Array | None) -> pa.Array:
     if name == "row":
         return _plain(rows.astype(np.int64), None)
+    if name in _WORK:
+        work = work_columns.BY_TABLE[table](trace)[name][rows]
+        return _plain(work, work == MISSING)
     columns: Table = getattr(trace, table)
     if name == "duration_ns":
         start, end = (getattr(columns, key)[rows] for key in ("start_ns", "end_ns"))

@@ -49,7 +49,8 @@ def files(folder: str, *without: str) -> set[str]:
 
 
 _AROUND_VIEWS = (
-    "computations", "encoding", "reader", "request", "result", "signature", "user_models",
+    "computations", "encoding", "reader", "request", "result", "signature", "sorting",
+    "user_models",
 )  # fmt: skip
 """Modules of the room that are no view."""
 

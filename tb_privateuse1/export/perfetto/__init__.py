@@ -3,7 +3,8 @@
 Host threads are tracks of slices (operators, annotations, frames, runtime calls). Device activities
 are on Perfetto's GPU tracks, and curves are counters. ``GpuCorrelation`` links a launch to its
 activities, and a flow links a forward operator to its backward ones. Time 0 is the trace's start.
-Names are interned. Inferred activities have the evidence and bounds in their arguments.
+Names are interned. Activities with shapes have their work in their arguments, inferred ones the
+evidence and bounds.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.analysis.counters.curves import Curve
+from tb_privateuse1.export import work_columns
 from tb_privateuse1.export.perfetto import nesting, packets
 from tb_privateuse1.export.perfetto.packets import COUNTER, INSTANT, SLICE_BEGIN, SLICE_END, Names
 from tb_privateuse1.export.perfetto.protobuf import (
@@ -232,6 +234,10 @@ def _activity(trace: Trace, names: Names, rows: I64, evidence: str) -> Part:
     ]
     if (has_size := moved != MISSING).any():
         parts.append(only(_argument("bytes", decimal(np.maximum(moved, 0))), has_size))
+    for name, column in work_columns.kernel_columns(trace).items():
+        work = column[rows]
+        if (known := work != MISSING).any():
+            parts.append(only(_argument(name, decimal(np.maximum(work, 0))), known))
     if (linked := kernels.op[rows] >= 0).any():
         parts.append(only(_argument("operator", _operators(trace, kernels.op[rows])), linked))
     if evidence != EVIDENCE[MEASURED]:

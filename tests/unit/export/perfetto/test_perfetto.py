@@ -16,6 +16,7 @@ from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import make
 from tests.support.perfetto_file import exported, of
 from tests.support.shared_traces import FOLDER, needs_traces
+from tests.unit.analysis.work.calls import tensor, texts
 
 REAL = sorted(FOLDER.glob("cuda/b200_eager/*.pt.trace.json.gz")) + sorted(
     FOLDER.glob("privateuse1/blocks_host_primed/*.pt.trace.json.gz")
@@ -66,6 +67,20 @@ def test_device_activities_fill_gpu_tracks_and_are_tied_to_their_launch() -> Non
     assert gemm["args"] == {"operator": "aten::mm"}
     assert content.submitted[of(content, "cudaLaunchKernel")] == [gemm["id"]]
     assert sum(map(len, content.submitted)) == 1
+
+
+def test_work_of_activities_is_in_their_arguments() -> None:
+    t = make.trace(
+        make.op("aten::mm", 0, 9, **texts("aten::mm", tensor(256, 256), tensor(256, 256))),
+        make.launch(2, 3, 1),
+        make.kernel("gemm", 10, 310, 1),
+        make.kernel("other", 400, 500, 2),
+    )
+    gemm, other = exported(t).device
+    assert gemm["args"]["flops"] == str(2 * 256**3)
+    assert gemm["args"]["bytes_moved"] == str(3 * 4 * 256**2)
+    assert 0 < int(gemm["args"]["attainable_ns"]) <= 300_000
+    assert other["args"] == {}
 
 
 def test_memory_is_a_counter() -> None:

@@ -162,7 +162,7 @@ export const diffTables = {
   bound: { title: "± Bound", help: "How far off the change may be as device times are inferred." },
   deviceChange: { title: "Device change", help: "The change of its device time per step." },
   hostChange: { title: "Host change", help: "The change of its host time per step." },
-  /** Of which trace a figure is. */
+  /** The trace that a figure is of. */
   ofSide: { base: (what: string) => `Base ${what}`, now: (what: string) => `Now ${what}` },
   baseCalls: { title: "Base calls", help: "Per step." },
   calls: { title: "Calls", help: "Per step." },
