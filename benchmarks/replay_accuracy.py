@@ -1,7 +1,7 @@
 """How well the replay fits recordings: ``python -m benchmarks.replay_accuracy FOLDER…``.
 
 For each trace below the folders: the error of the replay without delays, and the share of the
-critical path by cause. A third of the traces, by a hash of their names, is for the last check of a
+critical path by class. A third of the traces, by a hash of their names, is for the last check of a
 change only: ``--aside`` prints these instead of the others.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tb_privateuse1 import inference
+from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph, prediction
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
@@ -27,7 +28,7 @@ _LEAST = 0.01
 
 @dataclass(frozen=True)
 class Fit:
-    """Of one trace: the replay's error, and the share of the critical path by cause."""
+    """Of one trace: the replay's error, and the share of the critical path by class."""
 
     name: str
     step_ns: float
@@ -67,8 +68,7 @@ def measure(name: str, trace: Trace) -> Fit | None:
     spent = own.end_ns - own.start_ns
     total = max(int(spent.sum()), 1)
     shares: dict[str, float] = {
-        cause: int(spent[own.cause == i].sum()) / total
-        for i, cause in enumerate(critical_path.CAUSES)
+        name: int(spent[own.time_class == i].sum()) / total for i, name in enumerate(NAMES)
     }
     worst = (bare - held) / np.maximum(held, 1)
     return Fit(

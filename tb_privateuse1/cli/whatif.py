@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
     form = whatif.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exactly as over HTTP")
     form.add_argument("--csv", action="store_true", help="a table of the result")
-    whatif.add_argument("--table", metavar="NAME", help="as CSV: rows, steps, causes or path")
+    whatif.add_argument("--table", metavar="NAME", help="as CSV: rows, steps, classes or path")
     whatif.add_argument("-o", "--output", metavar="FILE", help="instead of the standard output")
 
 

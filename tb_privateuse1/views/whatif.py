@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
+from tb_privateuse1.analysis.account.classes import CLASSES, ClassName
 from tb_privateuse1.analysis.simulation import changes as changing
 from tb_privateuse1.analysis.simulation import critical_path, prediction
 from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
@@ -57,10 +58,12 @@ class PredictedStep:
 
 
 @dataclass(frozen=True)
-class PathCause:
-    """A part of the critical path, per step; they sum to the step."""
+class PathClass:
+    """A class of time on the critical path, per step; they sum to the step."""
 
-    cause: critical_path.Cause
+    name: ClassName
+    label: str
+    meaning: str
     path_ns: int
     share: float
 
@@ -69,11 +72,13 @@ class PathCause:
 class PathRow:
     """An operator, kernel or call on the critical path, per step."""
 
-    cause: critical_path.Cause
+    time_class: ClassName
     name: str
     pieces: float
     path_ns: int
     share: float
+    label: str
+    """Of the class."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ class WhatIf(Result):
     replay_error_share: float | None
     """By how much of a step the replay of what is known misses it: what trust rests on."""
     steps: tuple[PredictedStep, ...]
-    causes: tuple[PathCause, ...]
+    classes: tuple[PathClass, ...]
     path: tuple[PathRow, ...]
     """At most 500 of ``path_rows``."""
     path_rows: int
@@ -148,7 +153,7 @@ def whatif(
         replayed_ns=replayed,
         replay_error_share=error,
         steps=tuple(_predicted(trace, base, forecast, i, int(window[i])) for i in rows.tolist()),
-        causes=_causes(own, len(rows)),
+        classes=_classes(own, len(rows)),
         path=table[:_MOST],
         path_rows=len(table),
         notes=(*_notes(trace, error), *_partly(ranked, len(rows))),
@@ -196,24 +201,24 @@ def _asked(trace: Trace, change: changing.Change, rows: I64) -> ChangeAsked:
     )
 
 
-def _causes(path: Path, steps: int) -> tuple[PathCause, ...]:
+def _classes(path: Path, steps: int) -> tuple[PathClass, ...]:
     spent = path.end_ns - path.start_ns
     total = max(int(spent.sum()), 1)
-    sums = [int(spent[path.cause == i].sum()) for i in range(len(critical_path.CAUSES))]
+    sums = [int(spent[path.time_class == i].sum()) for i in range(len(CLASSES))]
     return tuple(
-        PathCause(cause, round(ns / max(steps, 1)), ns / total)
-        for cause, ns in zip(critical_path.CAUSES, sums, strict=True)
+        PathClass(one.name, one.label, one.meaning, round(ns / max(steps, 1)), ns / total)
+        for one, ns in zip(CLASSES, sums, strict=True)
         if ns
     )
 
 
 def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
-    """Return the critical path by cause and name, most time first."""
+    """Return the critical path by class and name, most time first."""
     if not len(path):
         return ()
     spent = path.end_ns - path.start_ns
     name = critical_path.piece_names(trace, path)
-    key = path.cause.astype(np.int64) * (len(trace.strings) + 1) + name + 1
+    key = path.time_class.astype(np.int64) * (len(trace.strings) + 1) + name + 1
     keys, first, of = np.unique(key, return_index=True, return_inverse=True)
     sums = np.zeros(len(keys), np.int64)
     np.add.at(sums, of, spent)
@@ -221,11 +226,12 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     total = max(int(spent.sum()), 1)
     return tuple(
         PathRow(
-            cause=critical_path.CAUSES[path.cause[first[i]]],
+            time_class=CLASSES[path.time_class[first[i]]].name,
             name=trace.text(name[first[i]]),
             pieces=float(counts[i]) / steps,
             path_ns=round(int(sums[i]) / steps),
             share=int(sums[i]) / total,
+            label=CLASSES[path.time_class[first[i]]].label,
         )
         for i in np.argsort(-sums, kind="stable").tolist()
     )

@@ -944,25 +944,28 @@ export interface Part {
   share: number;
 }
 
-/** A part of the critical path, per step; they sum to the step. */
-export interface PathCause {
-  cause: "operator" | "runtime" | "host_code" | "data_loader" | "kernel" | "copy" | "communication" | "launch_latency" | "pause" | "wait_return" | "turn" | "other_rank" | "before_recording" | "blocked" | "queue_full" | "unknown_launch" | "clock_doubt" | "unattributed";
+/** A class of time on the critical path, per step; they sum to the step. */
+export interface PathClass {
+  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  label: string;
+  meaning: string;
   path_ns: number;
   share: number;
 }
 
 /** An operator, kernel or call on the critical path, per step. */
 export interface PathRow {
-  cause: "operator" | "runtime" | "host_code" | "data_loader" | "kernel" | "copy" | "communication" | "launch_latency" | "pause" | "wait_return" | "turn" | "other_rank" | "before_recording" | "blocked" | "queue_full" | "unknown_launch" | "clock_doubt" | "unattributed";
+  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   name: string;
   pieces: number;
   path_ns: number;
   share: number;
+  label: string;
 }
 
-/** A part of the critical path: a range of the timeline, and its cause. */
+/** A part of the critical path: a range of the timeline, and its class of time. */
 export interface Piece {
-  cause: string;
+  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   name: string;
   start_ns: number;
   end_ns: number;
@@ -1389,7 +1392,7 @@ export interface WhatIf {
   replayed_ns: number | null;
   replay_error_share: number | null;
   steps: PredictedStep[];
-  causes: PathCause[];
+  classes: PathClass[];
   path: PathRow[];
   path_rows: number;
   notes: Finding[];

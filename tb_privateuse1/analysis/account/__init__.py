@@ -10,6 +10,7 @@ __all__ = [
     "awaited",
     "bounds",
     "classes",
+    "host_activity",
     "host_chain",
     "stretches",
     "table",

@@ -8,73 +8,49 @@ as long as the step, to the nanosecond.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.simulation import delays, rank_waits, replay
+from tb_privateuse1.analysis.account.classes import NUMBER
+from tb_privateuse1.analysis.account.host_activity import KERNELS, LAUNCHES, OPS, TABLES
+from tb_privateuse1.analysis.simulation import delays, replay
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, TURN, WAIT, Graph
 from tb_privateuse1.analysis.simulation.replay import NEVER
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I64, Table
 
-Cause = Literal[
-    "operator",
-    "runtime",
-    "host_code",
-    "data_loader",
-    "kernel",
-    "copy",
-    "communication",
-    "launch_latency",
-    "pause",
-    "wait_return",
-    "turn",
-    "other_rank",
-    "before_recording",
-    "blocked",
-    "queue_full",
-    "unknown_launch",
-    "clock_doubt",
-    "unattributed",
-]
-CAUSES: tuple[Cause, ...] = get_args(Cause)
-"""The kind of a piece of the path. ``pause`` lies between activities, ``wait_return`` between the
-end of an activity and the return of its wait, ``turn`` between threads; ``other_rank`` is the part
-of a communication kernel that waits. The others are delays (``delays.DELAYS``)."""
-
-(
-    _OPERATOR, _RUNTIME, _CODE, _LOADER, _KERNEL, _COPY, _TALK, _LATENCY, _PAUSE, _RETURN, _TURN,
-    _RANK, *_,
-) = range(len(CAUSES))  # fmt: skip
-
-_QUEUE, _UNATTRIBUTED = CAUSES.index("queue_full"), CAUSES.index("unattributed")
-
-_OF_DELAY = np.array([*(CAUSES.index(name) for name in delays.DELAYS), _UNATTRIBUTED], np.int64)
+_OF_DELAY = np.array(
+    [*(NUMBER[delays.CLASS_OF[name]] for name in delays.DELAYS), NUMBER["unattributed"]], np.int64
+)
 """By cause of a delay; the last entry is for ``NONE``."""
 
-_OF_EDGE = {LAUNCH: _LATENCY, WAIT: _RETURN, TURN: _TURN, STREAM: _PAUSE}
+_OF_EDGE = {
+    LAUNCH: NUMBER["launch_latency"],
+    WAIT: NUMBER["synchronization"],
+    TURN: NUMBER["dispatch"],
+    STREAM: NUMBER["queued_gap"],
+}
+_KERNEL, _PYTHON = NUMBER["kernel"], NUMBER["python"]
 
 _END = np.iinfo(np.int64).max
-
-OPS, LAUNCHES, KERNELS = range(3)
-"""``Path.table``."""
 
 
 @dataclass(frozen=True)
 class Path(Table):
     """Pieces of all steps' paths, by time; the pieces of a step tile its window.
 
-    ``row`` is a row of the table ``table``: the event that spends the time, or that waits; ``NONE``
-    without one. ``thread`` is set for the host's own time, else ``NONE``.
+    ``time_class`` is an index into ``account.classes.NAMES``. ``row`` is a row of the table
+    ``table`` (an index into ``host_activity.TABLES``): the event that spends the time, or that
+    waits; ``NONE`` without one. ``thread`` is set for the host's own time, else ``NONE``.
     """
 
     step: I64
     start_ns: I64
     end_ns: I64
-    cause: I8
+    time_class: I8
     table: I8
     row: I64
     thread: I64
@@ -151,22 +127,22 @@ def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, 
     kind = np.append(graph.edges.kind, -1)[by]
     delay = _OF_DELAY[graph.delay_cause[path]]
     early = ~has & (graph.delay_cause[path] == delays.BEFORE_RECORDING)
-    cause = np.select(
+    time_class = np.select(
         [kind == edge for edge in _OF_EDGE],
         list(_OF_EDGE.values()),
-        np.where(device, _PAUSE, _CODE),
+        np.where(device, NUMBER["queued_gap"], _PYTHON),
     )
     queue = np.append(graph.waits.queue, False)[np.append(graph.edges.wait, NONE)[by]]
-    cause = np.where((kind == WAIT) & queue, _QUEUE, cause)
+    time_class = np.where((kind == WAIT) & queue, NUMBER["launch_call"], time_class)
     # A node without dependencies: its thread's own time, or what it waited for is not recorded.
-    cause = np.where(has, cause, np.where(device | early, delay, _CODE))
+    time_class = np.where(has, time_class, np.where(device | early, delay, _PYTHON))
     # A latency and a pause belong to the activity behind, a return to the awaited activity.
     of = np.where(device, path - n, np.where(has & (bound >= n), bound - n, NONE))
-    host = cause == _CODE
+    host = time_class == _PYTHON
     thread = np.append(graph.points.thread.astype(np.int64), NONE)[np.where(host, path, -1)]
     table, row = _calls(graph, path)
     waited = _path(
-        step, begun, ready, cause, np.where(early, row, np.where(host, NONE, of)), thread,
+        step, begun, ready, time_class, np.where(early, row, np.where(host, NONE, of)), thread,
         np.where(early, table, KERNELS),
     )  # fmt: skip
     late = _path(step, ready, time[path], delay, row, NONE, table)
@@ -184,8 +160,8 @@ def _rest(trace: Trace, graph: Graph, last: I64, steps: I64) -> Path:
     threads = np.concatenate((trace.ops.thread, trace.launches.thread))
     thread = int(threads[np.argmax(ends)]) if len(ends) else NONE
     end = graph.time_ns[last] + graph.weights.length[last]
-    cause = _UNATTRIBUTED if thread == NONE else _CODE
-    return _path(steps, end, np.full(len(end), _END), cause, NONE, thread)
+    time_class = NUMBER["unattributed"] if thread == NONE else _PYTHON
+    return _path(steps, end, np.full(len(end), _END), time_class, NONE, thread)
 
 
 def _calls(graph: Graph, path: I64) -> tuple[I64, I64]:
@@ -205,7 +181,7 @@ def _path(
     step: I64,
     start: I64,
     end: I64,
-    cause: I64 | int,
+    time_class: I64 | int,
     row: I64 | int,
     thread: I64 | int,
     table: I64 | int = KERNELS,
@@ -219,7 +195,7 @@ def _path(
         step=step,
         start_ns=start,
         end_ns=end,
-        cause=column(cause, np.int8),
+        time_class=column(time_class, np.int8),
         table=column(table, np.int8),
         row=column(row),
         thread=column(thread),
@@ -249,22 +225,16 @@ def _resolved(trace: Trace, path: Path) -> Path:
 
 
 def _of_device(trace: Trace, path: Path) -> Path:
-    """Return the other pieces with the kind of each activity; waits for other ranks are cut off."""
+    """Return the other pieces, with the class of each activity that runs."""
     kernels = trace.kernels
-    ran = path.cause == _KERNEL
-    row = np.where(ran, path.row, NONE)
-    talk = np.append(kernels.communication, False)[row]
-    copy = np.append(kernels.kind, np.int8(0))[row] == MEMCPY
-    cause = np.where(talk, _TALK, np.where(copy, _COPY, path.cause)).astype(np.int8)
-    path = replace(path, cause=cause)
-    # A collective transfers when all ranks are there: it waits first.
-    begun = np.append(kernels.start_ns, 0)[row]
-    waited = np.append(rank_waits.rank_waits_ns(trace), 0)[row]
-    there = np.clip(begun + np.where(talk, waited, 0), path.start_ns, path.end_ns)
-    there = np.where(talk, there, path.start_ns)
-    waits = replace(path, end_ns=there, cause=np.full(len(path), _RANK, np.int8))
-    both = _concat([waits, replace(path, start_ns=there)])
-    return both.take(np.flatnonzero(both.end_ns > both.start_ns))
+    row = np.where(path.time_class == _KERNEL, path.row, NONE)
+    kind = np.append(kernels.kind, np.int8(NONE))[row]
+    time_class = np.select(
+        [np.append(kernels.communication, False)[row], kind == MEMCPY, kind == MEMSET],
+        [NUMBER["exposed_communication"], NUMBER["exposed_copy"], NUMBER["exposed_fill"]],
+        path.time_class,
+    )
+    return replace(path, time_class=time_class.astype(np.int8))
 
 
 def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
@@ -309,12 +279,16 @@ def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
     loader |= intervals.nearest(ops.parent, loader) >= 0
     loads = np.append(loader, False)[own]
     works = np.append((ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name), False)[own]
-    cause = np.select((call, loads, works), (_RUNTIME, _LOADER, _OPERATOR), _CODE)
+    time_class = np.select(
+        (call, loads, works),
+        (NUMBER["launch_call"], NUMBER["input"], NUMBER["dispatch"]),
+        _PYTHON,
+    )
     return Path(
         step=path.step[piece],
         start_ns=starts[keep],
         end_ns=ends[keep],
-        cause=cause.astype(np.int8),
+        time_class=time_class.astype(np.int8),
         table=np.where(call, LAUNCHES, OPS).astype(np.int8),
         row=np.where(call, of - len(ops), of),
         thread=np.full(len(keep), thread),
@@ -336,9 +310,8 @@ def _around(trace: Trace, rows: I64, calls: I64) -> I64:
 
 def piece_names(trace: Trace, path: Path) -> I64:
     """Return the name of each piece's row as an index into the trace's strings, or ``NONE``."""
-    columns = (trace.ops.name, trace.launches.name, trace.kernels.name)
     found = np.full(len(path), NONE)
-    for i, column in enumerate(columns):
-        here = path.table == i
-        found[here] = np.append(column, np.int32(NONE))[path.row[here]]
+    for number, table in enumerate(TABLES):
+        here = path.table == number
+        found[here] = np.append(getattr(trace, table).name, np.int32(NONE))[path.row[here]]
     return found

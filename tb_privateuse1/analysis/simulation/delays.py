@@ -6,10 +6,12 @@ ended: nothing in the recording moves it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.simulation import submissions
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels
 from tb_privateuse1.trace.table import I8, I64, Bools
@@ -31,6 +33,16 @@ the clocks or of inferred times."""
 BEFORE_RECORDING, BLOCKED, QUEUE_FULL, UNKNOWN_LAUNCH, CLOCK_DOUBT, UNATTRIBUTED = range(
     len(DELAYS)
 )
+
+CLASS_OF: Mapping[Delay, ClassName] = {
+    "before_recording": "before_recording",
+    "blocked": "synchronization",
+    "queue_full": "launch_call",
+    "unknown_launch": "unknown_launch",
+    "clock_doubt": "clock_doubt",
+    "unattributed": "unattributed",
+}
+"""The class of time in the account of each delay."""
 
 NAMELESS = (CLOCK_DOUBT, UNATTRIBUTED)
 """Delays without a mechanism: the replay of what is known leaves them out."""

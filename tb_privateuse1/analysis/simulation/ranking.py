@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER
+from tb_privateuse1.analysis.account.host_activity import KERNELS, LAUNCHES, OPS
 from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.analysis.simulation import (
     changes,
@@ -21,7 +23,7 @@ from tb_privateuse1.analysis.simulation import (
     prediction,
 )
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
-from tb_privateuse1.analysis.simulation.critical_path import Cause, Path
+from tb_privateuse1.analysis.simulation.critical_path import Path
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.prediction import Baseline
 from tb_privateuse1.trace import intervals
@@ -122,7 +124,7 @@ _RANGED = ("operator", "category", "kernel")
 def _on_path(path: Path, scope: changes.Scope) -> int:
     """Return the path's time within the scope of a change."""
     spent = path.end_ns - path.start_ns
-    ran = np.flatnonzero(np.isin(path.cause, _RAN))
+    ran = np.flatnonzero(np.isin(path.time_class, _RAN))
     device = ran[scope.kernels[path.row[ran]]]
     total = int(spent[device].sum())
     for thread, set_ in scope.ranges.by_thread():
@@ -160,19 +162,20 @@ def _candidates(trace: Trace, path: Path, rows: I64) -> Iterator[tuple[Kind, str
         yield "category", word, ns
     for n, ns in _sums(trace.kernels.name[path.row[device]], spent[device]):
         yield "kernel", trace.text(n), ns
-    causes = {c: int(spent[path.cause == i].sum()) for i, c in enumerate(critical_path.CAUSES)}
-    yield from _others(path, causes)
+    yield from _others(path)
 
 
-def _others(path: Path, causes: dict[Cause, int]) -> Iterator[tuple[Kind, str, int]]:
+def _others(path: Path) -> Iterator[tuple[Kind, str, int]]:
+    spent = path.end_ns - path.start_ns
+    ns = {name: int(spent[path.time_class == i].sum()) for i, name in enumerate(NAMES)}
     whole: tuple[tuple[Kind, int], ...] = (
-        ("communication", causes["communication"]),
-        ("copies", causes["copy"]),
-        ("data_loader", causes["data_loader"]),
-        ("launches", causes["runtime"] + causes["launch_latency"]),
+        ("communication", ns["exposed_communication"]),
+        ("copies", ns["exposed_copy"]),
+        ("data_loader", ns["input"]),
+        ("launches", ns["launch_call"] + ns["launch_latency"]),
         ("synchronisation", _behind_waits(path)),
     )
-    yield from ((kind, "", ns) for kind, ns in whole if ns)
+    yield from ((kind, "", most) for kind, most in whole if most)
 
 
 def _behind_waits(path: Path) -> int:
@@ -180,10 +183,9 @@ def _behind_waits(path: Path) -> int:
 
     Removing waits saves no more than this.
     """
-    back = path.cause == critical_path.CAUSES.index("wait_return")
-    if not back.any():
+    if not np.isin(path.time_class, _WAITS).any():
         return 0
-    device = (path.thread < 0) & ~np.isin(path.cause, _NOT_DEVICE)
+    device = (path.table == KERNELS) & (path.time_class != NUMBER["before_recording"])
     return int((path.end_ns - path.start_ns)[device].sum())
 
 
@@ -201,18 +203,17 @@ def _operators(trace: Trace, path: Path) -> tuple[I64, I64]:
     """Return the operator of each piece (or ``NONE``), and which pieces are activities."""
     launches, kernels = trace.launches, trace.kernels
     row = np.full(len(path), NONE)
-    of_ops = (path.table == critical_path.OPS) & (path.cause == _OPERATOR)
+    of_ops = (path.table == OPS) & (path.time_class == NUMBER["dispatch"])
     row[of_ops] = path.row[of_ops]
-    calls = path.table == critical_path.LAUNCHES
+    calls = path.table == LAUNCHES
     row[calls] = launches.op[path.row[calls]]
-    device = np.flatnonzero((path.table == critical_path.KERNELS) & np.isin(path.cause, _RAN))
+    device = np.flatnonzero((path.table == KERNELS) & np.isin(path.time_class, _RAN))
     row[device] = kernels.op[path.row[device]]
     return row, device
 
 
-_OPERATOR = critical_path.CAUSES.index("operator")
-_NOT_DEVICE = [critical_path.CAUSES.index(cause) for cause in ("turn", "before_recording")]
-_RAN = [critical_path.CAUSES.index(cause) for cause in ("kernel", "copy", "communication")]
+_RAN = [NUMBER[one.name] for one in CLASSES if one.group == "device"]
+_WAITS = [NUMBER["synchronization"], NUMBER["blocking_copy"]]
 
 
 def _sums(names: I64 | I32, spent: I64) -> list[tuple[int, int]]:

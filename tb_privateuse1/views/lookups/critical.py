@@ -8,22 +8,22 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.analysis.account.classes import NAMES, ClassName
+from tb_privateuse1.analysis.account.host_activity import TABLES
 from tb_privateuse1.analysis.simulation import critical_path
 from tb_privateuse1.analysis.simulation.critical_path import Path
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.lookups.base import TableName, item
+from tb_privateuse1.views.lookups.base import item
 from tb_privateuse1.views.signature import heavy
-
-_PLACES: tuple[TableName, ...] = ("ops", "launches", "kernels")
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the critical path: a range of the timeline, and its cause."""
+    """A part of the critical path: a range of the timeline, and its class of time."""
 
-    cause: str
+    time_class: ClassName
     name: str
     start_ns: int
     end_ns: int
@@ -71,10 +71,10 @@ def _longest(path: Path, rows: I64, limit: int) -> I64:
 def _piece(trace: Trace, pyramid: Pyramid, path: Path, names: NDArray[np.int64], row: int) -> Piece:
     track, line = -1, 0
     if path.row[row] >= 0:
-        place = item(trace, pyramid, _PLACES[path.table[row]], int(path.row[row]))
+        place = item(trace, pyramid, TABLES[path.table[row]], int(path.row[row]))
         track, line = place.track, place.row
     return Piece(
-        cause=critical_path.CAUSES[path.cause[row]],
+        time_class=NAMES[path.time_class[row]],
         name=trace.text(names[row]),
         start_ns=int(path.start_ns[row]),
         end_ns=int(path.end_ns[row]),

@@ -80,8 +80,8 @@ def test_a_row_is_tried(page: Dashboard) -> None:
 
 
 def test_the_critical_path_is_on_the_timeline(page: Dashboard) -> None:
-    page.open(run="run", view="whatif").shows("path-causes")
-    kernel = page.get("path-causes").locator("tr[data-key=kernel]")
+    page.open(run="run", view="whatif").shows("path-classes")
+    kernel = page.get("path-classes").locator("tr[data-key=kernel]")
     expect(kernel).to_have_attribute("data-value", "40000")
     page.get("to-timeline").click()
     expect(page.get("critical-path")).to_have_attribute("aria-pressed", "true")

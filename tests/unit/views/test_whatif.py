@@ -66,15 +66,15 @@ def test_what_gains_how_much() -> None:
 def test_the_path_sums_to_the_step() -> None:
     found = ask(waiting())
     assert sum(row.path_ns for row in found.path) == found.measured_ns
-    assert {cause.cause: cause.path_ns for cause in found.causes} == {
-        "host_code": 30_000,
-        "operator": 2_000,
+    assert {one.name: one.path_ns for one in found.classes} == {
+        "python": 30_000,
+        "dispatch": 2_000,
         "kernel": 60_000,
         "launch_latency": 5_000,
-        "pause": 1_000,
-        "wait_return": 2_000,
+        "queued_gap": 1_000,
+        "synchronization": 2_000,
     }
-    assert sum(cause.share for cause in found.causes) == pytest.approx(1)
+    assert sum(one.share for one in found.classes) == pytest.approx(1)
     assert found.path[0].name == "mm"
     assert found.path_rows == len(found.path)
 
@@ -142,7 +142,7 @@ def test_of_a_step_that_is_very_long_few_rows_are_ranked(monkeypatch: pytest.Mon
 def test_tables() -> None:
     found = ask(waiting(), "kernel:mm=0.5")
     assert csv.csv_table(found, "steps").splitlines()[1].startswith("ProfilerStep#1,100000,80000")
-    assert found.tables == ("rows", "changes", "steps", "causes", "path", "notes")
+    assert found.tables == ("rows", "changes", "steps", "classes", "path", "notes")
 
 
 REPLAYED_WRONG = ("f_bigjitter",)
@@ -169,7 +169,7 @@ def test_real_traces(path: Path) -> None:
     if not whole.measured_ns:
         return
     assert (whole.gain_ns, whole.gain_low_ns, whole.gain_high_ns) == (0, 0, 0)
-    assert sum(c.path_ns for c in whole.causes) == pytest.approx(whole.measured_ns, abs=12)
+    assert sum(c.path_ns for c in whole.classes) == pytest.approx(whole.measured_ns, abs=12)
     assert whole.replay_error_share == pytest.approx(0, abs=0.02)
     for row in whole.rows:
         assert -1 <= row.half_gain_ns <= row.free_gain_ns + 1

@@ -1,5 +1,6 @@
 // The advice page: findings by cause, with the estimated saving, its basis and example events.
 import type { AdviceTable as Result, AdviceRow, RuleStatus } from "../../api/types";
+import { color } from "../../lib/color";
 import { count, duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
@@ -166,7 +167,7 @@ function Finding({ row, result, aside }: { row: AdviceRow; result: Result; aside
         <SeverityMark severity={mark.shape} word={mark.word} />
         <span class="title">{row.title}</span>
         {row.saving_share !== null && (
-          <ShareBar share={row.saving_share} category="other" inferred={inferred} />
+          <ShareBar share={row.saving_share} fill={color("other")} inferred={inferred} />
         )}
         <span
           class="saving"

@@ -1,5 +1,6 @@
 // Advice for a run of several ranks: findings, their basis, and the ranks that show them.
 import type { RankAdvice as Row } from "../../api/types";
+import { color } from "../../lib/color";
 import { duration, exactDuration, percent } from "../../lib/format";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
@@ -51,7 +52,7 @@ function Finding({ row, name, inferred }: { row: Row; name: string; inferred: bo
         <SeverityMark severity={mark.shape} word={mark.word} />
         <span class="title">{row.title}</span>
         {row.saving_share !== null && (
-          <ShareBar share={row.saving_share} category="communication" inferred={inferred} />
+          <ShareBar share={row.saving_share} fill={color("communication")} inferred={inferred} />
         )}
         <span
           class="saving"

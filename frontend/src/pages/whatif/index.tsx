@@ -1,6 +1,7 @@
 // The what-if page: changes to the program, the predicted step, the critical path.
 import { useState } from "preact/hooks";
-import type { ChangeAsked, PathCause, WhatIf as Result } from "../../api/types";
+import type { ChangeAsked, PathClass, WhatIf as Result } from "../../api/types";
+import { classColor } from "../../lib/class-color";
 import { duration, durationLimits, exactDuration, percent, percentLimits } from "../../lib/format";
 import { useLatest, useView, type Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
@@ -11,7 +12,7 @@ import { ShareBar } from "../../widgets/charts/share-bar";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
-import { CAUSES, withChange, WhatIfTable } from "./tables";
+import { ofDevice, withChange, WhatIfTable } from "./tables";
 
 const texts = t.whatif;
 
@@ -161,7 +162,7 @@ function Page({ result, ranked }: { result: Result; ranked: Resource<Result> }) 
         </aside>
       )}
       <Key result={result} />
-      <PathBar causes={result.causes} inferred={result.provenance.timeline === "inferred"} />
+      <PathBar classes={result.classes} inferred={result.provenance.timeline === "inferred"} />
       <WhatIfTable result={result} ranked={ranked} />
     </>
   );
@@ -221,7 +222,7 @@ function Key({ result }: { result: Result }) {
 }
 
 /** What the critical path goes through: its parts sum to the step. */
-function PathBar({ causes, inferred }: { causes: readonly PathCause[]; inferred: boolean }) {
+function PathBar({ classes, inferred }: { classes: readonly PathClass[]; inferred: boolean }) {
   return (
     <section>
       <h2 class="withcsv">
@@ -229,29 +230,30 @@ function PathBar({ causes, inferred }: { causes: readonly PathCause[]; inferred:
         <a class="small" data-testid="to-timeline" {...linkProps({ view: "timeline", critical: "1" })}>
           {texts.toTimeline}
         </a>
-        <CsvButton name="path-causes" file="critical-path" rows={causes} />
+        <CsvButton name="path-classes" file="critical-path" rows={classes} />
       </h2>
-      <table class="bars" data-testid="path-causes">
+      <table class="bars" data-testid="path-classes">
         <tbody>
-          {[...causes]
+          {[...classes]
             .sort((a, b) => b.path_ns - a.path_ns)
-            .map((c) => {
-              const known = CAUSES[c.cause];
-              return (
-                <tr key={c.cause} data-key={c.cause} data-value={c.path_ns}>
-                  <td class="label" title={known.help}>
-                    {known.label}
-                  </td>
-                  <td class="track">
-                    <ShareBar share={c.share} category={known.category} inferred={inferred && known.device} />
-                  </td>
-                  <td class="number" title={exactDuration(c.path_ns)}>
-                    {duration(c.path_ns)}
-                  </td>
-                  <td class="number muted">{percent(c.share)}</td>
-                </tr>
-              );
-            })}
+            .map((c) => (
+              <tr key={c.name} data-key={c.name} data-value={c.path_ns}>
+                <td class="label" title={c.meaning}>
+                  {c.label}
+                </td>
+                <td class="track">
+                  <ShareBar
+                    share={c.share}
+                    fill={classColor(c.name)}
+                    inferred={inferred && ofDevice(c.name)}
+                  />
+                </td>
+                <td class="number" title={exactDuration(c.path_ns)}>
+                  {duration(c.path_ns)}
+                </td>
+                <td class="number muted">{percent(c.share)}</td>
+              </tr>
+            ))}
         </tbody>
       </table>
     </section>

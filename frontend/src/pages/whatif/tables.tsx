@@ -1,7 +1,7 @@
 // The tables of the what-if page: estimated speed-ups, the critical path by name, and each step.
 import type { ComponentChildren } from "preact";
-import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
-import { color, type Category } from "../../lib/color";
+import type { Gain, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
+import { classColor, type ClassName } from "../../lib/class-color";
 import { percent, percentLimits } from "../../lib/format";
 import type { Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
@@ -15,34 +15,22 @@ import { Show } from "../shared/load-states";
 
 const texts = t.whatifTables;
 
-interface Cause {
-  label: string;
-  category: Category;
-  /** Whether its times are inferred where the timeline is. */
-  device: boolean;
-  help: string;
-}
+/** Classes of the host's own time, which is measured where the device's times are inferred. */
+const OF_HOST: ReadonlySet<ClassName> = new Set<ClassName>([
+  "synchronization",
+  "blocking_copy",
+  "device_memory",
+  "file_or_lock",
+  "other_rank",
+  "input",
+  "python",
+  "dispatch",
+  "launch_call",
+  "garbage_collection",
+]);
 
-export const CAUSES: Readonly<Record<PathCause["cause"], Cause>> = {
-  operator: { ...texts.causes.operator, category: "cpu", device: false },
-  runtime: { ...texts.causes.runtime, category: "runtime", device: false },
-  host_code: { ...texts.causes.host_code, category: "other", device: false },
-  data_loader: { ...texts.causes.data_loader, category: "dataloader", device: false },
-  kernel: { ...texts.causes.kernel, category: "kernel", device: true },
-  copy: { ...texts.causes.copy, category: "memcpy", device: true },
-  communication: { ...texts.causes.communication, category: "communication", device: true },
-  launch_latency: { ...texts.causes.launch_latency, category: "runtime", device: true },
-  pause: { ...texts.causes.pause, category: "other", device: true },
-  wait_return: { ...texts.causes.wait_return, category: "runtime", device: true },
-  turn: { ...texts.causes.turn, category: "other", device: false },
-  other_rank: { ...texts.causes.other_rank, category: "communication", device: true },
-  before_recording: { ...texts.causes.before_recording, category: "other", device: true },
-  blocked: { ...texts.causes.blocked, category: "runtime", device: false },
-  queue_full: { ...texts.causes.queue_full, category: "runtime", device: false },
-  unknown_launch: { ...texts.causes.unknown_launch, category: "other", device: true },
-  clock_doubt: { ...texts.causes.clock_doubt, category: "other", device: true },
-  unattributed: { ...texts.causes.unattributed, category: "other", device: true },
-};
+/** Whether a class's times on the path are inferred where the timeline is. */
+export const ofDevice = (name: ClassName): boolean => !OF_HOST.has(name);
 
 /** What a line is about: without a number, which the server says is missing, all of it. */
 const about = (line: string): string => line.slice(0, line.lastIndexOf("=") + 1) || line;
@@ -83,7 +71,7 @@ export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resour
         {...texts.name}
         columns={pathColumns(inferred)}
         rows={result.path}
-        rowKey={(r) => `${r.cause} ${r.name}`}
+        rowKey={(r) => `${r.time_class} ${r.name}`}
         defaultSort="-path_ns"
       >
         {choice}
@@ -209,19 +197,19 @@ const GAINS: readonly Column<Gain>[] = [
 const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
   { key: "name", ...texts.ofPath.name, kind: "text", width: 320, value: (r) => r.name || "–" },
   {
-    key: "cause",
-    ...texts.ofPath.cause,
+    key: "time_class",
+    ...texts.ofPath.timeClass,
     kind: "text",
     width: 190,
-    value: (r) => CAUSES[r.cause].label,
-    code: (r) => r.cause,
+    value: (r) => r.label,
+    code: (r) => r.time_class,
     cell: (r) => (
       <span class="value">
         <i
-          class={`swatch ${inferred && CAUSES[r.cause].device ? "inferred" : ""}`}
-          style={{ "--fill": color(CAUSES[r.cause].category) }}
+          class={`swatch ${inferred && ofDevice(r.time_class) ? "inferred" : ""}`}
+          style={{ "--fill": classColor(r.time_class) }}
         />
-        {CAUSES[r.cause].label}
+        {r.label}
       </span>
     ),
   },

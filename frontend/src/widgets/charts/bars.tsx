@@ -1,5 +1,5 @@
 // Horizontal bars with names and values, for the few largest of something.
-import type { Category } from "../../lib/color";
+import { color, type Category } from "../../lib/color";
 import { boundOf, duration, exactDuration, percent } from "../../lib/format";
 import { CsvButton } from "../table/csv-button";
 import { ShareBar } from "./share-bar";
@@ -51,7 +51,7 @@ export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string
                     <ShareBar
                       share={row.share}
                       bound={whisker}
-                      category={row.category}
+                      fill={color(row.category)}
                       inferred={row.inferred}
                       bounded={row.bounded ?? 0}
                     />

@@ -1,6 +1,7 @@
 // Head, body rows and foot of a table.
 import type { ComponentChildren } from "preact";
 import { t } from "../../i18n";
+import { color } from "../../lib/color";
 import { boundOf, exact, shown, type Column, type SortKey } from "./columns";
 import { ShareBar } from "../charts/share-bar";
 import { Expanded } from "./tree-toggle";
@@ -106,7 +107,7 @@ export function RowView<Row>({
                 <ShareBar
                   share={value / largest(column)}
                   bound={bound === null ? null : bound / largest(column)}
-                  category={column.bar(row)}
+                  fill={color(column.bar(row))}
                   inferred={inferred}
                   bounded={column.bounded?.(row) ?? 0}
                 />

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
-from tb_privateuse1.analysis.simulation.critical_path import CAUSES
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
 from tests.support.shared_traces import TRACES, load, needs_traces
@@ -15,13 +15,13 @@ from tests.unit.analysis.simulation.test_dependency_graph import backward, waiti
 
 
 def pieces_of(made: Trace) -> list[tuple[str, str, int, int]]:
-    """Return the pieces: cause, name, start and end in µs."""
+    """Return the pieces: class, name, start and end in µs."""
     path = critical_path.find_critical_path(made, dependency_graph.build_graph(made))
     names = critical_path.piece_names(made, path)
     return [
-        (CAUSES[cause], made.text(name), int(start) // 1000, int(end) // 1000)
-        for cause, name, start, end in zip(
-            path.cause, names, path.start_ns, path.end_ns, strict=True
+        (NAMES[number], made.text(name), int(start) // 1000, int(end) // 1000)
+        for number, name, start, end in zip(
+            path.time_class, names, path.start_ns, path.end_ns, strict=True
         )
     ]
 
@@ -29,27 +29,27 @@ def pieces_of(made: Trace) -> list[tuple[str, str, int, int]]:
 def test_through_host_and_device() -> None:
     """The path leads through host and device."""
     assert pieces_of(waiting()) == [
-        ("host_code", "ProfilerStep#1", 0, 10),
-        ("operator", "aten::mm", 10, 12),
+        ("python", "ProfilerStep#1", 0, 10),
+        ("dispatch", "aten::mm", 10, 12),
         ("launch_latency", "mm", 12, 17),
         ("kernel", "mm", 17, 57),
-        ("pause", "add", 57, 58),
+        ("queued_gap", "add", 57, 58),
         ("kernel", "add", 58, 78),
-        ("wait_return", "add", 78, 80),
-        ("host_code", "ProfilerStep#1", 80, 100),
+        ("synchronization", "add", 78, 80),
+        ("python", "ProfilerStep#1", 80, 100),
     ]
 
 
 def test_through_threads() -> None:
     """The path leads through hand-offs of threads."""
     assert pieces_of(backward()) == [
-        ("host_code", "ProfilerStep#1", 0, 10),
-        ("operator", "aten::mm", 10, 30),
-        ("turn", "", 30, 40),
-        ("operator", "autograd::engine::evaluate_function: MmBackward0", 40, 80),
-        ("turn", "", 80, 85),
-        ("operator", "aten::add_", 85, 95),
-        ("host_code", "ProfilerStep#1", 95, 100),
+        ("python", "ProfilerStep#1", 0, 10),
+        ("dispatch", "aten::mm", 10, 30),
+        ("dispatch", "", 30, 40),
+        ("dispatch", "autograd::engine::evaluate_function: MmBackward0", 40, 80),
+        ("dispatch", "", 80, 85),
+        ("dispatch", "aten::add_", 85, 95),
+        ("python", "ProfilerStep#1", 95, 100),
     ]
 
 
@@ -65,12 +65,12 @@ def test_a_host_that_is_too_slow() -> None:
         kernel("add", 36, 60, 2),
     )
     assert pieces_of(made) == [
-        ("host_code", "ProfilerStep#1", 0, 10),
-        ("operator", "aten::mm", 10, 12),
-        ("runtime", "cudaLaunchKernel", 12, 15),
-        ("operator", "aten::mm", 15, 20),
-        ("host_code", "ProfilerStep#1", 20, 30),
-        ("operator", "aten::add", 30, 32),
+        ("python", "ProfilerStep#1", 0, 10),
+        ("dispatch", "aten::mm", 10, 12),
+        ("launch_call", "cudaLaunchKernel", 12, 15),
+        ("dispatch", "aten::mm", 15, 20),
+        ("python", "ProfilerStep#1", 20, 30),
+        ("dispatch", "aten::add", 30, 32),
         ("launch_latency", "add", 32, 36),
         ("kernel", "add", 36, 60),
     ]
@@ -83,10 +83,10 @@ def test_nested_and_equal_ranges() -> None:
         op("after", 30, 40),
     )  # fmt: skip
     assert pieces_of(made) == [
-        ("operator", "outer", 0, 10),
-        ("operator", "deepest", 10, 20),
-        ("operator", "outer", 20, 30),
-        ("operator", "after", 30, 40),
+        ("dispatch", "outer", 0, 10),
+        ("dispatch", "deepest", 10, 20),
+        ("dispatch", "outer", 20, 30),
+        ("dispatch", "after", 30, 40),
     ]
 
 
@@ -128,7 +128,7 @@ def test_a_wait_without_a_reason_is_blocked_in_its_call() -> None:
         step(1, 0, 1000), op("aten::mm", 0, 30), launch(1, 2, 1), kernel("a", 5, 10, 1),
         span("cuda_runtime", "cudaStreamSynchronize", 200, 900),
     )  # fmt: skip
-    assert ("blocked", "cudaStreamSynchronize", 220, 900) in pieces_of(made)
+    assert ("synchronization", "cudaStreamSynchronize", 220, 900) in pieces_of(made)
 
 
 def test_a_full_queue() -> None:
@@ -137,21 +137,22 @@ def test_a_full_queue() -> None:
         op("aten::mm", 0, 10), launch(1, 3, 1), kernel("mm", 6, 900, 1),
         op("aten::mm", 20, 1105), launch(21, 1100, 2), kernel("mm", 1101, 1200, 2),
     )  # fmt: skip
-    assert ("queue_full", "mm", 900, 1100) in pieces_of(made)
+    assert ("launch_call", "mm", 900, 1100) in pieces_of(made)
 
 
-def test_a_collective_waits_first() -> None:
-    """What it takes longer than others alike is the wait for other ranks."""
+def test_a_collective_and_a_copy() -> None:
+    """What is no kernel of a computation is exposed there: it decides when the step ends."""
     made = trace(
         op("aten::mm", 0, 10),
         *(launch(1 + n, 2 + n, n) for n in range(1, 4)),
         kernel("ncclDevKernel_AllReduce_Sum_f32", 10, 110, 1),
-        kernel("ncclDevKernel_AllReduce_Sum_f32", 111, 211, 2),
-        kernel("ncclDevKernel_AllReduce_Sum_f32", 212, 412, 3),
+        kernel("Memcpy HtoD (Pinned -> Device)", 111, 211, 2, category="gpu_memcpy"),
+        kernel("Memset (Device)", 212, 412, 3, category="gpu_memset"),
     )
-    assert pieces_of(made)[-2:] == [
-        ("other_rank", "ncclDevKernel_AllReduce_Sum_f32", 212, 312),
-        ("communication", "ncclDevKernel_AllReduce_Sum_f32", 312, 412),
+    assert [piece[:2] for piece in pieces_of(made) if piece[0] != "queued_gap"][-3:] == [
+        ("exposed_communication", "ncclDevKernel_AllReduce_Sum_f32"),
+        ("exposed_copy", "Memcpy HtoD (Pinned -> Device)"),
+        ("exposed_fill", "Memset (Device)"),
     ]
 
 
@@ -164,9 +165,9 @@ def test_operators_in_the_data_loader() -> None:
         op("aten::mm", 60, 90),
     )
     assert [piece[:2] for piece in pieces_of(made)][:3] == [
-        ("data_loader", "enumerate(DataLoader)#x.__next__"),
-        ("data_loader", "aten::stack"),
-        ("data_loader", "enumerate(DataLoader)#x.__next__"),
+        ("input", "enumerate(DataLoader)#x.__next__"),
+        ("input", "aten::stack"),
+        ("input", "enumerate(DataLoader)#x.__next__"),
     ]
 
 

@@ -21,7 +21,7 @@ def test_pieces_have_a_place() -> None:
     assert found.found == len(found.pieces) == 8
     kinds = derived.derive(trace).pyramid.tracks.kind
     latency, kernel = found.pieces[2], found.pieces[3]
-    assert (kernel.cause, kernel.name) == ("kernel", "mm")
+    assert (kernel.time_class, kernel.name) == ("kernel", "mm")
     assert (kernel.start_ns, kernel.end_ns) == (17_000, 57_000)
     # What it waits to start is drawn before it, on its stream.
     assert (latency.track, latency.row) == (kernel.track, kernel.row)

@@ -1,4 +1,4 @@
-import type { Gain, PathCause } from "../../../api/types";
+import type { Gain } from "../../../api/types";
 import { plural } from "../../count";
 
 /** How much longer or shorter, and what that is about. */
@@ -61,43 +61,8 @@ const kinds: Record<Gain["kind"], string> = {
   synchronisation: "Waits for the device",
 };
 
-/** What a piece of the critical path is. */
-const causes: Record<PathCause["cause"], { label: string; help: string }> = {
-  operator: { label: "Operators on the host", help: "The host's own time in operators" },
-  runtime: { label: "Runtime calls", help: "Launches and other calls of the device's runtime" },
-  host_code: { label: "Other host code", help: "Python and whatever runs between operators" },
-  data_loader: { label: "Data loading", help: "The next batch" },
-  kernel: { label: "Kernels", help: "Kernels and fills on the device" },
-  copy: { label: "Copies", help: "Copies on the device" },
-  communication: { label: "Communication", help: "Kernels of collectives" },
-  launch_latency: { label: "Launch latency", help: "From the launch to the start of what it launched" },
-  pause: {
-    label: "Pauses of the device",
-    help: "Between an activity and the next one, which was there already",
-  },
-  wait_return: {
-    label: "Returns of waits",
-    help: "From the end of an activity to the return of the call that waited for it",
-  },
-  turn: { label: "Turns of threads", help: "From the main thread to autograd's and back" },
-  other_rank: {
-    label: "Waits for other ranks",
-    help: "Collectives that take longer than their shortest alike",
-  },
-  before_recording: {
-    label: "Work from before the recording",
-    help: "The device still ran work that was launched before the recording began",
-  },
-  blocked: { label: "Blocked in a call", help: "A call that waits, and nothing recorded tells for what" },
-  queue_full: { label: "Queue full", help: "A launch that waits for a place in the device's queue" },
-  unknown_launch: { label: "Unknown launch", help: "Behind it is an activity without a recorded launch" },
-  clock_doubt: { label: "Clock doubt", help: "Less than the error of the clocks, or of inferred times" },
-  unattributed: { label: "Unattributed", help: "Nothing recorded tells what was waited for" },
-};
-
 export const whatifTables = {
   kinds,
-  causes,
   table: "Table",
   gains: "What gains how much",
   path: "Critical path",
@@ -129,7 +94,7 @@ export const whatifTables = {
   },
   ofPath: {
     name: { title: "Name" },
-    cause: { title: "What" },
+    timeClass: { title: "What" },
     share: { title: "Share" },
     path: { title: "Time", help: "On the critical path, per step." },
     pieces: { title: "Pieces", help: "Per step." },
