@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.analysis.counters.curves import Curve
-from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
+from tb_privateuse1.analysis.simulation import critical_path, dependency_graph, path_classes
 from tb_privateuse1.analysis.timeline import appearance, level_of_detail
 from tb_privateuse1.storage import pyramid_file
 from tb_privateuse1.trace.memoize import memoize
@@ -39,7 +39,7 @@ class DerivedData:
         return _dependencies(self.trace)
 
     @property
-    def critical(self) -> critical_path.Path:
+    def critical(self) -> path_classes.Path:
         """Return the critical path of its steps."""
         return _critical(self.trace)
 
@@ -70,5 +70,5 @@ def _dependencies(trace: Trace) -> dependency_graph.Graph:
 
 
 @memoize
-def _critical(trace: Trace) -> critical_path.Path:
+def _critical(trace: Trace) -> path_classes.Path:
     return critical_path.find_critical_path(trace, _dependencies(trace))

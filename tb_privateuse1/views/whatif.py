@@ -11,8 +11,8 @@ from tb_privateuse1.analysis.account.classes import CLASSES, ClassName
 from tb_privateuse1.analysis.simulation import changes as changing
 from tb_privateuse1.analysis.simulation import critical_path, prediction
 from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
-from tb_privateuse1.analysis.simulation.critical_path import Path
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
+from tb_privateuse1.analysis.simulation.path_classes import Path
 from tb_privateuse1.analysis.simulation.prediction import Baseline, Prediction
 from tb_privateuse1.analysis.simulation.ranking import Gain
 from tb_privateuse1.i18n import say

@@ -2,7 +2,7 @@
 
 ``dependency_graph`` builds the graph from ``points`` of host threads, ``submissions`` (launches,
 waits), hand-offs and ``usual_latencies``, and ``delays`` names the rest. ``critical_path`` finds
-the events that determine a step's end, and ``rank_waits`` how long collectives wait. ``replay``
+the events that determine a step's end, ``path_classes`` their classes of time, and ``rank_waits`` how long collectives wait. ``replay``
 computes times with changed durations, ``changes`` parses what changes, ``assumptions`` has what a
 recording does not say, and ``prediction`` gives the saving as a range. ``ranking`` sorts the
 largest savings, for long traces on an ``excerpt``.
@@ -15,6 +15,7 @@ __all__ = [
     "delays",
     "dependency_graph",
     "excerpt",
+    "path_classes",
     "points",
     "prediction",
     "rank_waits",

@@ -36,13 +36,11 @@ BEFORE_RECORDING, BLOCKED, QUEUE_FULL, UNKNOWN_LAUNCH, CLOCK_DOUBT, UNATTRIBUTED
 
 CLASS_OF: Mapping[Delay, ClassName] = {
     "before_recording": "before_recording",
-    "blocked": "synchronization",
-    "queue_full": "launch_call",
     "unknown_launch": "unknown_launch",
     "clock_doubt": "clock_doubt",
     "unattributed": "unattributed",
 }
-"""The class of time in the account of each delay."""
+"""The class of time of each delay of an activity; what a call waits for is its own."""
 
 NAMELESS = (CLOCK_DOUBT, UNATTRIBUTED)
 """Delays without a mechanism: the replay of what is known leaves them out."""

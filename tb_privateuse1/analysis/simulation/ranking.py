@@ -23,8 +23,8 @@ from tb_privateuse1.analysis.simulation import (
     prediction,
 )
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
-from tb_privateuse1.analysis.simulation.critical_path import Path
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
+from tb_privateuse1.analysis.simulation.path_classes import Path
 from tb_privateuse1.analysis.simulation.prediction import Baseline
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace

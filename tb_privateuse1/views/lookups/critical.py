@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.account.classes import NAMES, ClassName
 from tb_privateuse1.analysis.account.host_activity import TABLES
 from tb_privateuse1.analysis.simulation import critical_path
-from tb_privateuse1.analysis.simulation.critical_path import Path
+from tb_privateuse1.analysis.simulation.path_classes import Path
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64

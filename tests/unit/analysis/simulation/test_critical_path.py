@@ -31,11 +31,12 @@ def test_through_host_and_device() -> None:
     assert pieces_of(waiting()) == [
         ("python", "ProfilerStep#1", 0, 10),
         ("dispatch", "aten::mm", 10, 12),
-        ("launch_latency", "mm", 12, 17),
+        ("launch_call", "cudaLaunchKernel", 12, 15),
+        ("launch_latency", "mm", 15, 17),
         ("kernel", "mm", 17, 57),
         ("queued_gap", "add", 57, 58),
         ("kernel", "add", 58, 78),
-        ("synchronization", "add", 78, 80),
+        ("synchronization", "cudaStreamSynchronize", 78, 80),
         ("python", "ProfilerStep#1", 80, 100),
     ]
 
@@ -45,9 +46,9 @@ def test_through_threads() -> None:
     assert pieces_of(backward()) == [
         ("python", "ProfilerStep#1", 0, 10),
         ("dispatch", "aten::mm", 10, 30),
-        ("dispatch", "", 30, 40),
+        ("python", "", 30, 40),
         ("dispatch", "autograd::engine::evaluate_function: MmBackward0", 40, 80),
-        ("dispatch", "", 80, 85),
+        ("python", "ProfilerStep#1", 80, 85),
         ("dispatch", "aten::add_", 85, 95),
         ("python", "ProfilerStep#1", 95, 100),
     ]
@@ -71,7 +72,8 @@ def test_a_host_that_is_too_slow() -> None:
         ("dispatch", "aten::mm", 15, 20),
         ("python", "ProfilerStep#1", 20, 30),
         ("dispatch", "aten::add", 30, 32),
-        ("launch_latency", "add", 32, 36),
+        ("launch_call", "cudaLaunchKernel", 32, 34),
+        ("launch_latency", "add", 34, 36),
         ("kernel", "add", 36, 60),
     ]
 
@@ -137,7 +139,7 @@ def test_a_full_queue() -> None:
         op("aten::mm", 0, 10), launch(1, 3, 1), kernel("mm", 6, 900, 1),
         op("aten::mm", 20, 1105), launch(21, 1100, 2), kernel("mm", 1101, 1200, 2),
     )  # fmt: skip
-    assert ("launch_call", "mm", 900, 1100) in pieces_of(made)
+    assert ("launch_call", "cudaLaunchKernel", 900, 1100) in pieces_of(made)
 
 
 def test_a_collective_and_a_copy() -> None:

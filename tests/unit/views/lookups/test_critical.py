@@ -18,9 +18,9 @@ def ask(trace: Trace, **options: object) -> Critical:
 def test_pieces_have_a_place() -> None:
     trace = waiting()
     found = ask(trace)
-    assert found.found == len(found.pieces) == 8
+    assert found.found == len(found.pieces) == 9
     kinds = derived.derive(trace).pyramid.tracks.kind
-    latency, kernel = found.pieces[2], found.pieces[3]
+    latency, kernel = found.pieces[3], found.pieces[4]
     assert (kernel.time_class, kernel.name) == ("kernel", "mm")
     assert (kernel.start_ns, kernel.end_ns) == (17_000, 57_000)
     # What it waits to start is drawn before it, on its stream.
@@ -31,7 +31,7 @@ def test_pieces_have_a_place() -> None:
 def test_a_window_and_a_limit() -> None:
     assert [p.name for p in ask(waiting(), start_ns=60_000, stop_ns=70_000).pieces] == ["add"]
     few = ask(waiting(), limit=2)
-    assert (few.found, [p.name for p in few.pieces]) == (8, ["mm", "add"])
+    assert (few.found, [p.name for p in few.pieces]) == (9, ["mm", "add"])
 
 
 def test_nothing() -> None:
