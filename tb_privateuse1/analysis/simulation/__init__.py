@@ -2,10 +2,10 @@
 
 ``dependency_graph`` builds the graph from ``points`` of host threads, ``submissions`` (launches,
 waits), hand-offs and ``usual_latencies``, and ``delays`` names the rest. ``critical_path`` finds
-the events that determine a step's end, ``path_classes`` their classes of time, and ``rank_waits`` how long collectives wait. ``replay``
-computes times with changed durations, ``changes`` parses what changes, ``assumptions`` has what a
-recording does not say, and ``prediction`` gives the saving as a range. ``ranking`` sorts the
-largest savings, for long traces on an ``excerpt``.
+the events that determine a step's end, and ``path_classes`` their classes of time. ``rank_waits``
+finds how long collectives wait. ``replay`` computes times with changed durations, ``changes``
+parses what changes, ``assumptions`` has what a recording does not say, and ``prediction`` gives the
+saving as a range. ``ranking`` sorts the largest savings, for long traces on an ``excerpt``.
 """
 
 __all__ = [
