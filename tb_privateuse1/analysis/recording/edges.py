@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.idle import blocking_calls, launch_times
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import MEMCPY, NONE, Trace
 from tb_privateuse1.trace.table import Bools
@@ -73,13 +74,18 @@ def _unlinked(trace: Trace) -> Edge:
 
 
 def _wait(trace: Trace) -> Edge:
-    """Return the first wait of the recording, as far as no recorded activity explains it."""
+    """Return the first wait of the recording, as far as no recorded activity explains it.
+
+    Only threads that drive the device count: a monitor waits all the time.
+    """
     launches, kernels = trace.launches, trace.kernels
     # A copy waits until its own activity begins; behind that, it is recorded work.
     own = np.full(len(launches), np.iinfo(np.int64).max)
     copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
     np.minimum.at(own, kernels.launch[copies], kernels.start_ns[copies])
-    called = np.flatnonzero(blocking_calls.blocking_calls(trace) | (own < launches.end_ns))
+    driving = np.append(thread_roles(trace).driving, False)[launches.thread]
+    waits = blocking_calls.blocking_calls(trace) | (own < launches.end_ns)
+    called = np.flatnonzero(waits & driving)
     if not len(called) or not len(kernels):
         return Edge(intervals.EMPTY)
     called = called[np.argsort(launches.start_ns[called], kind="stable")]

@@ -160,6 +160,18 @@ def test_activities_from_before_the_first_launch_are_a_drain() -> None:
     assert found.table == "kernels"
 
 
+def test_a_monitor_that_waits_is_no_drain() -> None:
+    """Only threads that drive the device can wait for work from before the recording."""
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=20)
+            run.rest(900)
+    wait = make.span("cuda_runtime", "cudaEventSynchronize", 3, run.now - 3, thread=8)
+    run.events.append(wait)
+    assert unsteady(run.trace()) == []
+
+
 def test_a_first_wait_on_an_idle_device_is_a_drain() -> None:
     run = Program()
     with run.step():
