@@ -17,6 +17,7 @@ import numpy as np
 
 from tb_privateuse1 import inference
 from tb_privateuse1.analysis.account.classes import NAMES
+from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph, prediction
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
@@ -60,7 +61,7 @@ def measure(name: str, trace: Trace) -> Fit | None:
     path = critical_path.find_critical_path(trace, graph)
     base = prediction.replay_baseline(trace, graph)
     seconds = time.perf_counter() - began_s
-    rows = prediction.judged_steps(trace, None)
+    rows = judged_part(trace).steps
     held, bare = base.held[rows], base.bare[rows]
     if not len(rows) or not held.sum():
         return None

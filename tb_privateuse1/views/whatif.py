@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tb_privateuse1.analysis.account.classes import CLASSES, ClassName
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.analysis.simulation import changes as changing
 from tb_privateuse1.analysis.simulation import critical_path, prediction
 from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
@@ -83,7 +84,7 @@ class PathRow:
 
 @dataclass(frozen=True)
 class WhatIf(Result):
-    """The result of the view; times are means over the chosen steps."""
+    """The result of the view; times are means over the judged steps."""
 
     provenance: Provenance
     rows: tuple[Gain, ...]
@@ -124,7 +125,8 @@ def whatif(
 
     Raises TraceError ``bad_change`` or ``unknown_step``.
     """
-    rows = prediction.judged_steps(trace, step_row(trace, step))
+    part = judged_part(trace, step_row(trace, step))
+    rows = part.steps
     made = changing.parse_changes(trace, changes)
     base = prediction.replay_baseline(trace, dependencies)
     forecast = prediction.predict(trace, dependencies, base, made)
@@ -156,7 +158,7 @@ def whatif(
         classes=_classes(own, len(rows)),
         path=table[:_MOST],
         path_rows=len(table),
-        notes=(*_notes(trace, error), *_partly(ranked, len(rows))),
+        notes=(*_steadiness(part), *_notes(trace, error), *_partly(ranked, len(rows))),
     )
 
 
@@ -235,6 +237,23 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
         )
         for i in np.argsort(-sums, kind="stable").tolist()
     )
+
+
+def _steadiness(part: JudgedPart) -> list[Finding]:
+    """Return a note where not all complete steps are steady."""
+    if not part.is_steady:
+        message = say("No step is steady: the recording is of a start, a compilation or a capture.")
+        hint = say("Gains in later steps differ. Record steps behind the first ones.")
+        return [Finding("not_steady", message, hint)]
+    if not len(part.left_out):
+        return []
+    message = say(
+        "{few} of {all} complete steps are steady; the others are left out.",
+        few=len(part.steps),
+        all=len(part.steps) + len(part.left_out),
+    )
+    hint = say("The average step of the overview is that of all complete steps.")
+    return [Finding("steady_steps", message, hint, severity="info")]
 
 
 def _notes(trace: Trace, error: float | None) -> list[Finding]:

@@ -1378,7 +1378,7 @@ export interface Track {
   owner: number;
 }
 
-/** The result of the view; times are means over the chosen steps. */
+/** The result of the view; times are means over the judged steps. */
 export interface WhatIf {
   provenance: Provenance;
   rows: Gain[];

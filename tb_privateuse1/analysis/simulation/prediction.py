@@ -28,15 +28,6 @@ _MARGIN = 0.2
 the median error of the developed pairs was 18 % (docs/internals/pairs.md)."""
 
 
-def judged_steps(trace: Trace, row: int | None) -> I64:
-    """Return the selected step, or the complete ones that were not primed, else all."""
-    if row is not None:
-        return np.array([row])
-    steps = trace.steps
-    complete = np.flatnonzero(~steps.incomplete & ~steps.primed)
-    return complete if len(complete) else np.arange(len(steps))
-
-
 def step_durations(trace: Trace, graph: Graph, weights: Weights) -> I64:
     """Return the length of each step's window in a replay, by the rules of ``inference.steps``."""
     return _lengths(trace, graph, graph.network.replay(weights), weights.length)

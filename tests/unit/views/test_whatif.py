@@ -14,10 +14,11 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import signature
 from tb_privateuse1.views.encoding import encode_columns
 from tb_privateuse1.views.whatif import WhatIf, whatif
-from tests.support.make import op, trace
+from tests.support.make import kernel, launch, op, trace
 from tests.support.results import result
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.support.simulate import Op, simulate, step
+from tests.unit.analysis.recording.test_phases import called, slow_launch
 from tests.unit.analysis.simulation.test_dependency_graph import waiting
 
 US = 1000
@@ -185,3 +186,30 @@ def test_over_http_as_on_the_command_line() -> None:
     assert encode_columns(ask(waiting(), "kernel:mm=0.5")) is None
     options = {name for name, _, _ in signature.query_of(whatif)}
     assert not options & {"run", "rank", "span"}
+
+
+def test_only_steady_steps_count() -> None:
+    """A step that starts up is no part of the mean, and a note says so."""
+    made = slow_launch("gemm", 20_000).trace()
+    found = ask(made)
+    lengths = (made.steps.end_ns - made.steps.start_ns)[1:]
+    assert found.measured_ns == round(float(lengths.mean()))
+    assert len(found.steps) == len(lengths)
+    assert sum(one.path_ns for one in found.classes) == pytest.approx(found.measured_ns, abs=12)
+    (note,) = [note for note in found.notes if note.code == "steady_steps"]
+    few = len(lengths)
+    assert str(note.message).startswith(f"{few} of {few + 1} complete steps are steady")
+    number = made.text(made.steps.name[0]).split("#")[1]
+    (first,) = ask(made, step=number).steps
+    assert first.name == made.text(made.steps.name[0])
+
+
+def test_without_a_steady_step_a_note_says_so() -> None:
+    """The recording is of a start-up: its gains are not those of later steps."""
+    made = trace(
+        op("aten::empty", 0, 6_000_000), called("cudaMalloc", 0, 5_000_000),
+        called("cudaFree", 5_000_010, 5_000_020), called("cudaFree", 5_000_030, 5_000_040),
+        launch(5_500_000, 5_500_010, 1), kernel("gemm", 5_500_020, 5_900_000, 1),
+    )  # fmt: skip
+    (note,) = [note for note in ask(made).notes if note.code == "not_steady"]
+    assert note.hint

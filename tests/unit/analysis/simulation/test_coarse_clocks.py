@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.analysis.simulation import dependency_graph, prediction, replay
+from tb_privateuse1.analysis.recording.judged_part import judged_part
+from tb_privateuse1.analysis.simulation import dependency_graph, replay
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import whatif
 from tests.support.make import Event, kernel, launch, op, span, step, trace
@@ -43,7 +44,7 @@ def check(made: Trace) -> None:
     assert forward.all()
     test_critical_path.tiles(made)
     answer = result(whatif, made)
-    assert len(answer.steps) == len(prediction.judged_steps(made, None))
+    assert len(answer.steps) == len(judged_part(made).steps)
 
 
 def coarse(source: Path, tick_us: int, folder: Path) -> Path:
