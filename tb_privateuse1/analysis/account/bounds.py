@@ -60,6 +60,16 @@ def doubtful_time(
     )
 
 
+def doubtful_instants(trace: Trace) -> intervals.Set | None:
+    """Return when a class of idle time may be another one; None if an activity has no bound."""
+    kernels = trace.kernels
+    if uncertainty.all_measured(kernels):
+        return intervals.EMPTY
+    if not uncertainty.limited(kernels).all():
+        return None
+    return _moving(trace, kernels, trace.end_ns)[1]
+
+
 def _moving(trace: Trace, kernels: Kernels, end_ns: int) -> tuple[intervals.Set, intervals.Set]:
     """Return when activities may or may not run; and the same with the time around launches."""
     moving = intervals.subtract(

@@ -96,16 +96,21 @@ def host_activity(trace: Trace) -> Mapping[ClassName, HostRanges]:
             trace, ops=op.matches(_COLLECTION), frames=frame.matches(_COLLECTION)
         ),
         "other_rank": _ranges(trace, ops=hosted | op.matches(_OTHER_RANKS)),
-        "input": _ranges(
-            trace,
-            ops=starts_with(trace, LOADER)[ops.name],
-            frames=frame.matches(_LOADER_FRAMES),
-        ),
+        "input": loader_ranges(trace),
         "launch_call": _ranges(trace, launches=np.ones(len(launches), np.bool_)),
         "dispatch": _ranges(trace, ops=operators),
         "file_or_lock": _ranges(trace, frames=frame.matches(_BLOCKED_FRAMES)),
         "python": _ranges(trace, ops=notes, frames=np.asarray(trace.frames.parent < 0, np.bool_)),
     }
+
+
+def loader_ranges(trace: Trace) -> HostRanges:
+    """Return when threads are in the data loader."""
+    return _ranges(
+        trace,
+        ops=starts_with(trace, LOADER)[trace.ops.name],
+        frames=_Named(trace, trace.frames.name).matches(_LOADER_FRAMES),
+    )
 
 
 class _Named:

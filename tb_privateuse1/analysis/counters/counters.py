@@ -10,12 +10,14 @@ import re
 
 import numpy as np
 
+from tb_privateuse1.analysis.account import bounds, host_activity, stretches
+from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER
 from tb_privateuse1.analysis.counters import curve_forms, sm_occupancy
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import fill, say
-from tb_privateuse1.trace import call_tree, intervals, uncertainty
+from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import MEMCPY, MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -120,12 +122,20 @@ def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
 
 
 def _data_loader(trace: Trace) -> list[Curve]:
-    ops = trace.ops
-    rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
-    within = intervals.union(ops.start_ns[rows], ops.end_ns[rows])
-    if not len(within[0]):
+    """Return when the data loader keeps the device idle: the account's class."""
+    ranges = host_activity.loader_ranges(trace)
+    if not len(ranges):
         return []
-    return [Curve(say("Data loader"), "share", "data_loader", curve_forms.share(within))]
+    within = stretches.class_sets(trace).get("input", intervals.EMPTY)
+    limits = None
+    doubt = bounds.doubtful_instants(trace)
+    if _inferred(trace) and doubt is not None:
+        loads = intervals.union(ranges.start_ns, ranges.end_ns)
+        most = intervals.merge(within, intervals.intersect(loads, doubt))
+        limits = curve_forms.share(intervals.subtract(within, doubt)), curve_forms.share(most)
+    form = curve_forms.share(within)
+    label = CLASSES[NUMBER["input"]].label
+    return [Curve(label, "share", "data_loader", form, _inferred(trace), limits)]
 
 
 def _copies(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tb_privateuse1.analysis.account.table import account_table
 from tb_privateuse1.analysis.counters import counters, curve_forms
 from tb_privateuse1.analysis.counters.curves import Curve, windows
 from tb_privateuse1.analysis.steps import breakdown
@@ -17,6 +18,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import uncertain
 from tests.support.make import annotation, kernel, launch, memory, op, trace
+from tests.unit.analysis.account.test_properties import ACTIONS, Action, program
 
 PARTS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), min_size=1, max_size=400)
 
@@ -106,13 +108,36 @@ def test_launch_rate_per_ms() -> None:
     assert values(curve, -9_000_000, -8_000_000, 1) == [0]
 
 
-def test_the_data_loader_on_any_thread() -> None:
-    """Data loading counts on every thread."""
+def test_the_data_loader_while_the_device_is_idle() -> None:
+    """Data loading is the account's class: it keeps the device idle."""
     loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-    found = named(annotation(loader, 0, 10), annotation(loader, 5, 20, thread=2), op("a", 30, 40))
+    found = named(
+        annotation(loader, 0, 20), op("a", 30, 40), launch(31, 32, 1), kernel("k", 35, 45, 1),
+        annotation(loader, 40, 60), op("b", 60, 70), launch(61, 62, 2), kernel("k", 65, 80, 2),
+    )  # fmt: skip
     curve = found["Data loader"]
     assert (curve.unit, curve.what, curve.inferred) == ("share", "data_loader", False)
-    assert values(curve, 0, 40_000, 4) == pytest.approx([1, 1, 0, 0])
+    assert values(curve, 0, 80_000, 8) == pytest.approx([1, 1, 0, 0, 0.5, 1, 0, 0])
+    assert "Data loader" not in named(op("a", 0, 10))
+
+
+@pytest.mark.long
+@given(ACTIONS)
+def test_curves_agree_with_the_account(actions: list[Action]) -> None:
+    """Over any window, curves have the idle time and the loader's class of the account."""
+    one = program(actions).trace()
+    found = {curve.what: curve for curve in counters.build_curves(one)}
+    end = one.end_ns
+    for low, high in ((0, end), (end // 3, end // 2 + 1)):
+        window = (np.array([low]), np.array([high]))
+        of_class = {c.name: c.ns for c in account_table(one, window).classes}
+        (device,) = {*one.lanes.device.tolist()} or {0}
+        if "utilisation" in found:
+            (busy,) = values(found["utilisation"], low, high, 1)
+            idle = account_table(one, window, device).idle_ns
+            assert high - low - busy * (high - low) == pytest.approx(idle, abs=1)
+        loads = values(found["data_loader"], low, high, 1)[0] if "data_loader" in found else 0
+        assert loads * (high - low) == pytest.approx(of_class.get("input", 0), abs=1)
 
 
 def copy(way: str, start: float, end: float, **args: object) -> dict[str, object]:
@@ -218,7 +243,7 @@ def test_what_is_inferred_lies_within_its_bound(seed: int, lanes: int) -> None:
     shown, true = uncertain.pair(seed, lanes)
     pairs = list(zip(counters.build_curves(shown), counters.build_curves(true), strict=True))
     inferred = [(mine, truth) for mine, truth in pairs if mine.inferred]
-    assert {mine.what for mine, _ in inferred} == {"utilisation", "waiting", "rate"}
+    assert {mine.what for mine, _ in inferred} == {"utilisation", "waiting", "rate", "data_loader"}
     for mine, truth in inferred:
         assert mine.label == f"{mine.name} (inferred)"
         for start, end, parts in ((0, shown.end_ns, 50), (100_000, 160_000, 300), (0, 10**7, 3)):
@@ -228,9 +253,6 @@ def test_what_is_inferred_lies_within_its_bound(seed: int, lanes: int) -> None:
             off = np.abs(points.value[at] - values(truth, start, end, parts))
             assert (off <= points.bound[at] + 1e-6).all()
             assert (points.bound >= 0).all()
-    (loader,) = (mine for mine, _ in pairs if mine.what == "data_loader")
-    assert not loader.inferred
-    assert (loader.window(0, shown.end_ns, 9).bound == 0).all()
 
 
 def test_a_start_that_nothing_limits_has_no_bound() -> None:

@@ -202,7 +202,7 @@ const counters: Record<Counter["what"], string> = {
   rate: "Kernels, copies and fills that start per ms.",
   sm_efficiency:
     "The share of multiprocessors that hold blocks, as CUPTI estimates the blocks of each kernel.",
-  data_loader: "The share of time in which any thread is in the data loader.",
+  data_loader: "The share of time in which the device is idle as the host is in the data loader.",
   copies: "Bytes by the time in which such copies run.",
   communication: "Bytes of collectives by the time in which they run, waiting for other ranks included.",
   memory: "The greatest allocated total in each part.",

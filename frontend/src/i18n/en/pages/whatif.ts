@@ -29,7 +29,8 @@ export const whatif = {
   steps: (steps: number) => `${plural(steps, "steady step")}, on average`,
   step: (step: number) => `step ${step}`,
   measured: "Steady step",
-  measuredHelp: "The mean of the steady steps, or the selected one, as recorded. The average step of the overview is that of all complete steps.",
+  measuredHelp:
+    "The mean of the steady steps, or the selected one, as recorded. The average step of the overview is that of all complete steps.",
   predicted: "Predicted",
   withChanges: "with the changes",
   nothingChanged: "nothing is changed yet",

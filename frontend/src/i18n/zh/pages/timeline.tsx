@@ -187,7 +187,7 @@ const counters: Translation<typeof english.trackHeadings.counters> = {
   waiting: "已下发但尚未开始：每段中的最大个数。",
   rate: "每 ms 开始的 kernel、拷贝与填充的个数。",
   sm_efficiency: "持有 block 的多处理器的占比，每个 kernel 的 block 数由 CUPTI 估计。",
-  data_loader: "任一线程处于数据加载中的时间占比。",
+  data_loader: "设备因主机处于数据加载中而空闲的时间占比。",
   copies: "字节数除以此类拷贝运行的时间。",
   communication: "集合通信的字节数除以其运行时间，包含等待其他 rank 的时间。",
   memory: "每段中已分配总量的最大值。",
