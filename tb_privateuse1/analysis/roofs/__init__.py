@@ -5,12 +5,19 @@ the recording's device, and the ceiling of each piece of work; ``best_rates`` ta
 recording where nothing else is known. ``achieved`` compares work with its ceilings, and
 ``step_use`` steps with the device's peak (MFU, HFU). ``rates`` joins all of it for a trace, and
 ``device_use`` for its steps; ``recomputed`` finds what activation checkpointing repeats.
+
+``points`` groups activities for a roofline chart, ``distance`` sorts their time by its distance from
+the roof. ``outliers`` finds slow work without any roof: ``shape_outliers`` and ``slowdowns``, among
+activities that ran alone (``undisturbed``).
 """
 
 __all__ = [
     "achieved",
     "best_rates",
     "device_use",
+    "distance",
+    "outliers",
+    "points",
     "rate_types",
     "rates",
     "recomputed",

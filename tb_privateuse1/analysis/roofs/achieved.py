@@ -6,7 +6,7 @@ docs/reference/definitions.md, "Work and roofs", defines each figure.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from tb_privateuse1.trace.groupby import with_descendants
 from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 
-LIMITS = ("compute", "memory", "cache")
+Limit = Literal["compute", "memory", "cache"]
+LIMITS: tuple[Limit, ...] = ("compute", "memory", "cache")
 """What limits a row: the arithmetic, the memory, or the cache that was faster than the memory."""
 _COMPUTE, _MEMORY, _CACHE = range(len(LIMITS))
 MARGIN = 1.05

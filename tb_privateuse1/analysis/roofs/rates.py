@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.roofs.best_rates import best_roofs, uses_tf32
 from tb_privateuse1.analysis.roofs.rate_types import rate_type
 from tb_privateuse1.analysis.roofs.roofs import (
     Ceilings,
+    Roof,
     Source,
     ceilings,
     compute_ceilings,
@@ -50,6 +51,12 @@ class DeviceRates:
     compute_source: Source | None
     memory_source: Source | None
     """The sources of the roofs; None without any."""
+    roofs: tuple[Roof, ...]
+    """The given roofs, and the best rates of the recording where none is given."""
+    limits: Ceilings
+    """The same as columns."""
+    roofed: WorkRows
+    """``rows``, with unknown work where neither memory nor arithmetic is the limit."""
 
 
 @memoize
@@ -73,6 +80,9 @@ def device_rates(trace: Trace) -> DeviceRates:
         resolution_ns=resolution,
         compute_source=sources.get("compute"),
         memory_source=sources.get("memory"),
+        roofs=roofs,
+        limits=limits,
+        roofed=roofed,
     )
 
 

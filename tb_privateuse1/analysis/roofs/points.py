@@ -1,0 +1,140 @@
+"""Points of a roofline chart: device activities by operator, shapes, module or kernel.
+
+All activities of a point are of one kind, products of matrices or not, with one type of operands
+and one ceiling of arithmetic, so that a point lies under one roof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.operators import named_regions
+from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
+from tb_privateuse1.analysis.roofs.rates import DeviceRates, device_rates
+from tb_privateuse1.analysis.roofs.roofs import Roof, compute_ceilings
+from tb_privateuse1.analysis.roofs.work_rows import WorkRows
+from tb_privateuse1.analysis.steps.breakdown import activity_kinds
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.kernel_context import operator_names
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
+
+By = Literal["operator", "shape", "module", "kernel"]
+_UNITS = ((False, False), (False, True), (True, False), (True, True))
+"""Product or not, on the matrix unit or not."""
+
+
+@memoize
+def compute_roofs(trace: Trace) -> I8:
+    """Return the roof of arithmetic of each device activity, ``NONE`` without FLOPs or a roof.
+
+    The roof is an index into ``device_rates(trace).roofs``.
+    """
+    rates = device_rates(trace)
+    rows = rates.roofed
+    table = np.array(_roof_of_kinds(rates), np.int8)
+    roof = table[(rows.type + 1) * len(_UNITS) + rows.product * 2 + rows.on_unit]
+    return np.where(rows.flops > 0, roof, NONE).astype(np.int8)
+
+
+def _roof_of_kinds(rates: DeviceRates) -> list[int]:
+    """Return the roof by type (from NONE on) and unit: the ceiling depends on nothing else."""
+    kinds = [(t, *unit) for t in range(NONE, len(RATE_TYPES)) for unit in _UNITS]
+    none = np.zeros(len(kinds), np.int64)
+    rows = WorkRows(
+        flops=none,
+        bytes=none,
+        type=np.array([kind[0] for kind in kinds], np.int8),
+        product=np.array([kind[1] for kind in kinds], np.bool_),
+        on_unit=np.array([kind[2] for kind in kinds], np.bool_),
+        duration_ns=none,
+        bound_ns=none,
+    )
+    ceiling = compute_ceilings(rows, rates.limits, tf32=rates.tf32).tolist()
+    return [_roof_at(rates.roofs, *kind, at) for kind, at in zip(kinds, ceiling, strict=True)]
+
+
+def _roof_at(roofs: tuple[Roof, ...], kind: int, product: bool, on_unit: bool, rate: float) -> int:
+    """Return the roof of a height; of several equal ones that of the type, then of the unit."""
+    name = "" if kind == NONE else RATE_TYPES[kind]
+
+    def likeness(i: int) -> tuple[bool, bool]:
+        return roofs[i].dtype == name, roofs[i].matrix == (product and on_unit)
+
+    found = [i for i, roof in enumerate(roofs) if roof.kind == "compute" and roof.rate == rate]
+    return max(found, key=likeness, default=NONE)
+
+
+@dataclass(frozen=True)
+class PointGroups:
+    """The point of each device activity."""
+
+    group: I64
+    """From 0 to ``count`` less 1 by row of ``trace.kernels``; NONE for rows that are not chosen."""
+    count: int
+    longest: I64
+    """The longest activity of each point."""
+    name: list[str]
+    operator: list[str | None]
+    """The operator that launched them; None for several (kernels, modules), and without one."""
+    shapes: list[str | None]
+    """None unless by shape."""
+
+
+def point_groups(trace: Trace, chosen: Bools, by: By) -> PointGroups:
+    """Return the points of the chosen rows of ``trace.kernels``."""
+    rows = np.flatnonzero(chosen)
+    names, columns = _columns(trace, rows, by)
+    activity = activity_kinds(trace.kernels.take(rows))
+    work = device_rates(trace).rows.take(rows)
+    kinds = (work.type, work.product, compute_roofs(trace)[rows], activity)
+    first, member = group_rows(*columns, *kinds)
+    group = np.full(len(chosen), NONE, np.int64)
+    group[rows] = member
+    duration = trace.kernels.end_ns[rows] - trace.kernels.start_ns[rows]
+    order = np.lexsort((-duration, member))
+    heads = order[np.searchsorted(member[order], np.arange(len(first)))]
+    own = trace.kernels.take(rows[first])
+    operators = operator_names(trace, own) if by in ("operator", "shape") else None
+    shaped = call_tree.take(trace.ops.shapes, own.op)
+    return PointGroups(
+        group=group,
+        count=len(first),
+        longest=rows[heads],
+        name=[names[i] for i in columns[0][first].tolist()],
+        operator=[None] * len(first)
+        if operators is None
+        else [trace.text(n) or None for n in operators],
+        shapes=[trace.text(n) or None if by == "shape" else None for n in shaped],
+    )
+
+
+def _columns(trace: Trace, rows: I64, by: By) -> tuple[list[str], tuple[NDArray[np.integer], ...]]:
+    """Return names, and columns to group by; the first is an index into the names."""
+    table = trace.kernels.take(rows)
+    if by == "module":
+        names, label = _modules(trace)
+        return [*names, ""], (label[rows],)
+    names = [*trace.strings, ""]
+    if by == "kernel":
+        return names, (table.name,)
+    # What no operator launched has the names of its kernels.
+    operator = operator_names(trace, table)
+    name = np.where(operator >= 0, operator, table.name)
+    if by == "operator":
+        return names, (name, operator)
+    return names, (name, operator, call_tree.take(trace.ops.shapes, table.op))
+
+
+def _modules(trace: Trace) -> tuple[list[str], I32]:
+    """Return the titles of modules (or annotations), and that of each activity or ``NONE``."""
+    regions = named_regions.find_regions(trace)
+    labels, label = named_regions.region_labels(trace, regions.name, "instance")
+    ahead, back = named_regions.kernel_regions(trace, regions)
+    return labels, call_tree.take(label, np.where(ahead >= 0, ahead, back).astype(np.int32))

@@ -1,0 +1,162 @@
+"""Slow shapes and kernels that become slower, and what must not be called so."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.analysis.roofs.outliers import Outlier, outliers
+from tb_privateuse1.analysis.roofs.shape_outliers import shape_outliers
+from tb_privateuse1.analysis.roofs.slowdowns import LEAST_CALLS, slowdowns
+from tb_privateuse1.analysis.roofs.undisturbed import undisturbed
+from tb_privateuse1.trace.model import MISSING, Trace
+from tests.support import make
+from tests.unit.analysis.work.calls import tensor, texts
+
+LARGE, TALL, SMALL = (1024, 1024, 1024), (4096, 256, 1024), (256, 256, 256)
+Call = tuple[str, tuple[int, int, int], float]
+
+
+def product(shape: tuple[int, int, int], duration: float, kernel: str = "gemm") -> Call:
+    return kernel, shape, duration
+
+
+def record(calls: Sequence[Call], *more: Any) -> Trace:
+    """Return a trace of products m x k x n, one after another; durations are in us."""
+    events, at = list(more), 1.0
+    for i, (kernel, (m, k, n), duration) in enumerate(calls, 1):
+        args = texts("aten::mm", tensor(m, k), tensor(k, n))
+        events += [
+            make.op("aten::mm", at, at + 5, **args),
+            make.launch(at + 1, at + 2, i),
+            make.kernel(kernel, at + 10, at + 10 + duration, i),
+        ]
+        at += duration + 20.001
+    return make.trace(*events)
+
+
+def found(trace: Trace) -> tuple[Outlier, ...]:
+    return outliers(trace, np.ones(len(trace.kernels), np.bool_))
+
+
+def bounded(trace: Trace, bound_ns: int | np.int64) -> Trace:
+    bounds = np.full(len(trace.kernels), bound_ns, np.int64)
+    kernels = dataclasses.replace(trace.kernels, duration_bound_ns=bounds)
+    return dataclasses.replace(trace, kernels=kernels)
+
+
+def slow_and_fast(factor: float = 3) -> list[Call]:
+    """Return calls of two shapes with the same FLOPs and similar bytes."""
+    return [product(LARGE, 100)] * 5 + [product(TALL, 100 * factor)] * 5
+
+
+def test_a_shape_that_is_slower_than_its_peer_is_found() -> None:
+    (one,) = found(record(slow_and_fast()))
+    assert (one.kind, one.name, one.calls) == ("shape", "aten::mm", 5)
+    assert one.input_shapes == "[[4096,256],[256,1024]]"
+    assert one.peer_shapes == "[[1024,1024],[1024,1024]]"
+    more = (4096 * 256 + 256 * 1024 + 4096 * 1024) / (3 * 1024**2)
+    assert one.expected_ns == pytest.approx(100_000 * more, rel=1e-3)
+    assert one.factor == pytest.approx(3 / more, rel=1e-3)
+    assert one.extra_ns == one.device_ns - 5 * one.expected_ns
+    assert "1 times its FLOPs" in one.evidence
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_a_shape_near_its_peer_is_none(factor: float) -> None:
+    """It has 1.75 times the bytes: up to 1.5 times longer than that is no outlier."""
+    assert found(record(slow_and_fast(factor))) == ()
+
+
+def test_a_shape_of_another_size_says_nothing() -> None:
+    assert found(record([product(LARGE, 100)] * 5 + [product(SMALL, 60)] * 5)) == ()
+
+
+def test_two_calls_are_too_few() -> None:
+    assert found(record([product(LARGE, 100)] * 5 + [product(TALL, 900)] * 2)) == ()
+
+
+def test_other_work_at_the_same_time_may_be_the_reason() -> None:
+    calls = slow_and_fast()
+    (one,) = found(record(calls))
+    start = 1.0 + 5 * 120.001
+    beside = make.kernel("copy", start, start + 5 * 320, tid=99, stream=99)
+    t = record(calls, beside)
+    assert not undisturbed(t)[-5:].any()
+    assert found(t) == ()
+    assert one.calls == 5
+
+
+def test_inferred_times_must_show_it_at_their_worst() -> None:
+    t = record(slow_and_fast())
+    assert len(shape_outliers(bounded(t, 1000), np.ones(10, np.bool_))) == 1
+    assert shape_outliers(bounded(t, 60_000), np.ones(10, np.bool_)) == []
+    assert found(bounded(t, MISSING)) == ()
+
+
+def series(first: float, last: float, count: int = 60, kernel: str = "gemm") -> list[Call]:
+    """Return calls whose durations go from the first to the last in three thirds, with noise."""
+    noise = np.random.default_rng(1).normal(0, 0.5, count)
+    level = np.repeat(np.linspace(first, last, 3), count // 3)
+    return [product(LARGE, float(x), kernel) for x in (level + noise).round(3)]
+
+
+def mixed(*parts: list[Call]) -> list[Call]:
+    """Return the calls of all parts in turns."""
+    return [call for turn in zip(*parts, strict=True) for call in turn]
+
+
+def test_a_kernel_that_becomes_slower_among_others_is_found() -> None:
+    t = record(mixed(series(100, 120), series(200, 200, kernel="other")))
+    (one,) = found(t)
+    assert (one.kind, one.name, one.operator) == ("kernel_slower", "gemm", "aten::mm")
+    assert one.expected_ns == pytest.approx(100_000, rel=0.01)
+    assert one.median_ns == pytest.approx(120_000, rel=0.01)
+    assert one.extra_ns == pytest.approx(60 * 10_000, rel=0.05)
+    assert "became slower" in one.evidence
+
+
+def test_a_device_that_becomes_slower_is_one_outlier() -> None:
+    (one,) = found(record(mixed(series(100, 120), series(200, 240, kernel="other"))))
+    assert (one.kind, one.name, one.calls) == ("device_slower", "", 120)
+    assert one.factor == pytest.approx(1.2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        series(120, 100),
+        series(100, 102),
+        series(100, 120, count=LEAST_CALLS - 3),
+        [*series(100, 100), product(LARGE, 5000)],
+        mixed(series(100, 100), series(150, 150)),
+    ],
+    ids=["faster", "little", "few", "one", "two kinds of calls in turns"],
+)
+def test_what_is_no_slowdown(calls: list[Call]) -> None:
+    assert [one.kind for one in found(record(calls)) if one.kind != "shape"] == []
+
+
+def test_noise_alone_is_no_slowdown() -> None:
+    """Of a hundred series of noise, none is called slower."""
+    random = np.random.default_rng(7)
+    for size in [LEAST_CALLS, 60] * 50:
+        calls = [product(LARGE, float(x)) for x in random.gamma(20, 5, size).round(3)]
+        t = record(calls)
+        assert slowdowns(t, np.ones(size, np.bool_)).kernels == ()
+
+
+def test_slower_times_within_the_error_bound_are_none() -> None:
+    t = record(mixed(series(100, 120), series(200, 200, kernel="other")))
+    every = np.ones(len(t.kernels), np.bool_)
+    assert len(slowdowns(bounded(t, 2000), every).kernels) == 1
+    assert slowdowns(bounded(t, 12_000), every).kernels == ()
+
+
+def test_without_shapes_nothing_says_that_the_inputs_are_the_same() -> None:
+    calls = [make.kernel("k", 200.0 * i, 200.0 * i + 100 + i // 20 * 20) for i in range(60)]
+    assert found(make.trace(*calls)) == ()
