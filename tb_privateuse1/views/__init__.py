@@ -16,6 +16,7 @@ from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import quality
+from tb_privateuse1.views.roofline import roofline
 from tb_privateuse1.views.timeline import timeline
 from tb_privateuse1.views.whatif import whatif
 
@@ -42,6 +43,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "timeline": timeline,
     "operators": operators,
     "kernels": kernels,
+    "roofline": roofline,
     "memory": memory,
     "modules": modules,
     "flame": flame,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tests.support.dashboard import Dashboard
 
 PAGES = (
-    "overview", "advice", "whatif", "timeline", "operators", "kernels", "memory", "modules",
-    "flame", "distributed", "diff", "quality", "method", "sql", "about",
+    "overview", "advice", "whatif", "timeline", "operators", "kernels", "roofline", "memory",
+    "modules", "flame", "distributed", "diff", "quality", "method", "sql", "about",
 )  # fmt: skip
 """In the order of the rail."""
 
@@ -50,6 +50,9 @@ STATES: dict[str, tuple[str, Open]] = {
     "changed modules": ("run=ddp view=diff base=ddp baserank=1 group=modules", listing("diff")),
     "changed memory": ("run=ddp view=diff base=mlp group=memory", listing("diff-memory")),
     "changed steps": ("run=ddp view=diff base=mlp group=steps", listing("diff-steps")),
+    "point": ("run=ddp view=roofline by=kernel", first_row("roofline")),
+    "outliers": ("run=ddp view=roofline list=outliers", showing("table-outliers")),
+    "roofs": ("run=ddp view=roofline list=roofs", showing("table-roofs")),
     "allocations": ("run=mlp view=memory group=allocations", listing("allocations")),
     "unreadable": ("run=unreadable", showing("error")),
     "unknown run": ("run=nowhere", showing("error")),

@@ -382,6 +382,16 @@ export interface DiffStep {
   change_ns: number | null;
 }
 
+/** The device time of the activities at one distance from their roof. */
+export interface DistanceRow {
+  distance: "above_80" | "above_50" | "above_20" | "below_20" | "no_roof" | "unknown";
+  device_ns: number;
+  low_ns: number;
+  high_ns: number | null;
+  share: number | null;
+  calls: number;
+}
+
 /** The result of the view. */
 export interface Distributed {
   provenance: Provenance;
@@ -907,6 +917,24 @@ export interface OtherOperators {
   device_self_ns: number | null;
 }
 
+/** Work that takes longer than other calls of the recording show to be possible. */
+export interface Outlier {
+  kind: "shape" | "kernel_slower" | "device_slower";
+  name: string;
+  operator: string | null;
+  input_shapes: string | null;
+  peer_shapes: string | null;
+  calls: number;
+  device_ns: number;
+  median_ns: number;
+  expected_ns: number;
+  factor: number;
+  extra_ns: number;
+  evidence: string;
+  check: string;
+  longest_row: number;
+}
+
 /** The result of the view. */
 export interface Overview {
   provenance: Provenance;
@@ -1168,6 +1196,69 @@ export interface Rectangles {
   module: Int16Array;
 }
 
+/** A roof: a ceiling of arithmetic for a data type, or the bandwidth of the memory. */
+export interface RoofRow {
+  name: string;
+  kind: "compute" | "memory" | "link" | "host";
+  dtype: string | null;
+  matrix: boolean;
+  rate: number;
+  source: "data_sheet" | "user_file" | "best_seen";
+  reachable: number | null;
+  device_ns: number;
+}
+
+/** The result of the view: the most time first. */
+export interface Roofline {
+  provenance: Provenance;
+  rows: RooflineRow[];
+  total_rows: number;
+  others_ns: number;
+  device_ns: number;
+  device_bound_ns: number | null;
+  above_roof_ns: number | null;
+  roofs: RoofRow[];
+  distances: DistanceRow[];
+  unknown: UnknownWork[];
+  outliers: Outlier[];
+  modelled: ModelledTime;
+}
+
+/** Device activities of one operator, shape, module or kernel, with one type and one ceiling. */
+export interface RooflineRow {
+  name: string;
+  operator: string | null;
+  input_shapes: string | null;
+  kind: string;
+  dtype: string | null;
+  product: boolean;
+  roof: string | null;
+  limit: "compute" | "memory" | "cache" | null;
+  calls: number;
+  device_ns: number;
+  device_bound_ns: number | null;
+  bounded_share: number;
+  share: number;
+  flops: number | null;
+  bytes: number | null;
+  flops_per_byte: number | null;
+  tflop_per_s: number | null;
+  gb_per_s: number | null;
+  roof_share: number | null;
+  roof_share_low: number | null;
+  roof_share_high: number | null;
+  above_roof_ns: number | null;
+  above_roof_low_ns: number | null;
+  above_roof_high_ns: number | null;
+  above_80_ns: number;
+  above_50_ns: number;
+  above_20_ns: number;
+  below_20_ns: number;
+  no_roof_ns: number;
+  unknown_ns: number;
+  longest_row: number;
+}
+
 /** The outcome of one rule. */
 export interface RuleStatus {
   rule: string;
@@ -1378,6 +1469,14 @@ export interface Track {
   owner: number;
 }
 
+/** Device activities without a model of their work, by name. */
+export interface UnknownWork {
+  name: string;
+  device_ns: number;
+  calls: number;
+  share: number;
+}
+
 /** The result of the view; times are means over the judged steps. */
 export interface WhatIf {
   provenance: Provenance;
@@ -1414,6 +1513,7 @@ export interface Views {
   timeline: Timeline;
   operators: Operators;
   kernels: KernelTable;
+  roofline: Roofline;
   memory: MemoryUse;
   modules: Modules;
   flame: Flame;
@@ -1442,6 +1542,7 @@ export interface Options {
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number; modules?: boolean };
   operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; find?: string | null; sort?: string | null; limit?: number; offset?: number };
   kernels: { group?: "operator" | "name" | "launch"; step?: number | null; short_ns?: number; find?: string | null; sort?: string | null; limit?: number; offset?: number };
+  roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; sort?: string | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; step?: number | null };

@@ -16,6 +16,7 @@ import { Operators } from "./operators";
 import { Overview } from "./overview";
 import type { ChoosingProps, PageProps } from "./page-props";
 import { Quality } from "./quality";
+import { Roofline } from "./roofline";
 import { Sql } from "./sql";
 import { Timeline } from "./timeline";
 import { WhatIf } from "./whatif";
@@ -72,6 +73,12 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
     letter: "k",
     component: Kernels,
     icon: "M4.5 4.5h7v7h-7zM6.5 1.5v3M9.5 1.5v3M6.5 11.5v3M9.5 11.5v3M1.5 6.5h3M1.5 9.5h3M11.5 6.5h3M11.5 9.5h3",
+  },
+  roofline: {
+    title: t.roofline.title,
+    letter: "r",
+    component: Roofline,
+    icon: "M2 2v12h12M4 11l4-5h6M6.5 11.5h.01M10 9h.01",
   },
   memory: {
     title: t.pageTitles.memory,

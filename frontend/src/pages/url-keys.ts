@@ -11,6 +11,7 @@ import { MEMORY_KEYS } from "./memory/url-keys";
 import { MODULES_KEYS } from "./modules/url-keys";
 import { OPERATORS_KEYS } from "./operators/url-keys";
 import { OVERVIEW_KEYS } from "./overview/url-keys";
+import { ROOFLINE_KEYS } from "./roofline/url-keys";
 import { SQL_KEYS } from "./sql/url-keys";
 import { TIMELINE_KEYS } from "./timeline/url-keys";
 import { WHATIF_KEYS } from "./whatif/url-keys";
@@ -22,6 +23,7 @@ export const PAGE_KEYS = {
   timeline: TIMELINE_KEYS,
   operators: OPERATORS_KEYS,
   kernels: KERNELS_KEYS,
+  roofline: ROOFLINE_KEYS,
   memory: MEMORY_KEYS,
   modules: MODULES_KEYS,
   flame: FLAME_KEYS,

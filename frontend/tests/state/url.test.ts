@@ -173,6 +173,8 @@ describe("what depends on what", () => {
       aside: "r",
       changes: "aten::mm=0.5\ncopies=0",
       critical: "1",
+      dtype: "bf16",
+      list: "roofs",
       item: "kernels:1",
       find: "mm",
       lanes: "3,p5",

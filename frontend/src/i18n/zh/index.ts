@@ -13,6 +13,7 @@ import * as modules from "./pages/modules";
 import * as operators from "./pages/operators";
 import * as overview from "./pages/overview";
 import * as quality from "./pages/quality";
+import * as roofline from "./pages/roofline";
 import * as shared from "./pages/shared";
 import * as sql from "./pages/sql";
 import * as timeline from "./pages/timeline";
@@ -36,6 +37,7 @@ export const zh = {
   ...operators,
   ...overview,
   ...quality,
+  ...roofline,
   ...shared,
   ...sql,
   ...timeline,

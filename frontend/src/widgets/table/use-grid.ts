@@ -1,4 +1,5 @@
 // The grid of a table: the rows that are drawn, the active row, and the keyboard.
+import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Tree } from "./columns";
 import { ROW_PX } from "./rows";
@@ -16,24 +17,23 @@ interface GridRows<Row> {
   filtered: boolean;
   tree?: Tree<Row>;
   onOpen?: (row: Row) => void;
+  rowKey: (row: Row) => string;
+  selected?: string | null;
 }
 
-export function useGrid<Row>({ rows, order, parents, filtered, tree, onOpen }: GridRows<Row>) {
+export function useGrid<Row>(shown: GridRows<Row>) {
+  const { rows, order, parents, filtered, tree, onOpen } = shown;
   const [active, setActive] = useState(-1);
   const { scroller, view, onScroll } = useScroll();
   const grid = useRef<HTMLTableElement>(null);
   const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN_ROWS);
   const last = Math.min(order.length, Math.ceil((view.top + view.height) / ROW_PX) + MARGIN_ROWS);
 
+  useSelected(scroller, shown);
   const move = (to: number): void => {
-    const box = scroller.current;
     const row = Math.max(0, Math.min(order.length - 1, to));
     setActive(row);
-    if (!box) return;
-    // The head and foot lie over the rows.
-    const room = box.clientHeight - 3 * ROW_PX;
-    if (row * ROW_PX < box.scrollTop) box.scrollTop = row * ROW_PX;
-    else if (row * ROW_PX > box.scrollTop + room) box.scrollTop = row * ROW_PX - room;
+    if (scroller.current) reveal(scroller.current, row);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.target !== grid.current || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -65,6 +65,26 @@ export function useGrid<Row>({ rows, order, parents, filtered, tree, onOpen }: G
     else if (!right) move(Math.max(0, order.indexOf(of.parents[index] ?? -1)));
   };
   return { scroller, grid, active, first, last, onScroll, onKeyDown };
+}
+
+/** Scrolls as little as shows the row. */
+function reveal(box: HTMLElement, row: number): void {
+  // The head and foot lie over the rows.
+  const room = box.clientHeight - 3 * ROW_PX;
+  if (row * ROW_PX < box.scrollTop) box.scrollTop = row * ROW_PX;
+  else if (row * ROW_PX > box.scrollTop + room) box.scrollTop = row * ROW_PX - room;
+}
+
+/** Shows the selected row when the selection changes, which may be made elsewhere: in a chart, a link. */
+function useSelected<Row>(
+  scroller: RefObject<HTMLDivElement | null>,
+  { rows, order, rowKey, selected = null }: GridRows<Row>,
+): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another order or filter scrolls nothing
+  useLayoutEffect(() => {
+    const at = selected === null ? -1 : order.findIndex((row) => rowKey(rows[row] as Row) === selected);
+    if (scroller.current && at >= 0) reveal(scroller.current, at);
+  }, [selected]);
 }
 
 /** The part of the rows that is on the screen, in pixels. */

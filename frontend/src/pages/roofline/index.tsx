@@ -1,0 +1,333 @@
+// The roofline page: what the device reaches, against what it could.
+import { useMemo } from "preact/hooks";
+import type { Options, Roofline as Result, RooflineRow } from "../../api/types";
+import { duration, percent } from "../../lib/format";
+import { rowOfStep, type Selected } from "../../state/selection";
+import { tableInUrl } from "../../state/table-in-url";
+import { go, state } from "../../state/url";
+import { useLatest, useView } from "../../state/use-result";
+import { t } from "../../i18n";
+import { CodeBlock } from "../../widgets/controls/code-block";
+import { Segmented } from "../../widgets/controls/segmented";
+import { filterRows, readFilter } from "../../widgets/table/columns";
+import { Table } from "../../widgets/table/table";
+import { DataWarnings } from "../shared/data-warnings";
+import { Show } from "../shared/load-states";
+import { NoDeviceTimes } from "../shared/no-device-times";
+import type { PageProps } from "../page-props";
+import { RooflineChart } from "./chart";
+import { OUTLIERS, pointColumns, ROOFS, titleOf, UNKNOWN, type By } from "./columns";
+import { PointDetails, PointFacts } from "./details";
+import { DistanceBar } from "./distance-bar";
+import { isDotted } from "./layout";
+import { keyOf, pointsOf, roofsOf, withinReach } from "./points";
+
+const texts = t.roofline;
+
+type DType = NonNullable<Options["roofline"]["dtype"]>;
+
+const BY: readonly By[] = ["operator", "shape", "module", "kernel"];
+const DTYPES: readonly DType[] = ["all", "fp64", "fp32", "bf16", "fp16", "fp8", "fp4", "int8"];
+const LISTS = ["points", "outliers", "unknown", "roofs"] as const;
+type List = (typeof LISTS)[number];
+
+export function Roofline({ selected, base }: PageProps) {
+  const by = BY.find((one) => one === state.value.by) ?? "operator";
+  const dtype = DTYPES.find((one) => one === state.value.dtype) ?? "all";
+  const resource = useView("roofline", selected, { by, dtype });
+  const { run, rank, span } = selected.place;
+  // From step to step and choice to choice what is shown stays until the next comes.
+  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  if (base.provenance.timeline === "none")
+    return (
+      <div class="fill">
+        <NoDeviceTimes overview={base} />
+      </div>
+    );
+  return (
+    <div class="roofline fill" aria-busy={loaded !== resource.loaded}>
+      <DataWarnings findings={base.provenance.warnings} figures={["kernels"]} />
+      <Show resource={{ ...resource, loaded }}>
+        {(result) => (
+          <Page {...{ result, by, dtype, selected }} step={rowOfStep(base.steps, selected.place.step)} />
+        )}
+      </Show>
+    </div>
+  );
+}
+
+interface PartProps {
+  result: Result;
+  by: By;
+  dtype: DType;
+  selected: Selected;
+}
+
+function Page(props: PartProps & { step: number | null }) {
+  const { result, by, dtype } = props;
+  const { distances, modelled, provenance } = result;
+  return (
+    <>
+      <div class="toolbar">
+        <ByChoice by={by} />
+        <DTypeChoice dtype={dtype} result={result} />
+        <Summary result={result} />
+      </div>
+      {modelled.hint !== null ? <NoShapes hint={modelled.hint} /> : <NoSheet result={result} />}
+      <DistanceBar distances={distances} inferred={provenance.timeline === "inferred"} />
+      <Points {...props} />
+    </>
+  );
+}
+
+function ByChoice({ by }: { by: By }) {
+  return (
+    <Segmented
+      label={texts.point}
+      value={by}
+      onPick={(to) => go({ by: to === "operator" ? null : to, selected: null })}
+      choices={BY.map((value) => ({ value, label: texts.by[value], title: texts.byHelp[value] }))}
+    />
+  );
+}
+
+/** The types that the roofs are given for, and the chosen one. */
+function DTypeChoice({ dtype, result }: { dtype: DType; result: Result }) {
+  const used = new Set(result.roofs.filter((r) => r.kind === "compute").map((r) => r.dtype));
+  const some = DTYPES.filter((d) => d === "all" || d === dtype || used.has(d));
+  if (some.length < 3 && dtype === "all") return null;
+  return (
+    <label>
+      {texts.dtype}{" "}
+      <select
+        class="quiet"
+        value={dtype}
+        data-testid="roofline-dtype"
+        onChange={(e) =>
+          go({ dtype: e.currentTarget.value === "all" ? null : e.currentTarget.value, selected: null })
+        }
+      >
+        {some.map((d) => (
+          <option key={d} value={d}>
+            {d === "all" ? texts.allTypes : d}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The time above the roof, the most that perfect kernels could save. */
+function Summary({
+  result: { device_ns, above_roof_ns, modelled, total_rows, rows, others_ns },
+}: {
+  result: Result;
+}) {
+  return (
+    <>
+      {above_roof_ns !== null && device_ns > 0 && (
+        <span data-testid="roofline-stake" data-value={above_roof_ns} title={texts.stakeHelp}>
+          {texts.stake(duration(above_roof_ns), percent(above_roof_ns / device_ns))}
+        </span>
+      )}
+      {modelled.modelled_share !== null && (
+        <span class="muted" data-testid="modelled" data-value={modelled.modelled_share}>
+          {t.work.modelled(percent(modelled.modelled_share))}
+        </span>
+      )}
+      {total_rows > rows.length && (
+        <span class="muted">{texts.others(total_rows - rows.length, duration(others_ns))}</span>
+      )}
+    </>
+  );
+}
+
+function NoShapes({ hint }: { hint: string }) {
+  return (
+    <aside class="notice" data-testid="roofline-no-shapes">
+      <p>{hint}</p>
+      <CodeBlock text={texts.recordShapes} />
+    </aside>
+  );
+}
+
+/** Without a data sheet, what the roofs are, and how to give them. */
+function NoSheet({ result: { modelled } }: { result: Result }) {
+  const { compute_source: compute, memory_source: memory } = modelled;
+  if (compute !== "best_seen" && memory !== "best_seen" && (compute ?? memory) !== null) return null;
+  return (
+    <details class="nosheet" data-testid="roofline-no-sheet">
+      <summary>{compute === null && memory === null ? texts.noRoofs : texts.bestSeen}</summary>
+      <p>{texts.giveRoofs}</p>
+      <CodeBlock text={texts.vendorFile} />
+    </details>
+  );
+}
+
+function Points({ result, by, selected }: PartProps) {
+  const { rows, provenance } = result;
+  const { filter, sort, selected: key } = state.value;
+  const inferred = provenance.timeline === "inferred";
+  const columns = useMemo(() => pointColumns(by, timeColumn(sort), rows), [by, sort, rows]);
+  const placed = useMemo(() => pointsOf(result), [result]);
+  const points = useMemo(() => withinReach(placed), [placed]);
+  const roofs = useMemo(() => roofsOf(result), [result]);
+  const byKey = useMemo(() => new Map(rows.map((r) => [keyOf(r), r])), [rows]);
+  const list = LISTS.find((one) => one === state.value.list) ?? "points";
+  const shown = useMemo(() => {
+    const parsed = readFilter((list === "points" && filter) || "", columns);
+    return new Set(filterRows(rows, parsed, columns).map((i) => keyOf(rows[i] as RooflineRow)));
+  }, [rows, columns, filter, list]);
+  const opened = key === null ? undefined : byKey.get(key);
+  const onSelect = (to: string): void => go({ selected: to === key ? null : to });
+  return (
+    <>
+      {points.length > 0 && (
+        <div class={opened ? "columns withdetails" : "columns withdetails whole"}>
+          <div>
+            <RooflineChart
+              {...{ points, roofs, shown, inferred, selected: key, onSelect }}
+              tooltip={(at) => <Tooltip row={byKey.get(at)} />}
+            />
+            <ChartNote
+              result={result}
+              outside={placed.length - points.length}
+              dotted={roofs.some(isDotted)}
+            />
+          </div>
+          {opened && <PointDetails row={opened} by={by} selected={selected} />}
+        </div>
+      )}
+      {points.length === 0 && opened && <PointDetails row={opened} by={by} selected={selected} />}
+      <Lists
+        {...{ result, by, list, columns, inferred }}
+        selected={opened ? key : null}
+        onSelect={onSelect}
+      />
+    </>
+  );
+}
+
+/** The column of the table's order, if it is one of the time at a distance. */
+const timeColumn = (sort: string | null): string | null => sort?.replace(/^-/, "") ?? null;
+
+function Tooltip({ row }: { row: RooflineRow | undefined }) {
+  if (!row) return null;
+  return (
+    <>
+      <b class="name">{titleOf(row)}</b>
+      {row.input_shapes !== null && <div class="muted name">{row.input_shapes}</div>}
+      <PointFacts row={row} />
+    </>
+  );
+}
+
+interface ChartNoteProps {
+  result: Result;
+  /** Points outside of the axes. */
+  outside: number;
+  dotted: boolean;
+}
+
+/** What the marks are, and the rows without a place on the chart. */
+function ChartNote({ result: { rows, device_ns }, outside, dotted }: ChartNoteProps) {
+  const apart = rows.filter((r) => (r.bytes ?? 0) > 0 && !((r.flops ?? 0) > 0));
+  const ns = apart.reduce((sum, r) => sum + r.device_ns, 0);
+  return (
+    <p class="muted small" data-testid="roofline-note" data-value={outside}>
+      {texts.marks} {dotted && texts.dotted} {outside > 0 && texts.outside(outside)}{" "}
+      {ns > 0 && texts.noFlops(apart.length, percent(device_ns > 0 ? ns / device_ns : null))}
+    </p>
+  );
+}
+
+interface ListsProps {
+  result: Result;
+  by: By;
+  list: List;
+  columns: ReturnType<typeof pointColumns>;
+  inferred: boolean;
+  selected: string | null;
+  onSelect: (key: string) => void;
+}
+
+/** The lists below the chart, one at a time. */
+function Lists({ result, by, list, columns, inferred, selected, onSelect }: ListsProps) {
+  const common = { ...tableInUrl(), children: <ListChoice result={result} list={list} /> };
+  switch (list) {
+    case "points":
+      return (
+        <Table
+          {...common}
+          name="roofline"
+          {...texts.nouns[by]}
+          columns={columns}
+          rows={result.rows}
+          rowKey={keyOf}
+          defaultSort="-device_ns"
+          inferred={inferred}
+          selected={selected}
+          onOpen={(r) => onSelect(keyOf(r))}
+        />
+      );
+    case "outliers":
+      return (
+        <Table
+          {...common}
+          name="outliers"
+          {...texts.nouns.outlier}
+          columns={OUTLIERS}
+          rows={result.outliers}
+          rowKey={(r) => `${r.kind} ${r.longest_row}`}
+          defaultSort="-extra_ns"
+          onOpen={(r) => go({ event: `kernels/${r.longest_row}` })}
+        />
+      );
+    case "unknown":
+      return (
+        <Table
+          {...common}
+          name="unknown-work"
+          {...texts.nouns.unknown}
+          columns={UNKNOWN}
+          rows={result.unknown}
+          rowKey={(r) => r.name}
+          defaultSort="-device_ns"
+        />
+      );
+    case "roofs":
+      return (
+        <Table
+          {...common}
+          name="roofs"
+          {...texts.nouns.roof}
+          columns={ROOFS}
+          rows={result.roofs}
+          rowKey={(r) => r.name}
+          defaultSort="-rate"
+        />
+      );
+  }
+}
+
+function ListChoice({ result, list }: { result: Result; list: List }) {
+  const { outliers, unknown, roofs, total_rows } = result;
+  const counts: Record<List, number> = {
+    points: total_rows,
+    outliers: outliers.length,
+    unknown: unknown.length,
+    roofs: roofs.length,
+  };
+  return (
+    <Segmented
+      label={texts.list}
+      value={list}
+      onPick={(to) => go({ list: to === "points" ? null : to, sort: null, filter: null })}
+      choices={LISTS.map((value) => ({
+        value,
+        label: texts.lists[value].title(counts[value]),
+        title: texts.lists[value].help,
+      }))}
+    />
+  );
+}
