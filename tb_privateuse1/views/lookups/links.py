@@ -1,7 +1,8 @@
 """The relations of one range: launcher, launched activities, frames, forward and backward.
 
 From a kernel: its launch, its operator, the Python frames around that. From an operator: the
-operators and frames around it, its kernels, its forward or backward counterpart.
+operators and frames around it, its kernels, its forward or backward counterpart. From a launch:
+its kernels.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ class Links:
     source_forward: bool
     """Whether it is that of the forward operator."""
     kernels: tuple[Item, ...]
-    """Of an operator: the device activities that it and the operators inside launched."""
+    """Of an operator: the device activities that it and the operators inside launched; of a launch
+    its own, such as all of a graph."""
     kernels_count: int
     kernels_ns: int
     kernels_bound_ns: int | None
@@ -114,7 +116,7 @@ def links(
     check(trace, table, index)
     kernel = index if table == "kernels" else NONE
     launch, op, frame = _origin(trace, table, index)
-    kernels = _kernels(trace, op) if table == "ops" else np.empty(0, np.int64)
+    kernels = _kernels(trace, table, index)
     of_kernels = trace.kernels.end_ns[kernels] - trace.kernels.start_ns[kernels]
     within = op if op >= 0 or launch < 0 else int(trace.launches.around[launch])
     around = _chain(trace.ops.parent, within)
@@ -203,9 +205,13 @@ def _forward_frames(trace: Trace, op: int) -> list[int]:
     return _chain(trace.frames.parent, int(trace.ops.frame[forward])) if forward >= 0 else []
 
 
-def _kernels(trace: Trace, op: int) -> I64:
-    """Return the rows of activities that an operator and its descendants launched."""
-    return np.flatnonzero(_family(trace, op)[trace.kernels.op])
+def _kernels(trace: Trace, table: TableName, index: int) -> I64:
+    """Return the rows of activities that a launch, or an operator and its descendants, started."""
+    if table == "launches":
+        return np.flatnonzero(trace.kernels.launch == index)
+    if table == "ops":
+        return np.flatnonzero(_family(trace, index)[trace.kernels.op])
+    return np.empty(0, np.int64)
 
 
 def _family(trace: Trace, op: int) -> Bools:

@@ -149,7 +149,7 @@ export function useShortcuts(parts: Shortcuts): void {
     0: () => move(whole(all)),
     x: () => setArea({ ...within(betweenMarks(marks.marks) ?? camera, all), tracks: null }),
     Escape: () => pick(null),
-    "[": () => showLink(linked?.operator ?? linked?.forward),
+    "[": () => showLink(linked?.operator ?? linked?.launch ?? linked?.forward),
     "]": () => showLink(linked?.kernels[0] ?? linked?.backward[0]),
     n: () => search.next(1, showOf(0)),
     N: () => search.next(-1, showOf(0)),

@@ -69,6 +69,14 @@ def test_from_an_operator_to_its_kernels_and_its_backward() -> None:
     assert (alone.kernels, alone.forward, alone.backward) == ((), None, ())
 
 
+def test_from_a_launch_to_its_kernels() -> None:
+    one = some()
+    found = ask(links, one, table="launches", index=0)
+    assert found.operator.name == "aten::addmm"
+    assert ([k.name for k in found.kernels], found.kernels_count) == (["gemm"], 1)
+    assert (found.kernels_ns, found.kernels_bound_ns) == (10_000, 0)
+
+
 def test_what_has_no_links() -> None:
     one = some()
     found = ask(links, one, table="kernels", index=row(one, "kernels", "unlinked"))
