@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Overview, Runs } from "../api/types";
 import { isCovered, isTyping } from "../lib/dom";
+import { onKeyDown } from "../lib/tensorboard-host";
 import { useLatestCallback } from "../lib/use-latest-callback";
 import { Help } from "./help";
 import { useRuns, useView, type Resource } from "../state/use-result";
@@ -155,7 +156,7 @@ function useKeys(onHelp: () => void): void {
   const toggleHelp = useLatestCallback(onHelp);
   useEffect(() => {
     let jump = -Infinity;
-    const onKeyDown = (event: KeyboardEvent): void => {
+    return onKeyDown((event) => {
       if (
         event.ctrlKey ||
         event.metaKey ||
@@ -171,8 +172,6 @@ function useKeys(onHelp: () => void): void {
       else if (event.key === "?") toggleHelp();
       else return; // Escape is the dialogs' own
       event.preventDefault();
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
+    });
   }, []);
 }

@@ -10,6 +10,10 @@ export function Help({ close }: { close: () => void }) {
   ];
   return (
     <Modal class="help" testid="help" label={t.help.title} close={close}>
+      {/* First, as a dialog scrolls to the element that it gives the focus to. */}
+      <button type="button" class="quiet close" onClick={close}>
+        {t.help.close}
+      </button>
       <h2>{t.help.title}</h2>
       <dl>
         {keys.map(([key, what]) => (
@@ -43,9 +47,6 @@ export function Help({ close }: { close: () => void }) {
           </div>
         ))}
       </dl>
-      <button type="button" onClick={close}>
-        {t.help.close}
-      </button>
     </Modal>
   );
 }

@@ -2,10 +2,10 @@
 
 /** Whether a key press belongs to a text field and so is no shortcut. */
 export function isTyping(target: EventTarget | null): boolean {
-  if (target instanceof HTMLInputElement) return !/^(checkbox|radio|button)$/.test(target.type);
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName))
-  );
+  // Not by instanceof: an element of TensorBoard's page has that page's classes.
+  const { tagName, type = "", isContentEditable } = (target ?? {}) as Partial<HTMLInputElement>;
+  if (tagName === "INPUT") return !/^(checkbox|radio|button)$/.test(type);
+  return isContentEditable === true || /^(TEXTAREA|SELECT)$/.test(tagName ?? "");
 }
 
 /** Whether a dialog lies over the page: the keys are its own. */

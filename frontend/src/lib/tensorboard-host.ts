@@ -22,6 +22,25 @@ export function connect(): void {
   if (top !== window) listenForReloads();
 }
 
+/** Calls back for each key press, until the returned function is called. In TensorBoard's iframe also
+ * for those on its page while ours is shown: until a click, that page has the keyboard focus. */
+export function onKeyDown(act: (event: KeyboardEvent) => void): () => void {
+  const outside = (event: KeyboardEvent): void => {
+    if (shown.value && !event.defaultPrevented) act(event);
+  };
+  const stop = (): void => {
+    document.removeEventListener("keydown", act);
+    top.document.removeEventListener("keydown", outside);
+  };
+  document.addEventListener("keydown", act);
+  if (top !== window) {
+    top.document.addEventListener("keydown", outside);
+    // TensorBoard's page outlives ours.
+    window.addEventListener("pagehide", stop, { once: true });
+  }
+  return stop;
+}
+
 /** Resolves when the page is shown, or at once. */
 export function whenShown(): Promise<void> {
   if (shown.value) return Promise.resolve();

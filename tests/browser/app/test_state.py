@@ -130,8 +130,9 @@ def test_another_tab_and_back(dashboard: Dashboard) -> None:
 
 
 def test_keys(dashboard: Dashboard) -> None:
+    """From the first moment: until a click, the focus is on TensorBoard's own page."""
     dashboard.open(run="ddp")
-    dashboard.shows("page-overview").click(position={"x": 2, "y": 2})
+    dashboard.shows("page-overview")
     dashboard.page.keyboard.press("g")
     dashboard.page.keyboard.press("k")
     dashboard.shows("page-kernels")
@@ -142,8 +143,10 @@ def test_keys(dashboard: Dashboard) -> None:
     expect(dashboard.get("table-kernels")).to_have_attribute("data-shown", "1")
     dashboard.page.keyboard.press("Escape")
     dashboard.page.keyboard.press("Escape")
+    dashboard.page.set_viewport_size({"width": 1400, "height": 500})
     dashboard.page.keyboard.press("?")
     expect(dashboard.get("help")).to_be_visible()
+    assert dashboard.get("help").evaluate("e => e.scrollHeight > e.clientHeight && e.scrollTop") == 0
     dashboard.page.keyboard.press("Escape")
     expect(dashboard.get("help")).to_have_count(0)
 

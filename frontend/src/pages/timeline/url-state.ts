@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { areaText, parseArea, type Area } from "../../widgets/timeline/selection-area";
 import type { Camera } from "../../widgets/timeline/camera";
 import { isCovered, isTyping } from "../../lib/dom";
+import { onKeyDown } from "../../lib/tensorboard-host";
 import { useLatestCallback } from "../../lib/use-latest-callback";
 import { useUnchanged } from "../../lib/use-unchanged";
 import { parseRange } from "../../lib/time-range";
@@ -91,8 +92,5 @@ export function useKeys(keys: Record<string, () => void>): void {
     action();
     event.preventDefault();
   });
-  useEffect(() => {
-    document.addEventListener("keydown", act);
-    return () => document.removeEventListener("keydown", act);
-  }, []);
+  useEffect(() => onKeyDown(act), []);
 }
