@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Overview, Runs } from "../api/types";
 import { isCovered, isTyping } from "../lib/dom";
+import { store, stored } from "../lib/preference";
 import { onKeyDown } from "../lib/tensorboard-host";
 import { useLatestCallback } from "../lib/use-latest-callback";
 import { Help } from "./help";
@@ -95,10 +96,10 @@ function OfTrace({
 const COLLAPSED = "privateuse1.rail";
 
 function Rail({ page }: { page: Page }) {
-  const [collapsed, setCollapsed] = useState(() => stored() === "collapsed");
+  const [collapsed, setCollapsed] = useState(() => stored(COLLAPSED) === "collapsed");
   const toggle = (): void => {
     setCollapsed(!collapsed);
-    store(collapsed ? "open" : "collapsed");
+    store(COLLAPSED, collapsed ? "open" : "collapsed");
   };
   return (
     <nav class={collapsed ? "rail collapsed" : "rail"} aria-label={t.frame.pages}>
@@ -130,23 +131,6 @@ function Rail({ page }: { page: Page }) {
       </button>
     </nav>
   );
-}
-
-/** How the rail looks is the reader's, not the link's: kept in the browser, if it allows that. */
-function stored(): string | null {
-  try {
-    return localStorage.getItem(COLLAPSED);
-  } catch {
-    return null;
-  }
-}
-
-function store(value: string): void {
-  try {
-    localStorage.setItem(COLLAPSED, value);
-  } catch {
-    // Private browsing: the rail opens anew next time.
-  }
 }
 
 /** How long after `g` the letter may come. */

@@ -1,12 +1,13 @@
 // Which palette the charts are in is the reader's, not the link's: kept in the browser, if it allows
 // that. theme.css has the colours of both.
 import { signal } from "@preact/signals";
+import { store, stored } from "../lib/preference";
 
 const KEY = "tb_privateuse1.palette";
 const SAFE = "safe";
 
 /** Whether the colours are those that remain apart for every kind of colour blindness. */
-export const safe = signal(stored() === SAFE);
+export const safe = signal(stored(KEY) === SAFE);
 
 /** Shows the page in the chosen palette, now and whenever it changes; called once. */
 export function connect(): void {
@@ -18,18 +19,5 @@ export function connect(): void {
 
 export function chooseSafe(on: boolean): void {
   safe.value = on;
-  try {
-    if (on) localStorage.setItem(KEY, SAFE);
-    else localStorage.removeItem(KEY);
-  } catch {
-    // A browser that stores nothing for this page: the next page has the usual colours.
-  }
-}
-
-function stored(): string | null {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
+  store(KEY, on ? SAFE : null);
 }

@@ -8,6 +8,10 @@ export const widgets = {
   shown: (duration: string) => `${duration} shown`,
   timelineKeys:
     "Timeline: arrow keys go from range to range, W and S zoom, A and D move, question mark lists the keys",
+  panel: {
+    edge: "Height of the panel",
+    help: "Drag to resize, double-click for the usual height",
+  },
   picker: {
     find: (name: string) => `Find ${name.toLowerCase()}`,
     nothing: "Nothing matches.",

@@ -9,6 +9,10 @@ export const widgets: Translation<typeof english.widgets> = {
   copyByHand: "请手动选中并复制",
   shown: (duration) => `显示 ${duration}`,
   timelineKeys: "时间线：方向键在区间之间移动，W 和 S 缩放，A 和 D 左右移动，问号列出快捷键",
+  panel: {
+    edge: "面板高度",
+    help: "拖动调整高度，双击恢复默认",
+  },
   picker: {
     find: (name) => spaced("查找", name),
     nothing: "没有匹配项。",

@@ -1,6 +1,7 @@
 // A call stack below its table: a line per frame, the innermost first.
 import { ownFrame } from "../../lib/python-stack";
 import { t } from "../../i18n";
+import { BottomPanel } from "../../widgets/controls/bottom-panel";
 import { useReturnFocus } from "../../widgets/controls/return-focus";
 import { linkProps } from "../../state/links";
 
@@ -17,17 +18,7 @@ export function StackPanel({ title, stack, row, close }: StackPanelProps) {
   const own = ownFrame(stack);
   useReturnFocus();
   return (
-    <section
-      class="stackpanel"
-      data-testid="stack-panel"
-      aria-label={t.stackPanel.label(title)}
-      onKeyDown={(e) => {
-        if (e.key === "Escape") {
-          e.stopPropagation();
-          close();
-        }
-      }}
-    >
+    <BottomPanel class="stackpanel" testid="stack-panel" label={t.stackPanel.label(title)} close={close}>
       <div class="toolbar">
         <h2>{title}</h2>
         {row !== null && (
@@ -51,6 +42,6 @@ export function StackPanel({ title, stack, row, close }: StackPanelProps) {
           </li>
         ))}
       </ol>
-    </section>
+    </BottomPanel>
   );
 }

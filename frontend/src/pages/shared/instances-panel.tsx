@@ -8,6 +8,7 @@ import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { useReturnFocus } from "../../widgets/controls/return-focus";
 import { Histogram } from "../../widgets/charts/histogram";
+import { BottomPanel } from "../../widgets/controls/bottom-panel";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { linkProps } from "../../state/links";
@@ -55,17 +56,12 @@ export function InstancesPanel({
     null,
   );
   return (
-    <section
+    <BottomPanel
       class="instances"
-      data-testid="instances"
-      data-value={calls}
-      aria-label={view === "calls" ? texts.callsOf(name) : texts.activitiesOf(name)}
-      onKeyDown={(e) => {
-        if (e.key === "Escape") {
-          e.stopPropagation();
-          close();
-        }
-      }}
+      testid="instances"
+      value={calls}
+      label={view === "calls" ? texts.callsOf(name) : texts.activitiesOf(name)}
+      close={close}
     >
       <div class="toolbar">
         <h2 title={name}>{name}</h2>
@@ -93,7 +89,7 @@ export function InstancesPanel({
           />
         )}
       </Show>
-    </section>
+    </BottomPanel>
   );
 }
 

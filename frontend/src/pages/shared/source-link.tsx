@@ -13,6 +13,7 @@ import {
   USUAL,
   type Editor,
 } from "../../lib/editor-link";
+import { store, stored } from "../../lib/preference";
 import { t } from "../../i18n";
 import { Modal } from "../../widgets/controls/modal";
 
@@ -20,23 +21,11 @@ const texts = t.sourceLink;
 
 /** The reader's, not the link's: kept in the browser, if it allows that. */
 const KEY = "privateuse1.editor";
-const editor = signal<Editor>(kept() ?? USUAL);
-
-function kept(): Editor | null {
-  try {
-    return parseEditor(localStorage.getItem(KEY));
-  } catch {
-    return null;
-  }
-}
+const editor = signal<Editor>(parseEditor(stored(KEY)) ?? USUAL);
 
 function keep(next: Editor): void {
   editor.value = next;
-  try {
-    localStorage.setItem(KEY, JSON.stringify(next));
-  } catch {
-    // Private browsing: until the page is left.
-  }
+  store(KEY, JSON.stringify(next));
 }
 
 /** The file's name and line alone, where there is little room: a link into the editor, or a button

@@ -8,6 +8,7 @@ import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
+import { BottomPanel } from "../../widgets/controls/bottom-panel";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
@@ -46,7 +47,7 @@ export function AreaSummary({ lanes, area, choose, close }: AreaProps) {
     ...(tracks && { tracks: tracks.map(trackOf).join(",") }),
   };
   return (
-    <section class="timepanel" data-testid="area-summary">
+    <BottomPanel class="timepanel" testid="area-summary">
       {lanes.length > 1 && (
         <Segmented
           label={texts.rank}
@@ -65,7 +66,7 @@ export function AreaSummary({ lanes, area, choose, close }: AreaProps) {
         ✕
       </button>
       <OfRank key={lane.rank} lane={lane} options={options} />
-    </section>
+    </BottomPanel>
   );
 }
 

@@ -10,6 +10,7 @@ import { useView, type Resource } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { linkProps } from "../../state/links";
+import { BottomPanel } from "../../widgets/controls/bottom-panel";
 import type { Lane } from "./lanes";
 import { SourceLink } from "../shared/source-link";
 import { Show } from "../shared/load-states";
@@ -78,7 +79,7 @@ interface DetailsProps {
 
 export function DetailsPanel({ links, close, ...of }: DetailsProps) {
   return (
-    <section class="timepanel" data-testid="timeline-details">
+    <BottomPanel class="timepanel" testid="timeline-details">
       <button
         type="button"
         class="quiet push"
@@ -89,7 +90,7 @@ export function DetailsPanel({ links, close, ...of }: DetailsProps) {
         ✕
       </button>
       <Show resource={links}>{(value) => <Of links={value} {...of} />}</Show>
-    </section>
+    </BottomPanel>
   );
 }
 
