@@ -4,6 +4,7 @@ import type { Fact, Overview, Share } from "../../api/types";
 import { type Category, categoryOf } from "../../lib/color";
 import { quote } from "../../lib/filter";
 import { count, duration, percent } from "../../lib/format";
+import { readableName } from "../../lib/readable-name";
 import { t } from "../../i18n";
 import { Bars, type BarRow } from "../../widgets/charts/bars";
 import { DataWarnings } from "./data-warnings";
@@ -114,7 +115,7 @@ function Top({ title, view, rows, overview, children }: TopProps) {
           rows={rows.map((r) => {
             return {
               key: r.name,
-              label: r.name,
+              label: readableName(r.name),
               ns: r.total_ns,
               bound: r.bound_ns,
               bounded: r.bounded_share,

@@ -4,6 +4,7 @@ import type { Instances, Item, Options } from "../../api/types";
 import { color, type Category } from "../../lib/color";
 import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
+import { readableName } from "../../lib/readable-name";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { useReturnFocus } from "../../widgets/controls/return-focus";
@@ -64,7 +65,7 @@ export function InstancesPanel({
       close={close}
     >
       <div class="toolbar">
-        <h2 title={name}>{name}</h2>
+        <h2 title={name}>{readableName(name)}</h2>
         <Segmented
           label={texts.order}
           value={order}

@@ -1,4 +1,5 @@
 // Draws a flame graph's boxes in the theme's colours.
+import { readableName } from "../../lib/readable-name";
 import { BOX_PX, type FlameBox, type Placed } from "./layout";
 
 export interface Look {
@@ -64,7 +65,7 @@ export function draw(
     if (w < LEAST_TEXT_PX) return;
     context.fillStyle = ink;
     context.globalAlpha = look.search !== "" && !found(box) ? 0.6 : 1;
-    context.fillText(cut(context, box.name, w - 2 * PAD_PX), x + PAD_PX, y + BOX_PX / 2);
+    context.fillText(cut(context, readableName(box.name), w - 2 * PAD_PX), x + PAD_PX, y + BOX_PX / 2);
     context.globalAlpha = 1;
   });
 }

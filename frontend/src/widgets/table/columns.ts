@@ -18,6 +18,8 @@ export interface Column<Row> {
   value: (row: Row) => Value;
   /** What CSV, filters and tests have instead, where the value is a word that depends on the language. */
   code?: (row: Row) => Value;
+  /** The tooltip, where the value is shortened. */
+  full?: (row: Row) => string;
   /** Another look for the cell than the formatted value. */
   cell?: (row: Row) => ComponentChildren;
   /** How far off the value may be, in its unit; 0 for exact ones, null for unknown. */
@@ -40,9 +42,40 @@ export function field<Row>(
   head: { title: string; help?: string },
   kind: Kind,
   width: number,
-  more: Omit<Partial<Column<Row>>, "key" | "kind" | "width" | "value"> = {},
+  more: Omit<Partial<Column<Row>>, "key" | "kind" | "width"> = {},
 ): Column<Row> {
   return { key, ...head, kind, width, value: (row) => row[key] as Value, ...more };
+}
+
+/** The columns, those optional that say nothing: texts that are the same in all rows, and numbers that
+ * are all 0 or missing. The first one names the row and stays, as do those in use. */
+export function withUniformOptional<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  used: ReadonlySet<string>,
+): readonly Column<Row>[] {
+  return columns.map((column, i) =>
+    i === 0 || used.has(column.key) || !isUniform(column, rows) ? column : { ...column, optional: true },
+  );
+}
+
+/** The columns that an order and a filter name. */
+export function columnsInUse<Row>(
+  sort: string | null,
+  filter: string | null,
+  columns: readonly Column<Row>[],
+): ReadonlySet<string> {
+  const terms = readFilter(filter ?? "", columns).terms ?? [];
+  return new Set([
+    ...parseSort(sort, columns).map((k) => k.key),
+    ...terms.flatMap((term) => ("key" in term ? [term.key] : [])),
+  ]);
+}
+
+function isUniform<Row>({ kind, value }: Column<Row>, rows: readonly Row[]): boolean {
+  if (kind !== "text") return rows.length > 0 && rows.every((row) => Number(value(row) ?? 0) === 0);
+  const [first, ...others] = rows;
+  return first !== undefined && others.length > 0 && others.every((row) => value(row) === value(first));
 }
 
 export interface Tree<Row> {

@@ -101,7 +101,7 @@ export function RowView<Row>({
               data-column={column.key}
               data-value={(column.code ? column.code(row) : value) ?? ""}
               {...(column.bound && { "data-bound": bound ?? "unknown" })}
-              title={exact(value, column.kind, bound)}
+              title={column.full?.(row) ?? exact(value, column.kind, bound)}
             >
               {column.bar && typeof value === "number" && (
                 <ShareBar

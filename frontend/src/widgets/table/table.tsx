@@ -4,7 +4,17 @@ import { useContext, useEffect, useId, useMemo, useState } from "preact/hooks";
 import { csv } from "../../lib/csv";
 import { download } from "../../lib/dom";
 import { t } from "../../i18n";
-import { exported, formatSort, nextSort, treeOrder, type Column, type SortKey, type Tree } from "./columns";
+import {
+  columnsInUse,
+  exported,
+  formatSort,
+  nextSort,
+  treeOrder,
+  withUniformOptional,
+  type Column,
+  type SortKey,
+  type Tree,
+} from "./columns";
 import { chosenColumns, ColumnChooser, ColumnMemoryContext } from "./column-chooser";
 import { useGrid } from "./use-grid";
 import { useTableRows, type TableRows } from "./use-table-rows";
@@ -40,7 +50,8 @@ export interface TableProps<Row> {
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { columns, rows, tree } = props;
+  const { rows, tree } = props;
+  const columns = useUsefulColumns(props);
   const [expression, setExpression] = useState(props.filter ?? "");
   const id = useId();
   const choice = useContext(ColumnMemoryContext).get(props.name);
@@ -62,7 +73,7 @@ export function Table<Row>(props: TableProps<Row>) {
         data-rows={rows.length}
         data-shown={order.length}
       >
-        <Toolbar {...{ props, shown, visible, nouns, expression, setExpression }} />
+        <Toolbar {...{ props, columns, shown, visible, nouns, expression, setExpression }} />
         <div class="scroller" ref={grid.scroller} onScroll={grid.onScroll}>
           <table
             ref={grid.grid}
@@ -101,8 +112,17 @@ function totalsOf({ chosen, order }: TableRows, rows: number, tree: boolean) {
   return { order: tree ? chosen : order, all: chosen.length === rows };
 }
 
+/** All columns: those that say nothing of these rows are shown if they are chosen. */
+function useUsefulColumns<Row>({ columns, rows, sort, defaultSort, filter }: TableProps<Row>) {
+  return useMemo(
+    () => withUniformOptional(columns, rows, columnsInUse(sort ?? defaultSort, filter, columns)),
+    [columns, rows, sort, defaultSort, filter],
+  );
+}
+
 interface ToolbarProps<Row> {
   props: TableProps<Row>;
+  columns: readonly Column<Row>[];
   shown: TableRows;
   /** The columns that are shown. */
   visible: readonly Column<Row>[];
@@ -112,8 +132,16 @@ interface ToolbarProps<Row> {
 }
 
 /** The filter, how many rows it leaves, what the page adds, the choice of columns, and CSV. */
-function Toolbar<Row>({ props, shown, visible, nouns, expression, setExpression }: ToolbarProps<Row>) {
-  const { name, columns, rows } = props;
+function Toolbar<Row>({
+  props,
+  columns,
+  shown,
+  visible,
+  nouns,
+  expression,
+  setExpression,
+}: ToolbarProps<Row>) {
+  const { name, rows } = props;
   const remembered = useContext(ColumnMemoryContext);
   return (
     <div class="toolbar">

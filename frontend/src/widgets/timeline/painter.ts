@@ -2,6 +2,7 @@
 // scene: its cost is that of the screen.
 import type { Area } from "./selection-area";
 import type { Palette } from "../charts/canvas-colors";
+import { readableName } from "../../lib/readable-name";
 import { ROW_PX, type Line } from "./track-layout";
 import { follow, place } from "./critical-path-line";
 import {
@@ -113,8 +114,8 @@ function rectangles(
     if (look !== "measured" && !many) whisker(context, x, y, (all.bound_ns[i] ?? 0) * scale, palette);
     if (wide > LEAST_TEXT_PX) {
       const text = many
-        ? `${scene.names[name] ?? ""} + ${(all.count[i] ?? 1) - 1}`
-        : (scene.names[name] ?? "");
+        ? `${readableName(scene.names[name] ?? "")} + ${(all.count[i] ?? 1) - 1}`
+        : readableName(scene.names[name] ?? "");
       context.fillStyle = look === "measured" ? palette.onto(fill) : palette.ink;
       context.fillText(fitted(text, wide - 6), left + 3, y + BAR_PX / 2 + 0.5);
     }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { csv } from "../../../src/lib/csv";
 import {
   boundOf,
+  columnsInUse,
   exact,
   exported,
   field,
@@ -13,6 +14,7 @@ import {
   readFilter,
   shown,
   sortRows,
+  withUniformOptional,
   type Column,
 } from "../../../src/widgets/table/columns";
 import { niceTicks } from "../../../src/widgets/charts/ticks";
@@ -190,4 +192,22 @@ test("whole numbers that are no doubles keep all their digits", () => {
   expect(shown(9007199254740993n, "count")).toBe("9,007,199,254,740,993");
   expect(exact(-9007199254740993n, "time")).toBe("-9,007,199,254,740,993 ns");
   expect(shown(9007199254740993n, "time")).toBe(shown(9007199254740992, "time"));
+});
+
+test("columns that say nothing are optional, those of the order and the filter are not", () => {
+  const column = (key: "name" | "calls" | "total_ns", kind: Column<Row>["kind"]): Column<Row> =>
+    field<Row>(key, { title: key }, kind, 1);
+  const rows: Row[] = [
+    { name: "same", calls: 0, total_ns: null },
+    { name: "same", calls: 0, total_ns: 0 },
+  ];
+  const columns = [CALLS, column("name", "text"), column("calls", "count"), column("total_ns", "time")];
+  const optional = (of: readonly Row[], order: string, filter = ""): (boolean | undefined)[] =>
+    withUniformOptional(columns, of, columnsInUse(order, filter, columns)).map((c) => c.optional);
+  expect(optional(rows, "")).toEqual([undefined, true, true, true]);
+  expect(optional(rows, "-total_ns")).toEqual([undefined, true, true, undefined]);
+  expect(optional(rows, "", 'name = "same"')).toEqual([undefined, undefined, true, true]);
+  expect(optional(ROWS, "")).toEqual([undefined, undefined, undefined, undefined]);
+  expect(optional(rows.slice(0, 1), "")).toEqual([undefined, undefined, true, true]);
+  expect(optional([], "")).toEqual([undefined, undefined, undefined, undefined]);
 });
