@@ -79,14 +79,17 @@ function StepChart({ all, categories }: StepsProps) {
   const inferred = all.provenance.timeline === "inferred";
   return (
     <>
-      <StackedBars
-        bars={all.steps.map((s) => barOf(s, inferred))}
-        parts={PARTS}
-        hatched={inferred ? DEVICE : NONE}
-        selected={selectedStep(all)?.name ?? null}
-        average={all.average_step_ns}
-        onSelect={choose}
-      />
+      {/* A single bar compares nothing: the legend has its parts. */}
+      {all.steps.length > 1 && (
+        <StackedBars
+          bars={all.steps.map((s) => barOf(s, inferred))}
+          parts={PARTS}
+          hatched={inferred ? DEVICE : NONE}
+          selected={selectedStep(all)?.name ?? null}
+          average={all.average_step_ns}
+          onSelect={choose}
+        />
+      )}
       <Legend
         steps={all.steps.filter((s) => step === null || stepNumber(s.name) === step)}
         inferred={inferred}
