@@ -175,7 +175,7 @@ const GAINS: readonly Column<Gain>[] = [
     ),
   },
   field("half_gain_share", texts.ofGains.halfGainShare, "share", 136, { bar: () => "kernel" }),
-  field("free_gain_share", texts.ofGains.freeGainShare, "share", 190, {
+  field("free_gain_share", texts.ofGains.freeGainShare, "share", 248, {
     bar: () => "kernel",
     cell: (r) => (
       <span class="value">

@@ -13,7 +13,7 @@ import {
   type Point,
   type Scale,
 } from "./area-layout";
-import { byteTicks, timeTicks, type Tick } from "./ticks";
+import { byteTicks, LETTER_PX, timeTicks, type Tick } from "./ticks";
 
 export interface Names {
   value: string;
@@ -37,7 +37,7 @@ export function Axes({ scale: { low, high, start, end, inner, width, x, y } }: {
           key={tick.at}
           x={x(tick.at)}
           y={HEIGHT - 6}
-          text-anchor={x(tick.at) > width - RIGHT - 24 ? "end" : "middle"}
+          text-anchor={x(tick.at) + (tick.label.length * LETTER_PX) / 2 > width ? "end" : "middle"}
         >
           {tick.label}
         </text>

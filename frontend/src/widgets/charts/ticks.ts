@@ -5,6 +5,9 @@ export interface Tick {
   label: string;
 }
 
+/** About the width of a letter of a tick's label. */
+export const LETTER_PX = 6.5;
+
 const TIME: readonly [string, number][] = [
   ["s", 1e9],
   ["ms", 1e6],

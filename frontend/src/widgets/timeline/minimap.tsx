@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { centred, span, type Camera } from "./camera";
 import { duration } from "../../lib/format";
 import { t } from "../../i18n";
-import { timeTicks } from "../charts/ticks";
+import { LETTER_PX, timeTicks } from "../charts/ticks";
 
 interface MinimapProps {
   camera: Camera;
@@ -101,10 +101,12 @@ function Ruler({ camera, width, left }: { camera: Camera; width: number; left: n
     <svg class="ruler" width={width} height={RULER} style={{ marginLeft: `${left}px` }} aria-hidden="true">
       {timeTicks(camera.start, camera.stop, width / 120).map((tick) => {
         const at = (tick.at - camera.start) * scale;
+        // Left of the last tick, where there is no room on its right.
+        const fits = at + 3 + tick.label.length * LETTER_PX < width;
         return (
           <g key={tick.at}>
             <line x1={at} x2={at} y1={RULER - 5} y2={RULER} />
-            <text x={at + 3} y={13}>
+            <text x={fits ? at + 3 : at - 3} y={13} text-anchor={fits ? "start" : "end"}>
               {tick.label}
             </text>
           </g>

@@ -1,0 +1,83 @@
+"""Nothing on a page is cut, covered or wider than the page, on wide and on narrow screens."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.axe import settled
+from tests.support.dashboard import Dashboard
+from tests.support.page_states import PAGES
+
+_FAULTS = """() => {
+    const ellipsis = (e) =>
+        e && (getComputedStyle(e).textOverflow === "ellipsis" || ellipsis(e.parentElement));
+    const seen = (e, box) => {
+        let { left, top, right, bottom } = box;
+        for (; e && e !== document.documentElement; e = e.parentElement) {
+            const { overflowX, overflowY } = getComputedStyle(e);
+            if (overflowX === "visible" && overflowY === "visible") continue;
+            const around = e.getBoundingClientRect();
+            [left, right] = [Math.max(left, around.left), Math.min(right, around.right)];
+            [top, bottom] = [Math.max(top, around.top), Math.min(bottom, around.bottom)];
+        }
+        return { left, top, right, bottom };
+    };
+    const faults = new Set(), texts = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const text = walker.currentNode.textContent.trim(), e = walker.currentNode.parentElement;
+        if (!text || e.closest(".unseen, option, thead, tfoot") || !e.checkVisibility()) continue;
+        const range = document.createRange();
+        range.selectNodeContents(walker.currentNode);
+        for (const whole of range.getClientRects()) {
+            const box = seen(e, whole);
+            if (box.right - box.left < 2 || box.bottom - box.top < 2) continue;
+            const scrolls = e.closest(".scroller, .evidence, .method section, pre");
+            if (whole.right - box.right > 2 && !ellipsis(e) && !scrolls)
+                faults.add(`cut: ${text}`);
+            for (const other of texts) {
+                if (other.e.contains(e) || e.contains(other.e)) continue;
+                const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+                const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+                // The rows of a table pass below its head, its foot and its first column.
+                const rows = e.closest("td") && other.e.closest("td");
+                if (wide > 3 && high > 5 && !rows)
+                    faults.add(`one over the other: ${text} | ${other.text}`);
+            }
+            texts.push({ e, box, text });
+        }
+    }
+    for (const e of document.querySelectorAll(".scroller td:not(.text)"))
+        if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1)
+            faults.add(`narrow: ${e.textContent}`);
+    const main = document.querySelector("main");
+    if (main.scrollWidth > main.clientWidth + 1) faults.add(`the page scrolls: ${main.scrollWidth}`);
+    return [...faults];
+}"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1440, 1024, 600])
+@pytest.mark.parametrize("run", ["ddp", "mlp"])
+def test_every_page_has_room(dashboard: Dashboard, run: str, width: int) -> None:
+    dashboard.page.set_viewport_size({"width": width, "height": 900})
+    faults = {}
+    for name in PAGES:
+        settled(dashboard.open(run=run, base="ddp", view=name))
+        if found := dashboard.frame.evaluate(_FAULTS):
+            faults[name] = found
+    assert faults == {}
+
+
+def test_the_table_of_kernels_fits(dashboard: Dashboard) -> None:
+    dashboard.page.set_viewport_size({"width": 1440, "height": 900})
+    settled(dashboard.open(run="ddp", view="kernels"))
+    scroller = dashboard.get("table-kernels").locator(".scroller")
+    assert scroller.evaluate("e => e.scrollWidth - e.clientWidth") == 0
+
+
+def test_the_error_of_a_filter_stays_in_its_box(dashboard: Dashboard) -> None:
+    dashboard.page.set_viewport_size({"width": 600, "height": 900})
+    settled(dashboard.open(run="ddp", view="kernels", filter="total > " + "x" * 20))
+    error = dashboard.shows("filter-error")
+    assert error.evaluate("e => e.scrollWidth - e.clientWidth") == 0
