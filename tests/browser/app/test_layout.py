@@ -37,8 +37,9 @@ _FAULTS = """() => {
                 faults.add(`cut: ${text}`);
             for (const other of texts) {
                 if (other.e.contains(e) || e.contains(other.e)) continue;
-                const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
-                const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+                const o = other.box;
+                const wide = Math.min(box.right, o.right) - Math.max(box.left, o.left);
+                const high = Math.min(box.bottom, o.bottom) - Math.max(box.top, o.top);
                 // The rows of a table pass below its head, its foot and its first column.
                 const rows = e.closest("td") && other.e.closest("td");
                 if (wide > 3 && high > 5 && !rows)
@@ -51,7 +52,8 @@ _FAULTS = """() => {
         if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1)
             faults.add(`narrow: ${e.textContent}`);
     const main = document.querySelector("main");
-    if (main.scrollWidth > main.clientWidth + 1) faults.add(`the page scrolls: ${main.scrollWidth}`);
+    if (main.scrollWidth > main.clientWidth + 1)
+        faults.add(`the page scrolls: ${main.scrollWidth}`);
     return [...faults];
 }"""
 
