@@ -22,9 +22,11 @@ export function duration(ns: number | null): string {
   return scaled(ns, TIME_UNITS, "ns");
 }
 
-/** `1,234,567 ns`: what the trace says, for a tooltip. */
+/** `1.234567 ms`: what the trace says to the nanosecond, for a tooltip. */
 export function exactDuration(ns: number | null): string {
-  return ns === null ? t.format.missing : `${count(ns)} ns`;
+  if (ns === null) return t.format.missing;
+  const [unit, size] = TIME_UNITS.find(([, one]) => Math.abs(ns) >= one) ?? ["ns", 1];
+  return `${(ns / size).toLocaleString("en-US", { maximumFractionDigits: Math.round(Math.log10(size)) })} ${unit}`;
 }
 
 /** A Unix time as the clock of whoever looks has it, to the µs: `2026-11-21 14:03:22.123456`. */

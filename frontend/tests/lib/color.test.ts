@@ -99,15 +99,15 @@ describe.each([
       expect(contrast(of(text), of("warn-tint")), text).toBeGreaterThanOrEqual(4.5);
     expect(contrast(of("bad"), of("raised"))).toBeGreaterThanOrEqual(4.5);
   });
-  test.each([...CATEGORIES, "edge", "longer", "shorter"])(
+  test.each([...CATEGORIES, "annotation", "edge", "longer", "shorter"])(
     "%s stands out from the ground as graphics must (3:1)",
     (name) => {
       expect(contrast(of(name), of("ground"))).toBeGreaterThanOrEqual(3);
     },
   );
   test("no two categories look alike", () => {
-    const all = CATEGORIES.map(of);
-    expect(new Set(all).size).toBe(CATEGORIES.length);
+    const all = [...CATEGORIES, "annotation"].map(of);
+    expect(new Set(all).size).toBe(all.length);
   });
 });
 

@@ -40,7 +40,11 @@ describe("duration", () => {
 });
 
 test("the exact value is the trace's integer", () => {
-  expect(exactDuration(1_234_567)).toBe("1,234,567 ns");
+  expect(exactDuration(1_234_567)).toBe("1.234567 ms");
+  expect(exactDuration(1_195_141_047)).toBe("1.195141047 s");
+  expect(exactDuration(-2_500)).toBe("-2.5 us");
+  expect(exactDuration(999)).toBe("999 ns");
+  expect(exactDuration(4_000_000_000_001)).toBe("4,000.000000001 s");
   expect(exactDuration(null)).toBe("not in this trace");
 });
 

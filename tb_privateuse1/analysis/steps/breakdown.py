@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import call_tree, intervals, uncertainty
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, MEMSET, OPERATOR, Kernels, Ops, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
@@ -111,7 +111,7 @@ def part_sets(
         cover(kernels.take(kernels.kind == MEMSET)),
         communication_time(trace, cover),
         intervals.union(launches.start_ns, launches.end_ns),
-        _host(ops, _named(trace, "enumerate(DataLoader)")),
+        _host(ops, loader_ranges(trace)),
         _host(ops, ops.kind == OPERATOR),
     )
 
@@ -120,6 +120,9 @@ def _host(ops: Ops, rows: Bools) -> intervals.Set:
     return intervals.union(ops.start_ns[rows], ops.end_ns[rows])
 
 
-def _named(trace: Trace, prefix: str) -> Bools:
-    names = [i for i in np.unique(trace.ops.name) if trace.text(i).startswith(prefix)]
-    return np.isin(trace.ops.name, names)
+@memoize
+def loader_ranges(trace: Trace) -> Bools:
+    """Return which host ranges are torch's data loader."""
+    names = [i for i in np.unique(trace.ops.name) if trace.text(i).startswith(call_tree.LOADER)]
+    found: Bools = np.isin(trace.ops.name, names)
+    return found

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
 
 TABLES = ("ops", "launches", "frames", "kernels", "steps", "device_annotations")
 OPS, LAUNCHES, FRAMES, KERNELS, STEPS, DEVICE_ANNOTATIONS = range(len(TABLES))
 
-CLASSES = (*breakdown.KINDS, "operator", "annotation", "runtime", "frame", "step")
+CLASSES = (
+    *breakdown.KINDS, "operator", "annotation", "runtime", "frame", "step", "dataloader",
+)  # fmt: skip
 """The class of a rectangle, for its color: device activities, host ranges, steps."""
 
 _PLAIN = {LAUNCHES: "runtime", FRAMES: "frame", STEPS: "step", DEVICE_ANNOTATIONS: "annotation"}
@@ -48,8 +51,7 @@ def appearances(trace: Trace, table: I8, index: I32) -> Appearance:
             continue
         name[here] = getattr(trace, table_name).name[at]
         if number == OPS:
-            own = (CLASSES.index("annotation"), CLASSES.index("operator"))
-            kind[here] = np.where(trace.ops.kind[at] == ANNOTATION, *own)
+            kind[here] = _host_classes(trace)[at]
         elif number == KERNELS:
             kernels = trace.kernels.take(at)
             kind[here] = breakdown.activity_kinds(kernels)
@@ -58,6 +60,18 @@ def appearances(trace: Trace, table: I8, index: I32) -> Appearance:
         else:
             kind[here] = CLASSES.index(_PLAIN[number])
     return Appearance(name, kind, look, bound)
+
+
+@memoize
+def _host_classes(trace: Trace) -> I8:
+    """Return the class of each host range: communication and the data loader have their own."""
+    ops = trace.ops
+    own = (CLASSES.index("annotation"), CLASSES.index("operator"))
+    kind = np.where(ops.kind == ANNOTATION, *own).astype(np.int8)
+    kind[breakdown.loader_ranges(trace)] = CLASSES.index("dataloader")
+    collectives = trace.collectives.op
+    kind[collectives[collectives >= 0]] = CLASSES.index("communication")
+    return kind
 
 
 def name_counts(trace: Trace) -> I64:

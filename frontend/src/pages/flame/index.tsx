@@ -278,7 +278,7 @@ function colourOf(kind: string): string {
     case "operator":
       return "--cpu";
     case "annotation":
-      return "--dataloader";
+      return "--annotation";
     case "frame":
     case "none":
       return "--other";

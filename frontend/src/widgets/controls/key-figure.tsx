@@ -1,5 +1,5 @@
 // A key figure: title, value, and a note.
-import { t } from "../../i18n";
+import { exactDuration } from "../../lib/format";
 
 interface FigureProps {
   /** The result's field, for tests. */
@@ -16,8 +16,8 @@ interface FigureProps {
 
 export function KeyFigure({ name, label, value, exact, unit, bound = "", note = "", help }: FigureProps) {
   const precise =
-    exact === null
-      ? t.format.missing
+    exact === null || unit === "ns"
+      ? exactDuration(exact)
       : `${exact.toLocaleString("en-US", { maximumFractionDigits: 6 })} ${unit}`;
   return (
     <div class="figure" data-testid={`figure-${name}`} data-value={exact ?? ""} title={`${help}\n${precise}`}>

@@ -224,10 +224,10 @@ export function shown(value: Value, kind: Kind): string {
 export function exact(value: Value, kind: Kind, bound: number | null = 0): string {
   if (value === null) return t.format.missing;
   if (typeof value === "string") return value;
-  if (typeof value === "bigint") return kind === "time" ? `${count(value)} ns` : count(value);
+  if (typeof value === "bigint") return kind === "time" ? exactDuration(Number(value)) : count(value);
   const off = (size: string): string =>
     bound === null ? ` ${t.format.unknownBound}` : bound > 0 ? ` ± ${size}` : "";
-  if (kind === "time") return exactDuration(value) + off(`${count(bound)} ns`);
+  if (kind === "time") return exactDuration(value) + off(exactDuration(bound));
   return kind === "share" ? `${value * 100} %${off(`${(bound ?? 0) * 100} %`)}` : count(value);
 }
 

@@ -38,6 +38,18 @@ def test_recorded_ranges_are_solid() -> None:
     assert [row[1] for row in seen(one, "steps")] == ["step"]
 
 
+def test_communication_and_the_data_loader_have_their_class_on_the_host_too() -> None:
+    one = trace(
+        annotation("gloo:all_reduce", 0, 10, 1), annotation("mine", 20, 30, 1),
+        op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 40, 50, 2),
+    )  # fmt: skip
+    assert [row[:2] for row in seen(one, "ops")] == [
+        ("gloo:all_reduce", "communication"),
+        ("mine", "annotation"),
+        ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "dataloader"),
+    ]
+
+
 def test_inferred_ones_are_hatched_or_hollow() -> None:
     """Inferred ranges are drawn hatched or hollow."""
     one, _ = pair(3)

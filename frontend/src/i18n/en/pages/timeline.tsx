@@ -13,6 +13,7 @@ const kinds = {
   runtime: "runtime",
   frame: "frame",
   step: "step",
+  dataloader: "data loader",
 };
 
 export const timeline = {

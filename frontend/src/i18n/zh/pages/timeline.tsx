@@ -13,6 +13,7 @@ const kinds: Translation<typeof english.timeline.kinds> = {
   runtime: "运行时调用",
   frame: "栈帧",
   step: "迭代",
+  dataloader: "数据加载",
 };
 
 export const timeline: Translation<typeof english.timeline> = {
