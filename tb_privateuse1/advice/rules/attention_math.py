@@ -6,48 +6,68 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.rules.base import (
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_sentences,
+    plural,
+    say,
+)
+from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.trace import intervals
 
-_NAMES = r"^aten::_scaled_dot_product_attention_math$"
-_PRODUCTS = r"^aten::(mm|bmm|matmul|baddbmm|addmm)$"
+_GENERAL = r"^aten::_scaled_dot_product_attention_math"
+_FUSED = r"flash|efficient|cudnn|overrideable"
+"""A backend that builds these of others has no faster one to offer."""
+
 _LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the kernels of attention's general path besides its two products."""
-    is_attention = case.named("ops", _NAMES)
-    rows = case.launched_by(is_attention)
-    launcher = case.trace.kernels.op[rows]
-    product = case.around(launcher, case.named("ops", _PRODUCTS)) >= 0
-    claim = case.of_device(case.time(rows[~product], "kernels"))
-    host = case.of_host(case.time(case.ops(_NAMES)))
-    claim = intervals.merge(claim, host or intervals.EMPTY)
-    if case.share(intervals.length(claim)) < _LEAST:
+    """Yield products around a softmax: by hand, or by the general path of torch."""
+    chains = attention_chains(case.trace)
+    table = chains.table
+    softmax = chains.graph.nodes.op[table.softmax]
+    own = np.append(case.around(softmax, case.named("ops", _FUSED)) < 0, False)
+    group = np.where(own[chains.chain], chains.chain, -1)
+    found = fusion.fuse(case, chains.graph, group, table.duration_ns, table.fused_ns)
+    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
         return
-    calls = np.unique(case.around(launcher, is_attention))
+    rows = found.ops()
+    general = case.around(softmax, case.named("ops", _GENERAL)) >= 0
+    count = len(found.calls)
+    calls = plural(round(count / max(len(case.steps), 1)), "call")
     yield RuleFinding(
-        title=say(
-            "Attention is computed step by step: {share} of the time",
-            share=percent(case.share(intervals.length(claim))),
+        title=(
+            say("Attention takes torch's general path: {calls} a step", calls=calls)
+            if general[found.calls].all()
+            else say("Attention is written by hand: {calls} a step", calls=calls)
         ),
-        explanation=say(
-            "{calls:,} calls took torch's general path: it writes the matrix of all scores to "
-            "memory, scales, masks and normalises it there, and reads it again.",
-            calls=len(calls),
+        explanation=join_sentences(
+            [
+                say(
+                    "A product, a softmax and another product are separate operators, so each of "
+                    "them writes the matrix of all scores to memory, or reads it."
+                ),
+                fusion.describe(case, found),
+            ]
         ),
-        events=len(calls),
-        evidence=case.examples("ops", calls),
+        events=count,
+        evidence=fusion.evidence(case, found),
         how=say(
-            "Activities of these calls beside the two products, while others waited for the "
-            "device, and the host's time while the device had nothing to do. The fused kernel "
-            "does that on the way."
+            "The time of these kernels beyond that of a fused one, which takes as long as its "
+            "bytes, or as its products at half of the best rate of products here; and the "
+            "host's time for all operators but one, while the device had nothing to do."
         ),
-        claim=claim,
-        removes=case.without(ops=case.ops(_NAMES), kernels=rows[~product]),
-        confidence="high",
-        source=case.source(calls),
-        lacks=case.lacks("stacks"),
+        claim=found.claim,
+        removes=fusion.removal(case, found),
+        confidence="high"
+        if chains.graph.nodes.known[np.isin(found.group, found.calls)].all()
+        else "medium",
+        source=case.source(rows),
+        lacks=case.lacks("shapes", "stacks"),
     )
 
 
@@ -55,15 +75,21 @@ RULE = Rule(
     name="attention_math",
     title=say("Attention without a fused kernel"),
     cause="device",
-    looks_for=say("`aten::_scaled_dot_product_attention_math`."),
+    looks_for=say(
+        "A product, a softmax of its result, and a product with that, with scaling, masks, casts "
+        "and dropout between; forward and backward, by hand or inside of "
+        "`aten::_scaled_dot_product_attention_math`."
+    ),
     why=say("Time and memory grow with the square of the sequence's length."),
     fix=say(
-        "Use half precision and a mask that the fused kernels take (is_causal instead of a full "
-        "matrix); torch.nn.attention.sdpa_kernel says why one is refused. A backend registers "
-        "`_fused_sdp_choice` and a fused attention for PrivateUse1."
+        "Call torch.nn.functional.scaled_dot_product_attention (in transformers: "
+        "attn_implementation='sdpa'), in half precision and with masks that the fused kernels "
+        "take (is_causal instead of a full matrix); torch.nn.attention.sdpa_kernel says why one "
+        "is refused. A backend registers `_fused_sdp_choice` and a fused attention for "
+        "PrivateUse1."
     ),
     threshold=say("1 % of the step."),
-    reference=say("torch.nn.functional.scaled_dot_product_attention."),
+    reference=say("torch.nn.functional.scaled_dot_product_attention; FlashAttention-2."),
     check=check,
     needs=("device", "operators", "links"),
 )

@@ -6,22 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice.fusion import COMPOSITES
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE
 
-_NAMES = (
-    r"^aten::(native_(layer|group|batch)_norm(_backward)?|_softmax(_backward_data)?"
-    r"|_log_softmax(_backward_data)?|gelu(_backward)?|silu(_backward)?|nll_loss_forward"
-    r"|embedding_dense_backward|addmm|baddbmm|native_dropout|_fused_rms_norm|cumsum|topk|sort)$"
-)
 _LEAST, _MANY = 0.01, 3
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield such operators with three or more launching operators inside."""
     ops, kernels = case.trace.ops, case.trace.kernels
-    is_composite = case.named("ops", _NAMES)
+    is_composite = case.named("ops", COMPOSITES)
     rows = case.launched_by(is_composite)
     if not len(rows):
         return

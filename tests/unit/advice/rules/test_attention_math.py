@@ -1,6 +1,7 @@
 """Attention by the general path, and by a fused kernel."""
 
 from tb_privateuse1.advice.rules.attention_math import RULE
+from tests.support import chains
 from tests.support.program import Program, found
 
 
@@ -27,3 +28,17 @@ def test_the_general_path_is_found_without_its_products() -> None:
 
 def test_a_fused_kernel_is_fine() -> None:
     assert found(RULE, program("aten::_scaled_dot_product_flash_attention").trace()) == []
+
+
+def test_attention_by_hand_is_found_with_its_time_in_one_kernel() -> None:
+    (row,) = found(RULE, chains.program(chains.scores()).trace())
+    assert row.events == 4 * 6
+    assert row.title == "Attention is written by hand: 6 calls a step"
+    assert row.saving_share is not None
+    assert row.saving_share > 0.3
+    assert "`aten::_softmax`" in row.explanation
+
+
+def test_a_fused_operator_and_a_router_are_fine() -> None:
+    assert found(RULE, chains.program(chains.fused_attention).trace()) == []
+    assert found(RULE, chains.program(chains.router).trace()) == []

@@ -1,7 +1,9 @@
 """Elementwise operators in a row."""
 
 from tb_privateuse1.advice.rules.elementwise_chain import RULE
+from tests.support import chains
 from tests.support.program import Program, found
+from tests.support.sized import SizedProgram
 
 
 def program(names: tuple[str, ...], around: str = "forward") -> Program:
@@ -36,3 +38,19 @@ def test_two_are_no_run() -> None:
 def test_the_optimizer_is_another_matter() -> None:
     names = ("aten::mul_", "aten::add_", "aten::addcdiv_")
     assert found(RULE, program(names, around="Optimizer.step#Adam.step").trace()) == []
+
+
+def test_sizes_say_what_one_pass_needs() -> None:
+    def layer(run: SizedProgram) -> None:
+        for name in ("aten::mul", "aten::tanh", "aten::abs", "aten::exp"):
+            run.run(name, chains.X)
+
+    (row,) = found(RULE, chains.program(layer).trace())
+    assert row.saving_share is not None
+    assert "4 operators" in row.explanation
+    # One product of 86 us beside four passes of 17 us each: three of them go, less 15 % of one.
+    assert 0.2 < row.saving_share < 0.35
+
+
+def test_idioms_have_rules_of_their_own() -> None:
+    assert found(RULE, chains.program(chains.rms_norm).trace()) == []

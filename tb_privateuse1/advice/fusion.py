@@ -1,0 +1,190 @@
+"""Findings on chains of operators that one fused operator would do: what goes, and what it saves.
+
+A fused operator takes away device time and the host's launches at once. Where host and device are
+about level, each alone would gain nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.advice.removal_replay import Removal
+from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
+from tb_privateuse1.analysis.idioms.nodes import Graph
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.i18n import join_list, plural, say
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.findings import Example
+from tb_privateuse1.trace.model import NONE, OPERATOR
+from tb_privateuse1.trace.table import I64, Bools
+
+COMPOSITES = (
+    r"^aten::(native_(layer|group|batch)_norm(_backward)?|_softmax(_backward_data)?"
+    r"|_log_softmax(_backward_data)?|gelu(_backward)?|silu(_backward)?|nll_loss_forward"
+    r"|embedding_dense_backward|addmm|baddbmm|native_dropout|_fused_rms_norm|cumsum|topk|sort)$"
+)
+"""Operators with one kernel in most backends: the backend's author, not the model's, fuses them."""
+
+_LONGEST_LIST = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Fusion:
+    """Chains to fuse, with rows of the trace's tables."""
+
+    graph: Graph
+    group: I64
+    """The chain of each node of the graph, -1 for none."""
+    calls: I64
+    """The chains."""
+    duration_ns: I64
+    fused_ns: I64
+    """By chain."""
+    kernels: I64
+    shares: np.ndarray
+    """By row of ``kernels``, the share of its time that goes."""
+    removed_ops: I64
+    """Outermost operators that go: all of a chain but one."""
+    claim: intervals.Set
+
+    @property
+    def typical(self) -> int:
+        """Return the chain of median time: neither the longest nor the first, which is cold."""
+        order = self.calls[np.argsort(self.duration_ns[self.calls], kind="stable")]
+        return int(order[len(order) // 2])
+
+    def ops(self, chain: int | None = None) -> I64:
+        """Return the launching operators of all chains, or of one."""
+        chosen = np.isin(self.group, self.calls) if chain is None else self.group == chain
+        return self.graph.nodes.op[chosen].astype(np.int64)
+
+
+def fuse(
+    case: RuleContext, graph: Graph, group: I64, duration_ns: I64, fused_ns: I64
+) -> Fusion | None:
+    """Return what fusing these chains takes away in the judged steps; None without any chain."""
+    node = graph.kernel_node
+    chain = np.where(node >= 0, group[np.maximum(node, 0)] if len(group) else -1, -1)
+    rows = np.flatnonzero(case.judged_kernels & (chain >= 0))
+    if not len(rows):
+        return None
+    calls = groupby.distinct_values(chain[rows])
+    share = 1 - fused_ns / np.maximum(duration_ns, 1)
+    shares = share[chain[rows]]
+    removed = _but_one(case, graph, np.where(np.isin(group, calls), group, -1))
+    kernels = case.trace.kernels
+    begin = kernels.start_ns[rows]
+    length = np.floor((kernels.end_ns[rows] - begin) * shares).astype(np.int64)
+    launching = case.time(removed)
+    host = case.of_host(launching) or intervals.EMPTY
+    device = _of_device(case, intervals.union(begin, begin + length), launching)
+    return Fusion(
+        graph=graph,
+        group=group,
+        calls=calls,
+        duration_ns=duration_ns,
+        fused_ns=fused_ns,
+        kernels=rows,
+        shares=shares,
+        removed_ops=removed,
+        claim=intervals.merge(device, host),
+    )
+
+
+def _of_device(case: RuleContext, spent: intervals.Set, launching: intervals.Set) -> intervals.Set:
+    """Return the device time that goes before the host limits, which loses its launches as well."""
+    limits = case.limits
+    saved = intervals.intersect(intervals.intersect(spent, limits.busy), limits.chain)
+    if not len(saved[0]):
+        return saved
+    work = intervals.covered_length(limits.busy, *limits.chain)
+    lead = int((work * limits.spare).sum())
+    most = lead + intervals.length(intervals.intersect(launching, case.window))
+    return bottleneck.shorten(saved, min(1.0, most / intervals.length(saved)))
+
+
+def removal(case: RuleContext, found: Fusion) -> Removal:
+    """Return the removal of kernels and launches together."""
+    host = case.without(ops=found.removed_ops)
+    return dataclasses.replace(host, kernels=found.kernels, shares=found.shares)
+
+
+def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:
+    """Return the chains of some idioms that save time and are the model's own, or None."""
+    found = chains_of(case.trace)
+    chosen = found.of(*idioms) & (found.table.saved_ns > 0) & ~_inside_composites(case, found)
+    group = np.where(np.append(chosen, False)[found.chain], found.chain, -1)
+    table = found.table
+    return fuse(case, found.graph, group, table.duration_ns, table.fused_ns)
+
+
+def _inside_composites(case: RuleContext, found: Chains) -> Bools:
+    nodes = found.graph.nodes
+    around = case.trace.ops.parent[nodes.op[found.table.first]]
+    inside: Bools = case.around(around, case.named("ops", COMPOSITES)) >= 0
+    return inside
+
+
+def _but_one(case: RuleContext, graph: Graph, group: I64) -> I64:
+    """Return the outermost operators of all nodes of each chain but the one of most device time."""
+    nodes = np.flatnonzero(group >= 0)
+    order = np.lexsort((graph.nodes.duration_ns[nodes], group[nodes]))
+    last = np.append(group[nodes][order][1:] != group[nodes][order][:-1], True)
+    rows = graph.nodes.op[nodes[order[~last]]].astype(np.int64)
+    return np.unique(_outermost_alone(case, graph, rows))
+
+
+def _outermost_alone(case: RuleContext, graph: Graph, rows: I64) -> I64:
+    """Return the outermost operator around each row that launches nothing else."""
+    ops = case.trace.ops
+    launching = np.zeros(len(ops), np.int64)
+    launching[graph.nodes.op] = 1
+    total = groupby.with_descendants(ops.parent, launching)
+    alone = np.append((total == 1) & (ops.kind == OPERATOR), False)
+    at = rows.copy()
+    climbing = np.flatnonzero(alone[ops.parent[at]])
+    while len(climbing):
+        at[climbing] = ops.parent[at[climbing]]
+        climbing = climbing[alone[ops.parent[at[climbing]]]]
+    outermost: I64 = at[at != NONE]
+    return outermost
+
+
+def describe(case: RuleContext, found: Fusion) -> str:
+    """Return the sentences on a typical chain: its operators, its time and that of one pass."""
+    chain = found.typical
+    ops = found.ops(chain)
+    names = [case.trace.text(case.trace.ops.name[row]) for row in ops.tolist()]
+    listed = [say("`{name}`", name=name) for name in names[:_LONGEST_LIST]]
+    return say(
+        "A typical one has {operators} ({names}) and takes {now:,.3g} us of device time. One "
+        "kernel would need about {fused:,.3g} us at the rates that this recording reaches.",
+        operators=plural(len(names), "operator"),
+        names=join_list(listed),
+        now=float(found.duration_ns[chain]) / 1e3,
+        fused=float(found.fused_ns[chain]) / 1e3,
+    )
+
+
+def evidence(case: RuleContext, found: Fusion) -> tuple[Example, ...]:
+    """Return the operators of the typical chain as examples."""
+    ops = found.ops(found.typical)
+    return case.examples("ops", ops, [say("of a typical chain")] * len(ops))
+
+
+def per_step(case: RuleContext, found: Fusion) -> float:
+    """Return the number of chains a step."""
+    return len(found.calls) / max(len(case.steps), 1)
+
+
+def how() -> str:
+    """Return how the saving of a fusion is computed."""
+    return say(
+        "The time of these kernels beyond one pass over what they read and write from outside, "
+        "while others waited for the device; and the host's time for all operators but one, while "
+        "the device had nothing to do."
+    )

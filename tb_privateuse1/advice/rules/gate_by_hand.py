@@ -1,0 +1,55 @@
+"""Gated activations as separate operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_sentences, say
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield the chains that idioms.gates recognizes."""
+    found = fusion.fuse_chains(case, "gate")
+    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+        return
+    yield RuleFinding(
+        title=say(
+            "Gated activations are separate operators: {each:,.0f} times a step",
+            each=fusion.per_step(case, found),
+        ),
+        explanation=join_sentences(
+            [
+                say("The activation is written to memory, and the product with it reads it again."),
+                fusion.describe(case, found),
+            ]
+        ),
+        events=len(found.calls),
+        evidence=fusion.evidence(case, found),
+        how=fusion.how(),
+        claim=found.claim,
+        removes=fusion.removal(case, found),
+        confidence="high",
+        source=case.source(found.ops()),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="gate_by_hand",
+    title=say("Gated activation by hand"),
+    cause="device",
+    looks_for=say("An activation whose result a product reads, also past another product."),
+    why=say("One kernel reads both tensors and writes the product."),
+    fix=say(
+        "Use a fused kernel (Liger's SwiGLU and GeGLU, vLLM's silu_and_mul, npu_swiglu on "
+        "Ascend), or torch.compile; one product for gate and up saves a launch as well."
+    ),
+    threshold=say("1 % of the step: it is one module of the model."),
+    reference=say("Liger Kernel; vLLM's silu_and_mul."),
+    check=check,
+    needs=("device", "operators", "links", "shapes"),
+)

@@ -1,0 +1,61 @@
+"""Normalization as a chain of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_sentences, say
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield the chains that idioms.norms recognizes."""
+    found = fusion.fuse_chains(case, "norm")
+    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+        return
+    yield RuleFinding(
+        title=say(
+            "Normalization is written by hand: {each:,.0f} times a step",
+            each=fusion.per_step(case, found),
+        ),
+        explanation=join_sentences(
+            [
+                say(
+                    "Squares, their mean, the root and the products are separate operators. Each "
+                    "reads and writes the whole tensor."
+                ),
+                fusion.describe(case, found),
+            ]
+        ),
+        events=len(found.calls),
+        evidence=fusion.evidence(case, found),
+        how=fusion.how(),
+        claim=found.claim,
+        removes=fusion.removal(case, found),
+        confidence="high",
+        source=case.source(found.ops()),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="norm_by_hand",
+    title=say("Normalization by hand"),
+    cause="device",
+    looks_for=say(
+        "Squares that a reduction of rows reads, and a product with the inverse root of its result."
+    ),
+    why=say("A kernel for the whole normalization reads and writes each element once."),
+    fix=say(
+        "Use torch.nn.RMSNorm, LayerNorm or their functional forms, a kernel of Liger or vLLM, or "
+        "torch.compile, which also takes in the residual's sum. A backend registers "
+        "`_fused_rms_norm` and `native_layer_norm`."
+    ),
+    threshold=say("1 % of the step: it is one module of the model."),
+    reference=say("torch.nn.functional.rms_norm; Liger Kernel."),
+    check=check,
+    needs=("device", "operators", "links", "shapes"),
+)

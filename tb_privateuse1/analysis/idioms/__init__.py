@@ -1,0 +1,11 @@
+"""Idioms: chains of operators that one fused operator does, and the time that this would save."""
+
+__all__ = [
+    "attention",
+    "base",
+    "chains",
+    "flow",
+    "nodes",
+    "rates",
+    "registry",
+]

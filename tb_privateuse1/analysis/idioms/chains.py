@@ -1,0 +1,169 @@
+"""Chains of fusible operators, what each one computes, and its time as one pass over memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.base import ACTIVATIONS, Members
+from tb_privateuse1.analysis.idioms.flow import Flow, Links, components, flow_of
+from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
+from tb_privateuse1.analysis.idioms.rates import reachable
+from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I8, I64, Bools, Table
+
+_NEAR = 6
+"""Nodes between an activation and the product with it: the other product's kernels."""
+_MANY = 3
+"""Nodes of a chain whose sizes are unknown: two may be independent of each other."""
+
+
+@dataclass(frozen=True)
+class ChainTable(Table):
+    """Chains, by their first node.
+
+    ``fused_ns`` is one pass over what the chain reads and writes from outside, at the rate that
+    this recording reaches. It is at least what any operator takes beyond its own bytes: arithmetic
+    and start-up stay. Without sizes it is the longest operator.
+    """
+
+    first: I64
+    nodes: I64
+    idiom: I8
+    """Index into ``registry.NAMES``."""
+    duration_ns: I64
+    fused_ns: I64
+    external_bytes: I64
+    sized: Bools
+
+    @property
+    def saved_ns(self) -> I64:
+        """Return the device time that one pass instead of the chain saves."""
+        saved: I64 = np.maximum(self.duration_ns - self.fused_ns, 0)
+        return saved
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """The chains of a trace, and the chain of each node of the graph (-1: none)."""
+
+    table: ChainTable
+    chain: I64
+    graph: Graph
+
+    def of(self, *names: str) -> Bools:
+        """Return a flag per chain: it is one of these idioms."""
+        wanted = [NAMES.index(name) for name in names]
+        found: Bools = np.isin(self.table.idiom, wanted)
+        return found
+
+
+@memoize
+def chains_of(trace: Trace) -> Chains:
+    """Return all chains of two or more operators."""
+    found = graph(trace)
+    flow = flow_of(found)
+    gates = _gates(found, flow)
+    links = _joined(flow.links, gates, _unsized(found, flow))
+    label = components(len(found.nodes), links)
+    size = np.bincount(label, minlength=len(found.nodes))
+    heads = np.flatnonzero(size > 1)
+    place = np.full(len(found.nodes), -1, np.int64)
+    place[heads] = np.arange(len(heads))
+    chain = place[label]
+    table = _priced(trace, found, flow, gates, chain, heads)
+    return Chains(table, chain, found)
+
+
+def _joined(*links: Links) -> Links:
+    return Links(
+        writer=np.concatenate([one.writer for one in links]),
+        reader=np.concatenate([one.reader for one in links]),
+    )
+
+
+def _unsized(found: Graph, flow: Flow) -> Links:
+    """Return links of neighbors whose sizes are unknown."""
+    stretch, known = flow.stretch, found.nodes.known
+    same = (stretch[1:] == stretch[:-1]) & (stretch[1:] >= 0)
+    at = np.flatnonzero(same & ~known[1:] & ~known[:-1])
+    return Links(writer=at, reader=at + 1)
+
+
+def _gates(found: Graph, flow: Flow) -> Links:
+    """Return links of activations to products with them behind other nodes.
+
+    The activation can wait: the nodes between do not read a tensor of its size.
+    """
+    nodes, reads = found.nodes, found.reads
+    outside = flow.external_written_bytes > 0
+    acts = np.flatnonzero(found.named(*ACTIVATIONS) & outside & (flow.stretch >= 0))
+    sized = nodes.written_bytes[reads.node] == reads.bytes
+    takes = sums(np.where(sized, reads.node, -1), np.ones(len(reads), np.int64), len(nodes))
+    is_gate = found.named("mul") & (nodes.role == ELEMENTWISE) & (takes == 2) & nodes.known
+    is_gate &= flow.external_read_bytes >= 2 * nodes.written_bytes
+    gates = np.flatnonzero(is_gate)
+    if not len(acts) or not len(gates):
+        return Links.empty()
+    at = np.searchsorted(acts, gates) - 1
+    act = acts[np.maximum(at, 0)]
+    fits = (at >= 0) & (gates - act <= _NEAR) & (nodes.thread[act] == nodes.thread[gates])
+    fits &= nodes.written_bytes[act] == nodes.written_bytes[gates]
+    act, gates = act[fits], gates[fits]
+    between = _reads_between(found, act, gates)
+    return Links(writer=act[~between], reader=gates[~between])
+
+
+def _reads_between(found: Graph, first: I64, last: I64) -> Bools:
+    """Return for each pair of nodes whether one between reads a tensor of the first one's size."""
+    result = np.zeros(len(first), np.bool_)
+    for offset in range(1, _NEAR):
+        inside = np.flatnonzero(first + offset < last)
+        size = found.nodes.written_bytes[first[inside]]
+        result[inside] |= found.reads_size(first[inside] + offset, size)
+    return result
+
+
+def _time_of(size: I64, rate: float | None) -> I64:
+    """Return the time in ns of bytes at a rate per second; negative ones are unknown."""
+    return np.rint(np.maximum(size, 0) / (rate or np.inf) * 1e9).astype(np.int64)
+
+
+def _priced(
+    trace: Trace, found: Graph, flow: Flow, gates: Links, chain: I64, heads: I64
+) -> ChainTable:
+    nodes, count = found.nodes, len(heads)
+    duration = sums(chain, nodes.duration_ns, count)
+    known = sums(chain, (~nodes.known).astype(np.int64), count) == 0
+    outside = sums(chain, flow.external_read_bytes + flow.external_written_bytes, count)
+    # What a gate reads from its activation passes neither way.
+    outside -= 2 * sums(chain[gates.writer], nodes.written_bytes[gates.writer], count)
+    number = sums(chain, np.ones(len(nodes), np.int64), count)
+    rate = reachable(trace).memory
+    sized = known & (rate is not None)
+    one_pass = _time_of(outside, rate)
+    longest, beyond = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    inside = chain >= 0
+    np.maximum.at(longest, chain[inside], nodes.duration_ns[inside])
+    own = sums(found.reads.node, found.reads.bytes, len(nodes)) + nodes.written_bytes
+    rest = np.maximum(nodes.duration_ns - _time_of(own, rate), nodes.shortest_ns // 2)
+    np.maximum.at(beyond, chain[inside], rest[inside])
+    fused = np.where(sized, np.maximum(one_pass, beyond), longest)
+    fused = np.where(sized | (number >= _MANY), np.minimum(fused, duration), duration)
+    members = Members(found, replace(flow, links=_joined(flow.links, gates)), chain, count)
+    idiom = np.full(count, len(IDIOMS) - 1, np.int8)
+    for code in reversed(range(len(IDIOMS))):
+        idiom[IDIOMS[code].recognizes(members)] = code
+    return ChainTable(
+        first=heads,
+        nodes=number,
+        idiom=idiom,
+        duration_ns=duration,
+        fused_ns=fused,
+        external_bytes=outside,
+        sized=sized,
+    )

@@ -1,0 +1,151 @@
+"""Chains: nodes connected by tensors that one writes and the next one reads.
+
+Within a stretch of fusible nodes of a thread, a read takes the most recent result of its size that
+nobody has read yet, or else the most recent one. What no node of the stretch has written comes from
+outside. So a chain's external tensors are at least those that a fused kernel must read and write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, FUSIBLE, TOTAL, Graph, Nodes
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import I64, Bools, Table
+
+
+@dataclass(frozen=True)
+class Links(Table):
+    """Reads of results of the same stretch: the writing node and the reading one."""
+
+    writer: I64
+    reader: I64
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """How tensors pass between the nodes of each stretch.
+
+    ``stretch`` is each node's, -1 for nodes that are not fusible. Bytes are per node: of what it
+    reads from outside, and of its result if it is needed outside.
+    """
+
+    stretch: I64
+    links: Links
+    external_read_bytes: I64
+    external_written_bytes: I64
+
+
+def stretches(nodes: Nodes) -> I64:
+    """Return the stretch of each node, or -1.
+
+    Two equal calls in a row work on two tensors: profilers do not say otherwise. So do two copies
+    in a row, and the repeats of a stretch's first two calls, such as those of query and key.
+    """
+    fusible = np.isin(nodes.role, FUSIBLE) & ~nodes.in_optimizer
+    begins = ~_same_as_before(nodes.thread) | ~_same_as_before(nodes.step)
+    begins |= np.append(True, ~fusible[:-1])[: len(fusible)]
+    begins |= np.append(False, nodes.role[:-1] == TOTAL)[: len(fusible)]
+    begins |= _same_as_before(nodes.call) | (_same_as_before(nodes.role) & (nodes.role == COPY))
+    begins &= fusible
+    if not begins.any():
+        return np.full(len(nodes), -1, np.int64)
+    begins |= _repeats(nodes.call, fusible, begins)
+    return np.where(fusible, np.cumsum(begins) - 1, -1)
+
+
+def _same_as_before(column: I64 | np.ndarray) -> Bools:
+    return np.append(False, column[1:] == column[:-1])[: len(column)]
+
+
+def _repeats(call: I64, fusible: Bools, begins: Bools) -> Bools:
+    """Return where the first two calls of a stretch, which differ, occur again in it."""
+    stretch = np.cumsum(begins) - 1
+    heads = np.flatnonzero(begins)
+    head = heads[np.maximum(stretch, 0)]
+    following = np.append(call[1:], -1)
+    continues = np.append(fusible[1:] & ~begins[1:], False)
+    same = (call == call[head]) & (following == following[head]) & continues & continues[head]
+    repeats: Bools = same & (following != call) & fusible & (stretch >= 0)
+    return repeats
+
+
+def flow_of(graph: Graph) -> Flow:
+    """Return how tensors pass between nodes of the same stretch; O(n log n)."""
+    nodes, reads = graph.nodes, graph.reads
+    stretch = stretches(nodes)
+    is_read = (stretch[reads.node] >= 0) & (reads.bytes > 0)
+    writers = np.flatnonzero((stretch >= 0) & (nodes.written_bytes > 0))
+    node = np.concatenate((reads.node[is_read], writers))
+    size = np.concatenate((reads.bytes[is_read], nodes.written_bytes[writers]))
+    writes = np.arange(len(node)) >= int(is_read.sum())
+    order = np.lexsort((2 * node + writes, size, stretch[node]))
+    node, size, writes = node[order], size[order], writes[order]
+    source = _sources(node, size, writes, stretch[node])
+    internal = source >= 0
+    consumed = np.zeros(len(nodes), np.bool_)
+    consumed[node[source[internal]]] = True
+    outside = ~writes & ~internal
+    read_bytes = sums(np.where(outside, node, -1), size, len(nodes))
+    written = np.where(nodes.written_bytes == MISSING, 0, nodes.written_bytes)
+    # The sum with a tensor from outside is a residual's: later layers read it, too.
+    residual = np.zeros(len(nodes), np.bool_)
+    same_size = outside & (size == written[node])
+    residual[node[same_size]] = True
+    residual &= graph.named("add", "sub") & (nodes.role == ELEMENTWISE)
+    keeps = ~consumed | residual
+    return Flow(
+        stretch=stretch,
+        links=Links(writer=node[source[internal]], reader=node[internal]),
+        external_read_bytes=read_bytes,
+        external_written_bytes=np.where((stretch >= 0) & keeps, written, 0),
+    )
+
+
+def _sources(node: I64, size: I64, writes: Bools, stretch: I64) -> I64:
+    """Return by event the event that wrote what it reads, or -1.
+
+    Results wait on a stack for each size and stretch: a write pushes, a read takes the top.
+    """
+    source = np.full(len(node), -1, np.int64)
+    if not len(node):
+        return source
+    new = np.append(True, (np.diff(size) != 0) | (np.diff(stretch) != 0))
+    part = np.cumsum(new) - 1
+    height = np.cumsum(np.where(writes, 1, -1))
+    height -= (height - np.where(writes, 1, -1))[np.flatnonzero(new)][part]
+    lowest = np.minimum(0, -intervals.running_max(-height, part))
+    after = height - lowest
+    before = np.where(new, 0, np.append(0, after[:-1]))
+    takes = ~writes & (before > 0)
+    level = np.where(writes, after, before)
+    paired = np.flatnonzero(writes | takes)
+    paired = paired[np.lexsort((paired, level[paired], part[paired]))]
+    at = np.flatnonzero(takes[paired])
+    source[paired[at]] = paired[at - 1]
+    # Nothing waits: the first read of a node is one more of the latest result, others are not.
+    index = np.arange(len(node))
+    latest = np.maximum.accumulate(np.where(writes, index, -1))
+    latest = np.where(latest >= np.flatnonzero(new)[part], latest, -1)
+    first = np.append(True, (node[1:] != node[:-1]) | writes[:-1]) | new
+    again = ~writes & (before == 0) & first & (latest >= 0)
+    source[again] = latest[again]
+    return source
+
+
+def components(count: int, links: Links) -> I64:
+    """Return the least node that each node is connected with, itself included."""
+    label = np.arange(count)
+    while True:
+        least = np.minimum(label[links.writer], label[links.reader])
+        joined = label.copy()
+        np.minimum.at(joined, label[links.writer], least)
+        np.minimum.at(joined, label[links.reader], least)
+        joined = joined[joined]
+        if (joined == label).all():
+            return label
+        label = joined

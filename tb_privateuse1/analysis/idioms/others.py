@@ -1,0 +1,16 @@
+"""Any other chain of element-wise operators and reductions: what compilers fuse."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.base import Idiom, Members
+from tb_privateuse1.trace.table import Bools
+
+
+def recognizes(members: Members) -> Bools:
+    """Return all chains."""
+    return np.ones(members.count, np.bool_)
+
+
+IDIOM = Idiom("elementwise", recognizes)

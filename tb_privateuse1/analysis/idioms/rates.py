@@ -1,0 +1,58 @@
+"""The rates that a fused kernel would reach: those that this recording has reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, graph
+from tb_privateuse1.analysis.roofs.best_rates import best_rate, best_roofs
+from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
+from tb_privateuse1.analysis.roofs.rates import DeviceRates, device_rates
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+
+_OF_DATA_SHEET = 0.9
+"""The share of the printed bandwidth that copies reach on most devices (BabelStream)."""
+_OF_COPIES = 0.85
+"""The share of a copy's rate that kernels with arithmetic and reductions reach."""
+
+
+@dataclass(frozen=True)
+class Reachable:
+    """Rates per second that this recording, or else the data sheet, promises; None if unknown."""
+
+    memory: float | None
+    """Bytes, of a kernel that computes on its way."""
+    products: dict[str, float]
+    """FLOPs of products by type (``RATE_TYPES``)."""
+
+
+@memoize
+def reachable(trace: Trace) -> Reachable:
+    """Return the rates that the device sustained, never more than its data sheet's."""
+    rates = device_rates(trace)
+    seen = best_roofs(rates.rows, rates.resolution_ns, rates.given.cache_bytes)
+    best = {roof.key: roof.rate for roof in seen}
+    products: dict[str, float] = {}
+    for (kind, dtype, matrix), rate in best.items():
+        if kind == "compute":
+            limit = rates.given.matrix if matrix else rates.given.vector
+            held = min(rate, float(limit[RATE_TYPES.index(dtype)]))
+            products[dtype] = max(products.get(dtype, 0.0), held)
+    return Reachable(_memory(trace, rates), products)
+
+
+def _memory(trace: Trace, rates: DeviceRates) -> float | None:
+    """Return the rate of a fused kernel, from those of the fusible kernels: its own kind."""
+    rows, printed = rates.rows, rates.given.memory
+    found = graph(trace)
+    fusible = np.append(np.isin(found.nodes.role, FUSIBLE), False)
+    least = rates.given.cache_bytes if np.isfinite(rates.given.cache_bytes) else 0
+    chosen = fusible[found.kernel_node] & (rows.bytes > least)
+    longest = rows.longest_ns(rates.resolution_ns)[chosen]
+    best = best_rate(rows.bytes[chosen], rows.duration_ns[chosen], longest)
+    if best is not None:
+        return _OF_COPIES * min(best, printed)
+    return _OF_COPIES * _OF_DATA_SHEET * printed if np.isfinite(printed) else None
