@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.analysis.idle import bottleneck
@@ -76,12 +78,9 @@ def fuse(
     share = 1 - fused_ns / np.maximum(duration_ns, 1)
     shares = share[chain[rows]]
     removed = _but_one(case, graph, np.where(np.isin(group, calls), group, -1))
-    kernels = case.trace.kernels
-    begin = kernels.start_ns[rows]
-    length = np.floor((kernels.end_ns[rows] - begin) * shares).astype(np.int64)
     launching = case.time(removed)
     host = case.of_host(launching) or intervals.EMPTY
-    device = _of_device(case, intervals.union(begin, begin + length), launching)
+    device = _of_device(case, device_time.shortened(case, rows, shares), launching)
     return Fusion(
         graph=graph,
         group=group,
@@ -98,13 +97,15 @@ def fuse(
 def _of_device(case: RuleContext, spent: intervals.Set, launching: intervals.Set) -> intervals.Set:
     """Return the device time that goes before the host limits, which loses its launches as well."""
     limits = case.limits
+    own = device_time.of_device(case, spent)
     saved = intervals.intersect(intervals.intersect(spent, limits.busy), limits.chain)
     if not len(saved[0]):
-        return saved
+        return own
     work = intervals.covered_length(limits.busy, *limits.chain)
     lead = int((work * limits.spare).sum())
     most = lead + intervals.length(intervals.intersect(launching, case.window))
-    return bottleneck.shorten(saved, min(1.0, most / intervals.length(saved)))
+    shorter = bottleneck.shorten(saved, min(1.0, most / intervals.length(saved)))
+    return intervals.merge(own, shorter)
 
 
 def removal(case: RuleContext, found: Fusion) -> Removal:
@@ -154,12 +155,24 @@ def _outermost_alone(case: RuleContext, graph: Graph, rows: I64) -> I64:
     return outermost
 
 
+def in_chains(case: RuleContext) -> Bools:
+    """Return a flag per row of ``trace.kernels``: it is part of a chain that one kernel would do.
+
+    Rules on single kernels leave these to the rules on chains.
+    """
+    chains, attention = chains_of(case.trace), attention_chains(case.trace)
+    saves = np.append(chains.table.saved_ns > 0, False)
+    in_one = np.append(saves[chains.chain] | (attention.chain >= 0), False)
+    flags: Bools = in_one[chains.graph.kernel_node]
+    return flags
+
+
 def describe(case: RuleContext, found: Fusion) -> str:
     """Return the sentences on a typical chain: its operators, its time and that of one pass."""
     chain = found.typical
     ops = found.ops(chain)
     names = [case.trace.text(case.trace.ops.name[row]) for row in ops.tolist()]
-    listed = [say("`{name}`", name=name) for name in names[:_LONGEST_LIST]]
+    listed = [f"`{name}`" for name in names[:_LONGEST_LIST]]
     return say(
         "A typical one has {operators} ({names}) and takes {now:,.3g} us of device time. One "
         "kernel would need about {fused:,.3g} us at the rates that this recording reaches.",

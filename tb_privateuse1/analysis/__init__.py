@@ -1,12 +1,13 @@
 """Pure functions of a Trace, by subject.
 
-The rooms import in this order: steps, timeline, operators, work, kernels, roofs, memory, idle,
-counters, ranks, simulation, comparison.
+The rooms import in this order: steps, timeline, operators, work, kernels, roofs, idioms, memory,
+idle, counters, ranks, simulation, comparison.
 """
 
 __all__ = [
     "comparison",
     "counters",
+    "idioms",
     "idle",
     "kernels",
     "memory",

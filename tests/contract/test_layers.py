@@ -18,7 +18,7 @@ ROOMS = (
 
 ``compat`` has the names of the last version."""
 ANALYSIS = (
-    "steps < threads < timeline < operators < work < kernels < roofs < memory < idle < "
+    "steps < threads < timeline < operators < work < kernels < roofs < idioms < memory < idle < "
     "recording < account < counters < ranks < simulation < comparison"
 )
 """The same for the rooms inside of ``analysis``."""

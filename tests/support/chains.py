@@ -130,5 +130,3 @@ def independent(run: SizedProgram) -> None:
     """Equal operators on different tensors: nothing passes between them."""
     for _ in range(6):
         run.run("aten::add_", X, X, "1")
-
-

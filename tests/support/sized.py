@@ -1,7 +1,7 @@
 """A program whose operators record shapes, on a device of known rates.
 
-The device moves 1 TB/s and multiplies 100 TFLOP/s; a kernel takes 2 us at least. So the best rate of
-a recording is known, and so is the time of one pass over memory.
+The device moves 1 TB/s and multiplies 100 TFLOP/s; a kernel takes 2 us at least. So the best rate
+of a recording is known, and so is the time of one pass over memory.
 """
 
 from __future__ import annotations

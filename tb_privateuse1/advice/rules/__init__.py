@@ -36,6 +36,7 @@ from tb_privateuse1.advice.rules import (
     norm_by_hand,
     optimizer_loop,
     outlier_kernels,
+    product_rates,
     product_sizes,
     python_overhead,
     recompilation,
@@ -49,6 +50,7 @@ from tb_privateuse1.advice.rules import (
     unrolled_foreach,
     unsteady_recording,
     waiting_ranks,
+    weight_reads,
     zeroed_gradients,
 )
 from tb_privateuse1.advice.rules.base import Rule
@@ -85,7 +87,9 @@ RULES: tuple[Rule, ...] = (
     casts.RULE,
     elementwise_chain.RULE,
     slow_products.RULE,
+    product_rates.RULE,
     product_sizes.RULE,
+    weight_reads.RULE,
     bias_before_norm.RULE,
     double_precision.RULE,
     needless_recompute.RULE,

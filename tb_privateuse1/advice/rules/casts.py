@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
@@ -20,6 +21,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = case.launched_by(case.named("ops", _NAMES))
     rows = rows[(kernels.kind[rows] == KERNEL) & ~kernels.communication[rows]]
     rows = rows[~case.named("kernels", r"(?i)memcpy|memset|HtoD|DtoH|copy_from")[rows]]
+    rows = rows[~fusion.in_chains(case)[rows]]
     claim = case.of_device(case.time(rows, "kernels"))
     if case.share(intervals.length(claim)) < _LEAST:
         return

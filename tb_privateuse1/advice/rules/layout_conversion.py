@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
@@ -22,6 +23,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     copied = copied[kernels.kind[copied] == KERNEL]
     rows = np.union1d(copied, case.kernels(_KERNELS))
     rows = rows[~kernels.communication[rows]]
+    rows = rows[~fusion.in_chains(case)[rows]]
     claim = case.of_device(case.time(rows, "kernels"))
     if case.share(intervals.length(claim)) < _LEAST:
         return

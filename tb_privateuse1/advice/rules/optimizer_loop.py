@@ -10,6 +10,7 @@ from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, per
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import OPERATOR
+from tb_privateuse1.trace.table import I64
 
 _STEP = r"^Optimizer\.step#(?!.*[Ff]used)"
 """A fused optimizer has a reason for its remaining operators per parameter."""
@@ -31,12 +32,17 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     kinds = len(np.unique(ops.name[children]))
     removed = 1 - kinds * len(steps) / len(children)
-    host = case.of_host(case.time(steps))
+    spent = case.time(steps)
+    host = case.of_host(spent)
+    if host is not None:
+        host = intervals.merge(host, _before_launches(case, steps, spent))
     claim = None if host is None else bottleneck.shorten(host, removed)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
-    per_step = len(children) / len(steps)
-    name = case.trace.text(ops.name[steps[0]]).removeprefix("Optimizer.step#")
+    per_step = len(children) / max(len(case.steps), 1)
+    # One optimizer may call others: the name is that of the one with most of the operators.
+    calls = np.bincount(ops.name[ops.parent[children]])
+    name = case.trace.text(int(np.argmax(calls))).removeprefix("Optimizer.step#")
     name = name.removesuffix(".step")
     yield RuleFinding(
         title=say(
@@ -53,8 +59,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         events=len(children),
         evidence=case.examples("ops", steps),
         how=say(
-            "The optimizer's host time while the device had nothing to do, less {kinds} of "
-            "{each:,.0f} calls ({share}).",
+            "The optimizer's host time while the device had nothing to do or waited between its "
+            "activities, less {kinds} of {each:,.0f} calls ({share}).",
             kinds=kinds,
             each=per_step,
             share=percent(removed),
@@ -65,6 +71,25 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         source=case.source(steps),
         lacks=case.lacks("device"),
     )
+
+
+def _before_launches(case: RuleContext, steps: I64, spent: intervals.Set) -> intervals.Set:
+    """Return the device's idle time in the optimizer before its own activities.
+
+    They are launched by then, one at a time: each has a start-up, or a launch that waits for it.
+    """
+    kernels = case.trace.kernels
+    starts, ends = intervals.intersect(case.limits.all_idle, spent)
+    if not len(ends) or not len(kernels):
+        return intervals.EMPTY
+    is_step = np.zeros(len(case.trace.ops), np.bool_)
+    is_step[steps] = True
+    own = np.zeros(len(kernels) + 1, np.bool_)
+    own[case.launched_by(is_step)] = True
+    own[:-1] |= kernels.launch < 0  # nobody knows who launched these
+    following = np.searchsorted(kernels.start_ns, ends)
+    kept = own[following]
+    return starts[kept], ends[kept]
 
 
 RULE = Rule(

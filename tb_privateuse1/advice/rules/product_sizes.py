@@ -7,14 +7,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.idioms import products
+from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 _NAMES = r"^aten::(mm|addmm|bmm|baddbmm)$"
 _HALF = ("c10::Half", "c10::BFloat16", "Half", "BFloat16")
 _LEAST = 0.02
+_FAST = 0.6
+"""The share of the peak that products reach with good sizes."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -26,9 +31,15 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     odd = rows[_odd(case, rows, multiple)]
     is_odd_product = np.zeros(len(case.trace.ops), np.bool_)
     is_odd_product[odd] = True
-    claim = case.of_device(case.time(case.launched_by(is_odd_product), "kernels"))
+    activities = case.launched_by(is_odd_product)
+    # Attention is not a matter of sizes, and some products are fast in spite of theirs.
+    other = fusion.in_chains(case)
+    other[products.slow_shapes(case.trace).rows] = True
+    activities = activities[~(other | _fast(case))[activities]]
+    claim = case.of_device(case.time(activities, "kernels"))
     if case.share(intervals.length(claim)) < _LEAST:
         return
+    odd = np.unique(case.around(case.trace.kernels.op[activities], is_odd_product))
     shapes = sorted({case.trace.text(text_id) for text_id in case.trace.ops.shapes[odd]})
     yield RuleFinding(
         title=say(
@@ -52,6 +63,15 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         source=case.source(odd),
         lacks=(say("a measurement with padded sizes"),),
     )
+
+
+def _fast(case: RuleContext) -> Bools:
+    """Return which activities reach most of the matrix unit's rate."""
+    rates = device_rates(case.trace)
+    rows = rates.rows
+    roof = np.append(rates.given.matrix, np.inf)[rows.type]
+    fast: Bools = (rows.flops > 0) & (rows.flops * 1e9 > _FAST * roof * rows.duration_ns)
+    return fast
 
 
 def _odd(case: RuleContext, rows: I64, multiple: int) -> I64:

@@ -6,44 +6,95 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
-from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idioms import products
+from tb_privateuse1.analysis.idioms.products import Slow
+from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.trace import intervals
 
-_LEAST = 0.02
+_LEAST = 0.03
 _SAVED = 0.5
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the kernels that the vendor's data recognize by name."""
+    """Yield float32 products: by names of kernels, by the data sheet, or by their measured rate."""
+    for slow, explanation, how in (_by_name(case), _by_data_sheet(case), _by_rate(case)):
+        judged = case.judged_kernels[slow.rows] & (slow.shares > 0)
+        found = slow.where(judged & ~fusion.in_chains(case)[slow.rows])
+        claim = device_time.claim_of(case, found)
+        if case.share(intervals.length(claim)) < _LEAST:
+            continue
+        rows = found.rows
+        ops = case.trace.kernels.op[rows].astype(np.int64)
+        spent = case.share(intervals.length(case.time(rows, "kernels")))
+        yield RuleFinding(
+            title=say(
+                "Products in float32 keep the device busy {share} of the time", share=percent(spent)
+            ),
+            explanation=explanation,
+            events=len(rows),
+            evidence=case.examples("kernels", rows),
+            how=how,
+            claim=claim,
+            removes=device_time.removal_of(case, found),
+            confidence="medium",
+            source=case.source(ops),
+            lacks=case.lacks("shapes"),
+        )
+        return
+
+
+def _by_name(case: RuleContext) -> tuple[Slow, str, str]:
     pattern = case.vendor.slow_products
-    if pattern is None:
-        return
-    rows = case.kernels(pattern.pattern)
-    claim = bottleneck.shorten(case.of_device(case.time(rows, "kernels")), _SAVED)
-    if case.share(intervals.length(claim)) < _LEAST:
-        return
-    yield RuleFinding(
-        title=say(
-            "Matrix products in full float32: {share} of the time",
-            share=percent(case.share(intervals.length(claim))),
-        ),
-        explanation=say(
+    named = case.kernels(pattern.pattern) if pattern else np.empty(0, np.int64)
+    return (
+        Slow(named, np.full(len(named), _SAVED)),
+        say(
             "{kernels:,} kernels multiply in float32 on the general units. The matrix units of "
             "this device take TF32, several times as fast, with the exponents of float32 and "
             "fewer digits.",
-            kernels=len(rows),
+            kernels=len(named),
         ),
-        events=len(rows),
-        evidence=case.examples("kernels", rows),
-        how=say(
+        say(
             "Half of their time while others waited for the device: the units are eight times "
             "as fast, but memory is not."
         ),
-        claim=claim,
-        removes=case.without(kernels=rows, share=_SAVED),
-        confidence="medium",
-        source=case.source(case.trace.kernels.op[rows].astype(np.int64)),
+    )
+
+
+def _by_data_sheet(case: RuleContext) -> tuple[Slow, str, str]:
+    slow = products.full_precision(case.trace)
+    return (
+        slow,
+        say(
+            "{kernels:,} kernels multiply in float32. By the data sheet, the matrix units of this "
+            "device are several times as fast with bfloat16 or float16.",
+            kernels=len(slow.rows),
+        ),
+        say(
+            "Their time less what it would be at the same share of the peak for half precision, "
+            "and at least half of their bytes, while others waited for the device."
+        ),
+    )
+
+
+def _by_rate(case: RuleContext) -> tuple[Slow, str, str]:
+    slow, rates = products.without_units(case.trace), reachable(case.trace)
+    return (
+        slow,
+        say(
+            "{kernels:,} products in float32 reach at most {rate:,.3g} TFLOP/s, where element-wise "
+            "work moves {memory:,.3g} GB/s, and they wait for memory as little. No matrix unit "
+            "is that slow, so none computes them.",
+            kernels=len(slow.rows),
+            rate=rates.products.get("fp32", 0.0) / 1e12,
+            memory=(rates.memory or 0.0) / 1e9,
+        ),
+        say(
+            "Half of their time while others waited for the device: half of the bytes, at least. "
+            "A matrix unit would save more."
+        ),
     )
 
 
@@ -52,12 +103,16 @@ RULE = Rule(
     title=say("Products in full precision"),
     cause="device",
     looks_for=say(
-        "Kernels of products that do not use the matrix units, on devices that have a faster "
-        "mode (vendor data `slow_products`)."
+        "Products in float32: by kernels that do not use the matrix units (vendor data "
+        "`slow_products`), by the data sheet's rates, or by a rate like that of element-wise work."
     ),
     why=say("Most of the device's arithmetic lies idle."),
-    fix=say("torch.set_float32_matmul_precision('high'), or mixed precision (torch.autocast)."),
-    threshold=say("2 % of the step: fewer digits are a decision."),
+    fix=say(
+        "Mixed precision (torch.autocast), or torch.set_float32_matmul_precision('high') where "
+        "the device has TF32. A backend whose products are slow in every type lacks a kernel for "
+        "its matrix unit."
+    ),
+    threshold=say("3 % of the step: fewer digits are a decision."),
     reference=say("torch's FP32MatMulPattern; torch-tb-profiler's tensor core rule."),
     check=check,
     needs=("device",),

@@ -48,7 +48,7 @@ class Members:
         return self.number_in(self.chain[links.reader[chosen]])
 
     def number_in(self, chains: I64) -> I64:
-        """Return by chain how often it is among these, of which -1 are none."""
+        """Return by chain how often it is among these; -1 is none."""
         return np.bincount(chains[chains >= 0], minlength=self.count).astype(np.int64)
 
 

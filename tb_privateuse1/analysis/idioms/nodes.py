@@ -91,7 +91,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class _Call:
-    """What a distinct call says of its nodes."""
+    """A distinct call, as far as its nodes need it."""
 
     role: int
     word: str

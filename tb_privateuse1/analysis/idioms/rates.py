@@ -44,6 +44,18 @@ def reachable(trace: Trace) -> Reachable:
     return Reachable(_memory(trace, rates), products)
 
 
+def printed_memory(trace: Trace) -> float:
+    """Return the bandwidth that copies reach by the data sheet, or did here; infinite if unknown.
+
+    A product reads its operands at the rate of a copy.
+    """
+    printed = device_rates(trace).given.memory
+    if np.isfinite(printed):
+        return _OF_DATA_SHEET * printed
+    found = reachable(trace).memory
+    return np.inf if found is None else found / _OF_COPIES
+
+
 def _memory(trace: Trace, rates: DeviceRates) -> float | None:
     """Return the rate of a fused kernel, from those of the fusible kernels: its own kind."""
     rows, printed = rates.rows, rates.given.memory

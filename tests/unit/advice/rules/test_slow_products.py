@@ -1,7 +1,9 @@
 """Products in full precision on a device with a faster mode."""
 
 from tb_privateuse1.advice.rules.slow_products import RULE
+from tests.support import chains
 from tests.support.program import Program, found
+from tests.support.sized import BF16, FP32, SizedProgram
 
 A100 = [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}]
 
@@ -31,3 +33,36 @@ def test_one_that_uses_them_is_fine() -> None:
 def test_a_device_of_which_nothing_is_known_is_not_judged() -> None:
     other = [{"id": 0, "name": "AMD Instinct MI300X"}]
     assert found(RULE, program("ampere_sgemm_128x64_tn").trace(deviceProperties=other)) == []
+
+
+def sized(dtype: str, slow: float = 1.0) -> SizedProgram:
+    def layer(run: SizedProgram) -> None:
+        run.product(4096, 4096, 4096, dtype, slow=slow)
+        run.run("aten::relu", chains.XF)
+
+    run = SizedProgram()
+    for _ in range(4):
+        with run.step():
+            for _ in range(4):
+                layer(run)
+            run.wait()
+    return run
+
+
+def test_the_data_sheet_says_what_half_precision_saves() -> None:
+    h100 = [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]
+    (row,) = found(RULE, sized(FP32, slow=2.2).trace(deviceProperties=h100))
+    assert "By the data sheet" in row.explanation
+    # TF32 or float32 by the general units: half precision has at least twice their rate.
+    assert row.saving_share is not None
+    assert 0.4 < row.saving_share < 0.99
+    assert found(RULE, sized(BF16).trace(deviceProperties=h100)) == []
+
+
+def test_products_as_slow_as_element_wise_work_have_no_unit() -> None:
+    """At 1 TB/s, 0.5 TFLOP/s is half a FLOP a byte: no matrix unit is that slow."""
+    (row,) = found(RULE, sized(FP32, slow=200).trace())
+    assert "No matrix unit is that slow" in row.explanation
+    assert row.saving_share is not None
+    assert 0.35 < row.saving_share <= 0.5
+    assert found(RULE, sized(FP32).trace()) == []

@@ -1,0 +1,54 @@
+"""Device time that limits a program: what others wait for, and what its own launch waits for."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tb_privateuse1.advice.removal_replay import Removal
+from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.analysis.idioms.products import Slow
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+
+@memoize
+def awaited(trace: Trace) -> intervals.Set:
+    """Return the time of activities whose launch returns only behind them.
+
+    Such a launch is synchronous: the host stands still, even if nobody else waits for the device.
+    """
+    kernels, launches = trace.kernels, trace.launches
+    rows = np.flatnonzero(kernels.launch >= 0)
+    launch = kernels.launch[rows]
+    within = (launches.start_ns[launch] <= kernels.start_ns[rows]) & (
+        launches.end_ns[launch] >= kernels.end_ns[rows]
+    )
+    rows = rows[within]
+    return intervals.union(kernels.start_ns[rows], kernels.end_ns[rows])
+
+
+def of_device(case: RuleContext, spent: intervals.Set) -> intervals.Set:
+    """Return the part of device time that its removal saves."""
+    own = intervals.intersect(intervals.intersect(spent, case.window), awaited(case.trace))
+    return intervals.merge(case.of_device(spent), own)
+
+
+def shortened(case: RuleContext, rows: I64, shares: np.ndarray) -> intervals.Set:
+    """Return the first part of each activity, by its share (0 to 1)."""
+    kernels = case.trace.kernels
+    begin, end = kernels.start_ns[rows], kernels.end_ns[rows]
+    return intervals.union(begin, begin + np.floor((end - begin) * shares).astype(np.int64))
+
+
+def claim_of(case: RuleContext, slow: Slow) -> intervals.Set:
+    """Return the time that goes if activities become shorter by their shares."""
+    return of_device(case, shortened(case, slow.rows, slow.shares))
+
+
+def removal_of(case: RuleContext, slow: Slow) -> Removal:
+    """Return the removal of these shares of activities."""
+    return dataclasses.replace(case.without(), kernels=slow.rows, shares=slow.shares)

@@ -1,0 +1,134 @@
+"""Products far from what the device reaches: by their type, their shape, or their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.idioms.nodes import PRODUCT, graph
+from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable
+from tb_privateuse1.analysis.roofs.rate_types import BF16, FP16, FP32, RATE_TYPES, TF32
+from tb_privateuse1.analysis.roofs.rates import device_rates
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+F64 = NDArray[np.float64]
+
+_BALANCE = 4.0
+"""FLOPs for each byte of the memory's rate. Matrix units of all data sheets here reach 30 and more;
+products below this run where element-wise work runs."""
+_OF_MEMORY = 0.1
+"""A product at more of the memory's rate may wait for its operands."""
+_FAR, _NEAR_BEST = 0.8, 0.9
+"""Products below the first share of the best rate are far from it; the second one is promised."""
+_LARGE_NS = 20_000
+"""Shorter products cannot fill a device, whatever their shape."""
+_OPERAND = 0.75
+"""The share of a product's bytes that one operand has if its reading is the work."""
+
+_PLAIN = ("mm", "addmm", "linear", "scaled_mm", "_scaled_mm", "_int_mm")
+"""Products with weights; those of batches are attention's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slow:
+    """Rows of ``trace.kernels``, and the share of each one's time that goes."""
+
+    rows: I64
+    shares: F64
+
+    def where(self, mask: Bools) -> Slow:
+        """Return some of the rows."""
+        return Slow(self.rows[mask], self.shares[mask])
+
+
+@memoize
+def full_precision(trace: Trace) -> Slow:
+    """Return products in float32 that narrower types would make faster, by the data sheet.
+
+    A product keeps its share of the roof, and reads at least half of its bytes. The rows are empty
+    if the rates of the device are unknown.
+    """
+    rates = device_rates(trace)
+    rows, given = rates.rows, rates.given
+    chosen = np.flatnonzero((rows.type == FP32) & rows.product & (rows.flops > 0))
+    half = [given.matrix[kind] for kind in (BF16, FP16) if np.isfinite(given.matrix[kind])]
+    if not half or not len(chosen):
+        return Slow(chosen[:0], np.empty(0))
+    unit = TF32 if rates.tf32 or not np.isfinite(given.matrix[FP32]) else FP32
+    now = np.where(rows.on_unit[chosen], given.matrix[unit], given.vector[FP32])
+    duration = np.maximum(rows.duration_ns[chosen], 1)
+    scaled = np.where(np.isfinite(now), duration * now / max(half), duration)
+    memory = printed_memory(trace)
+    moved = np.where(rows.bytes[chosen] == MISSING, 0, rows.bytes[chosen]) / 2 / memory * 1e9
+    return Slow(chosen, 1 - np.minimum(np.maximum(scaled, moved), duration) / duration)
+
+
+@memoize
+def without_units(trace: Trace) -> Slow:
+    """Return products that are as slow as element-wise work, on a device without a data sheet.
+
+    Half of their time goes: a type of half the width alone halves the work.
+    """
+    rates = device_rates(trace)
+    rows, memory = rates.rows, reachable(trace).memory
+    chosen = np.flatnonzero((rows.type == FP32) & rows.product & (rows.flops > 0))
+    best = reachable(trace).products.get("fp32")
+    measured = rates.compute_source == "best_seen" and memory is not None and best is not None
+    if not measured or not len(chosen) or best >= _BALANCE * memory:  # type: ignore[operator]
+        return Slow(chosen[:0], np.empty(0))
+    speed = rows.bytes[chosen] / np.maximum(rows.duration_ns[chosen], 1) * 1e9
+    chosen = chosen[(rows.bytes[chosen] != MISSING) & (speed < _OF_MEMORY * (memory or 0))]
+    return Slow(chosen, np.full(len(chosen), 0.5))
+
+
+@memoize
+def slow_shapes(trace: Trace) -> Slow:
+    """Return large products of two matrices far below the best rate of products of their type."""
+    rows, chosen = device_rates(trace).rows, _product_rows(trace)
+    best = reachable(trace).products
+    rates = np.array([best.get(name, np.inf) for name in RATE_TYPES])[rows.type[chosen]]
+    computed = rows.flops[chosen] / rates * 1e9
+    moved = _moved_ns(trace, chosen)
+    duration = np.maximum(rows.duration_ns[chosen], 1)
+    far = (computed < _FAR * duration) & (computed > moved) & (computed > _LARGE_NS)
+    least = np.maximum(computed / _NEAR_BEST, moved)
+    shares = 1 - np.minimum(least, duration) / duration
+    return Slow(chosen, shares).where(far & np.isfinite(rates))
+
+
+@memoize
+def weight_reads(trace: Trace) -> Slow:
+    """Return products whose time is that of reading one operand; the time beyond it goes."""
+    rows, chosen = device_rates(trace).rows, _product_rows(trace)
+    moved = _moved_ns(trace, chosen)
+    best = reachable(trace).products
+    rates = np.array([best.get(name, np.inf) for name in RATE_TYPES])[rows.type[chosen]]
+    computed = np.where(np.isfinite(rates), rows.flops[chosen] / rates * 1e9, np.inf)
+    found = graph(trace)
+    largest = np.zeros(len(found.nodes), np.int64)
+    np.maximum.at(largest, found.reads.node, found.reads.bytes)
+    operand = largest[found.kernel_node[chosen]] if len(chosen) else np.empty(0)
+    waits = (moved > 2 * computed) & (operand > _OPERAND * rows.bytes[chosen])
+    waits &= np.append(found.named(*_PLAIN), False)[found.kernel_node[chosen]]
+    duration = np.maximum(rows.duration_ns[chosen], 1)
+    shares = 1 - np.minimum(moved, duration) / duration
+    return Slow(chosen, shares).where(waits)
+
+
+def _product_rows(trace: Trace) -> I64:
+    """Return the activities of products of two matrices whose work is known."""
+    rates, found = device_rates(trace), graph(trace)
+    is_product = np.append(found.nodes.role == PRODUCT, False)[found.kernel_node]
+    rows = rates.rows
+    known = (rows.flops > 0) & (rows.bytes != MISSING) & (rows.type != NONE) & rows.product
+    return np.flatnonzero(is_product & known)
+
+
+def _moved_ns(trace: Trace, chosen: I64) -> F64:
+    size = device_rates(trace).rows.bytes[chosen]
+    moved: F64 = size / printed_memory(trace) * 1e9
+    return moved
