@@ -19,7 +19,7 @@ from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.trace import intervals
 
 _GENERAL = r"^aten::_scaled_dot_product_attention_math"
-_FUSED = r"flash|efficient|cudnn|overrideable"
+_FUSED = r"_scaled_dot_product_(?!attention)"
 """A backend that builds these of others has no faster one to offer."""
 
 _LEAST = 0.01

@@ -6,6 +6,7 @@ __all__ = [
     "chains",
     "flow",
     "nodes",
+    "products",
     "rates",
     "registry",
 ]
