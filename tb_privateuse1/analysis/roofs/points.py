@@ -55,6 +55,7 @@ def _roof_of_kinds(rates: DeviceRates) -> list[int]:
         on_unit=np.array([kind[2] for kind in kinds], np.bool_),
         duration_ns=none,
         bound_ns=none,
+        at_most=np.zeros(len(kinds), np.bool_),
     )
     ceiling = compute_ceilings(rows, rates.limits, tf32=rates.tf32).tolist()
     return [_roof_at(rates.roofs, *kind, at) for kind, at in zip(kinds, ceiling, strict=True)]

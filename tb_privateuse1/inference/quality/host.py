@@ -100,7 +100,9 @@ def _duplicates(trace: Trace) -> Iterator[Finding]:
                 total=len(columns),
                 what=what,
             )
-            hint = say("Each counts as often as it is recorded. Was the same recording exported twice?")
+            hint = say(
+                "Each counts as often as it is recorded. Was the same recording exported twice?"
+            )
             yield Finding(
                 f"duplicated_{table}", message, hint, len(rows), "error", affects,
                 examples(trace, table, rows),
