@@ -14,13 +14,14 @@ from hypothesis import given
 
 from tb_privateuse1.analysis.idle import bottleneck, launch_times
 from tb_privateuse1.analysis.timeline import level_of_detail
+from tb_privateuse1.export.work_columns import kernel_columns
 from tb_privateuse1.trace import intervals, uncertainty
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.lookups.area import area
-from tb_privateuse1.views.operators import operators
+from tb_privateuse1.views.operators import OperatorRow, operators
 from tb_privateuse1.views.overview import overview
 from tests.support.make import Event, kernel, op, trace
 from tests.support.results import result
@@ -111,11 +112,56 @@ def check_account(made: Trace) -> None:
         assert compared == {c.name: round(c.ns / len(steps)) for c in account.classes}
 
 
+def check_work(made: Trace) -> None:
+    """Work of all activities is the same by kernel, operator and in SQL; a row has one of each."""
+    by_kernel = kernels(made, group="operator", limit=100_000).rows
+    by_operator = operators(made, limit=100_000).rows
+    columns = kernel_columns(made)
+    known = {name: column[column != MISSING] for name, column in columns.items()}
+    for figure, column in (("flops", "flops"), ("bytes", "bytes_moved")):
+        whole = sum(getattr(row, figure) or 0 for row in by_kernel)
+        assert whole == int(known[column].sum()), figure
+        linked = made.kernels.op >= 0
+        of_operators = columns[column][linked & (columns[column] != MISSING)]
+        assert sum(getattr(row, figure) or 0 for row in by_operator) == int(of_operators.sum())
+    time = int((made.kernels.end_ns - made.kernels.start_ns)[columns["attainable_ns"] >= 0].sum())
+    above = sum(row.above_roof_ns or 0 for row in by_kernel)
+    assert above == time - int(known["attainable_ns"].sum())
+    check_steps(made)
+    check_compared_work(made, by_operator)
+
+
+def check_steps(made: Trace) -> None:
+    """A selected step has the use of the table of steps."""
+    shares = overview(made).use.step_shares
+    names = [one.step.rpartition("#")[2] for one in shares]
+    if len(set(names)) == len(names):
+        for one, name in zip(shares, names, strict=True):
+            if name.isdecimal():
+                of_step = overview(made, step=int(name)).use
+                assert (of_step.mfu, of_step.hfu) == (one.mfu, one.hfu)
+
+
+def check_compared_work(made: Trace, rows: tuple[OperatorRow, ...]) -> None:
+    """A comparison has the rates of the operators' page, if it is over the same steps."""
+    steps = made.steps
+    if not len(steps) or (steps.incomplete | steps.primed).any() or (made.kernels.step < 0).any():
+        return
+    by_name = {row.name: row for row in rows if row.launcher is None}
+    for one in diff(made, made).rows:
+        if (row := by_name.get(one.name)) is not None:
+            assert one.now_flops == (None if row.flops is None else round(row.flops / len(steps)))
+            for figure in ("tflop_per_s", "gb_per_s", "roof_share"):
+                values = {getattr(one, f"{side}_{figure}") for side in ("base", "now")}
+                assert values == {getattr(row, figure)}, (one.name, figure)
+
+
 @pytest.mark.parametrize("path", OWN + EXAMPLES, ids=lambda path: path.parent.name)
 def test_no_page_has_another_figure_for_the_same_name(path: Path) -> None:
     made = load(path)
     check_names(made)
     check_account(made)
+    check_work(made)
 
 
 @needs_traces
@@ -124,6 +170,7 @@ def test_no_page_has_another_figure_of_a_real_recording(path: Path) -> None:
     made = load(path)
     check_names(made)
     check_account(made)
+    check_work(made)
 
 
 @pytest.mark.parametrize("path", OWN + EXAMPLES, ids=lambda path: path.parent.name)
