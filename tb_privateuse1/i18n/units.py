@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-_SHARES = ("share", "utilisation", "sm_efficiency", "occupancy")
+_SHARES = ("share", "utilisation", "sm_efficiency", "occupancy", "mfu", "hfu")
+_RATES = (("tflop_per_s", "TFLOP/s"), ("gb_per_s", "GB/s"), ("flops_per_byte", "FLOP/B"))
 _TIMES = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
+_WORK = (("TFLOP", 10**12), ("GFLOP", 10**9), ("MFLOP", 10**6))
 _SIZES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
@@ -30,7 +32,12 @@ def with_unit(name: str, value: Any) -> str:
         return _scaled(value, _SIZES, "B")
     if name.endswith("bytes_per_s"):
         return f"{value / 1e9:.3g} GB/s"
-    if name in _SHARES or name.endswith("_share"):
+    if name.endswith("flops") and isinstance(value, int):
+        return _scaled(value, _WORK, "FLOP")
+    if unit := next((unit for figure, unit in _RATES if name.endswith(figure)), None):
+        return f"{f'{value:,.0f}' if abs(value) >= 1000 else f'{value:.3g}'} {unit}"
+    figure = name.removesuffix("_low").removesuffix("_high")
+    if figure in _SHARES or figure.endswith("_share"):
         return f"{100 * value:.1f} %"
     return f"{value:.4g}" if isinstance(value, float) else plain_text(str(value))
 
