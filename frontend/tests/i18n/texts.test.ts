@@ -14,7 +14,7 @@ const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 
 /** What is the same in Chinese: names of formats, of files, of torch's concepts. */
 const SAME =
-  /^[\W\d_]*$|^(Rank|rank|Kernel|kernel|[Mm]emcpy|[Mm]emset|CPU|SQL|CSV|PNG|JSON|URL|Parquet|Perfetto|Chrome JSON|p95|HTTP|PrivateUse1)$/;
+  /^[\W\d_]*$|^(Rank|rank|Kernel|kernel|[Mm]emcpy|[Mm]emset|CPU|SQL|CSV|PNG|JSON|URL|Parquet|Perfetto|Chrome JSON|p95|MFU|HFU|HTTP|PrivateUse1)$/;
 
 const HAN = "[\\u3400-\\u9fff]";
 /** No space between Chinese and Latin letters or figures, or punctuation of half the width after Chinese. */
@@ -91,15 +91,15 @@ function textsOf(node: Node): string[] {
     : [];
 }
 
-/** Files with texts by right: the texts, what is generated, and what is shown if texts cannot be loaded. */
-const OTHERS = /^i18n\/|^api\/(types|binary)\.ts$|^index\.ts$/;
+/** Files with texts by right: texts, what is generated, the words of C++, what is shown if texts cannot be loaded. */
+const OTHERS = /^i18n\/|^lib\/mangled-name\.ts$|^api\/(types|binary)\.ts$|^index\.ts$/;
 const FILES = files("").filter((file) => !OTHERS.test(file));
 
 /** What reads like words for people: several of them, or one that begins as a sentence does. */
 const WORDS = /[A-Za-z]{3,}[,;:.]?\s|\s[A-Za-z]{2,}|^\s*[A-Z][a-z]{2,}/;
 /** Words of the browser, of formats and of other programs. */
 const THEIRS =
-  /^(Arrow(Up|Down|Left|Right)|Enter|Escape|Home|End|Page(Up|Down)|Backspace|Delete|Space|Shift|Tab|TimeoutError|Counters)$|^\d+px .*sans-serif$|^(text|application|image)\/|^\(?HTTP( |$)|^VS Code$|^IntelliJ IDEA$|^PyCharm$|^Cursor$|^\(prefers-|^[a-z_]+ =( "[a-z_]*")?$|^(± )?([014] )?(ns|us|ms|MiB)$|^from tb_privateuse1 import |^on_trace_ready=|^nn\.Module:$|^select |^pip install |^TB_PRIVATEUSE1_|^tb-privateuse1 /;
+  /^(Arrow(Up|Down|Left|Right)|Enter|Escape|Home|End|Page(Up|Down)|Backspace|Delete|Space|Shift|Tab|TimeoutError|Counters)$|^\d+px .*sans-serif$|^(text|application|image)\/|^\(?HTTP( |$)|^VS Code$|^IntelliJ IDEA$|^PyCharm$|^Cursor$|^\(prefers-|^[a-z_]+ =( "[a-z_]*")?$|^(± )?([014] )?(ns|us|ms|MiB|TFLOP)$|^from tb_privateuse1 import |^on_trace_ready=|^nn\.Module:$|^select |^pip install |^TB_PRIVATEUSE1_|^tb-privateuse1 /;
 /** Attributes and fields that people do not read, whatever they hold. */
 const UNREAD =
   /^(data-.*|class|style|d|viewBox|points|transform|patternTransform|xmlns|accept|autocomplete|testid|fill|stroke|href|rel|icon|key|template|font|translate)$/;

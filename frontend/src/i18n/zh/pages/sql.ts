@@ -37,6 +37,13 @@ const CHINESE: Readonly<Record<string, string>> = {
   start: "开始",
   end: "结束",
   "end less start": "结束减开始",
+  "operations of the device activities that it launched itself; null: no model":
+    "由它自身启动的设备活动的运算次数；null：没有模型",
+  "bytes that these must read and write": "这些活动必须读写的字节数",
+  "operations, by the shapes of its operator; null: no model, or no shapes":
+    "按其算子的形状计算的运算次数；null：没有模型或没有形状",
+  "bytes that it must read and write": "它必须读写的字节数",
+  "the least time that the device's roofs allow": "设备屋顶线所允许的最短时间",
   "duration less that of all ranges directly inside": "时长减去直接位于其中的所有区间的时长",
   "device time between the operator's two events, from a sidecar":
     "算子两个事件之间的设备时间，来自 sidecar 文件",
