@@ -26,7 +26,8 @@ export function duration(ns: number | null): string {
 export function exactDuration(ns: number | null): string {
   if (ns === null) return t.format.missing;
   const [unit, size] = TIME_UNITS.find(([, one]) => Math.abs(ns) >= one) ?? ["ns", 1];
-  return `${(ns / size).toLocaleString("en-US", { maximumFractionDigits: Math.round(Math.log10(size)) })} ${unit}`;
+  const maximumFractionDigits = Math.round(Math.log10(size));
+  return `${(ns / size).toLocaleString("en-US", { maximumFractionDigits })} ${unit}`;
 }
 
 /** A Unix time as the clock of whoever looks has it, to the µs: `2026-11-21 14:03:22.123456`. */

@@ -224,7 +224,7 @@ export function shown(value: Value, kind: Kind): string {
 export function exact(value: Value, kind: Kind, bound: number | null = 0): string {
   if (value === null) return t.format.missing;
   if (typeof value === "string") return value;
-  if (typeof value === "bigint") return kind === "time" ? exactDuration(Number(value)) : count(value);
+  if (typeof value === "bigint") return kind === "time" ? `${count(value)} ns` : count(value);
   const off = (size: string): string =>
     bound === null ? ` ${t.format.unknownBound}` : bound > 0 ? ` ± ${size}` : "";
   if (kind === "time") return exactDuration(value) + off(exactDuration(bound));
