@@ -45,6 +45,7 @@ class MemoryWindow:
     at_end_bytes: int | None
     peak_bytes: int | None
     peak_at_ns: int | None
+    peak_reserved_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,7 @@ def _window(events: Memory, level: Level, start: int, end: int) -> MemoryWindow:
         at_end_bytes=level.at(end) if level.has_totals else None,
         peak_bytes=None if peak is None else int(level.allocated[peak]),
         peak_at_ns=None if peak is None else max(int(level.at_ns[peak]), start),
+        peak_reserved_bytes=level.peak_reserved(start, end),
     )
 
 

@@ -776,6 +776,7 @@ export interface MemoryWindow {
   at_end_bytes: number | null;
   peak_bytes: number | null;
   peak_at_ns: number | null;
+  peak_reserved_bytes: number | null;
 }
 
 /** The result of the view. Null: the timeline does not rest on it, or there is none. */

@@ -172,9 +172,18 @@ class Level:
 
     def peak(self, start_ns: int, end_ns: int) -> int | None:
         """Return the first entry with the most allocated in [start, end), or the one before it."""
+        part = self._part(start_ns, end_ns)
+        most = self.allocated[part]
+        return int(part.start + np.argmax(most)) if len(most) else None
+
+    def peak_reserved(self, start_ns: int, end_ns: int) -> int | None:
+        """Return the most bytes reserved in [start, end), from the entry before it on."""
+        most = int(self.reserved[self._part(start_ns, end_ns)].max(initial=MISSING))
+        return None if most == MISSING else most
+
+    def _part(self, start_ns: int, end_ns: int) -> slice:
         low, high = np.searchsorted(self.at_ns, (start_ns, end_ns))
-        low = max(low - 1, 0)
-        return int(low + np.argmax(self.allocated[low:high])) if high > low else None
+        return slice(max(int(low) - 1, 0), int(high))
 
 
 def memory_level(memory: Memory) -> Level:

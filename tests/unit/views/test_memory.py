@@ -89,6 +89,20 @@ def test_a_part_without_events_has_the_level_before_it() -> None:
     assert (window.peak_bytes, window.peak_at_ns, window.at_end_bytes) == (120, 90_000, 120)
 
 
+def test_a_part_has_its_own_peak_of_reserved_memory() -> None:
+    def reserved(ts: float, size: int, total: int, held: int) -> Event:
+        return event(ts, size, total, **{"Total Reserved": held})
+
+    one = trace(op("a", 0, 100), reserved(10, 50, 50, 80), reserved(40, -10, 40, 60))
+    whole, part, before = (
+        memory(one, **at).window for at in ({}, {"start_ns": 50_000}, {"end_ns": 5_000})
+    )
+    assert whole is not None and part is not None and before is not None
+    assert whole.peak_reserved_bytes == 80
+    assert (part.peak_bytes, part.peak_reserved_bytes) == (40, 60)
+    assert before.peak_reserved_bytes is None
+
+
 def test_allocations() -> None:
     rows = {r.bytes: r for r in memory(run()).rows}
     assert list(rows) == [50, 30, 20]

@@ -269,14 +269,14 @@ function HeldFigures({ device, window, picked }: FiguresProps) {
           help={texts.peakAllocatedHelp}
         />
       )}
-      {device.peak_reserved_bytes ? (
+      {window.peak_reserved_bytes ? (
         <KeyFigure
           name="peak_reserved_bytes"
-          label={texts.peakReserved}
-          exact={device.peak_reserved_bytes}
+          label={picked ? texts.peakReservedHere : texts.peakReserved}
+          exact={window.peak_reserved_bytes}
           unit="B"
-          value={bytes(device.peak_reserved_bytes)}
-          note={reservedNote(device)}
+          value={bytes(window.peak_reserved_bytes)}
+          note={reservedNote(window)}
           help={texts.peakReservedHelp}
         />
       ) : null}
@@ -316,7 +316,7 @@ function peakNote(
     : texts.peakNote(duration(peak_at_ns));
 }
 
-function reservedNote({ peak_bytes, peak_reserved_bytes }: MemoryDevice): string {
+function reservedNote({ peak_bytes, peak_reserved_bytes }: MemoryWindow): string {
   return peak_bytes === null || !peak_reserved_bytes
     ? ""
     : texts.peakReservedNote(percent(peak_bytes / peak_reserved_bytes));

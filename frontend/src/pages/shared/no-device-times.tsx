@@ -18,6 +18,10 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
           <b>{t.noDeviceTimes.noDeviceTimes}</b> {unusable.message}
         </p>
         {unusable.hint && <p>{unusable.hint}</p>}
+        <details open>
+          <summary>{t.noDeviceTimes.captureLines}</summary>
+          <CaptureLines />
+        </details>
       </aside>
     );
   }

@@ -147,6 +147,7 @@ export const noDeviceTimes = {
     "In its default state torch.profiler records host times only on a PrivateUse1 device: it never calls the " +
     "backend's ProfilerStubs, so no device time reaches the trace.",
   changeCapture: "Change the capture to these lines; they take the arguments of torch.profiler.profile:",
+  captureLines: "Lines that record device times",
   follows: "What follows is what the host did.",
 };
 

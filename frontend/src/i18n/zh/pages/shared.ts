@@ -124,6 +124,7 @@ export const noDeviceTimes: Translation<typeof english.noDeviceTimes> = {
   notRecorded: "那么设备活动没有被采集。用以下代码即可采集：",
   why: "默认情况下，torch.profiler 在 PrivateUse1 设备上只记录主机时间：它从不调用后端的 ProfilerStubs，因此 trace 中没有任何设备时间。",
   changeCapture: "将采集代码改为以下几行；它们接受 torch.profiler.profile 的参数：",
+  captureLines: "能记录设备时间的代码",
   follows: "以下内容是主机的活动。",
 };
 
