@@ -97,7 +97,9 @@ def test_a_part_has_its_own_peak_of_reserved_memory() -> None:
     whole, part, before = (
         memory(one, **at).window for at in ({}, {"start_ns": 50_000}, {"end_ns": 5_000})
     )
-    assert whole is not None and part is not None and before is not None
+    assert whole is not None
+    assert part is not None
+    assert before is not None
     assert whole.peak_reserved_bytes == 80
     assert (part.peak_bytes, part.peak_reserved_bytes) == (40, 60)
     assert before.peak_reserved_bytes is None
