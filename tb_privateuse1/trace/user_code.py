@@ -16,7 +16,7 @@ from tb_privateuse1.trace.errors import TraceError
 
 @dataclass(frozen=True)
 class Messages:
-    """What is said of unusable files of a kind; the templates have ``{name}`` and ``{error}``."""
+    """Error messages for unusable files of a kind; the templates have ``{name}`` and ``{error}``."""
 
     code: str
     unreadable: Text

@@ -94,7 +94,7 @@ class RooflineRow:
     device_ns: int
     device_bound_ns: int | None
     bounded_share: float
-    """The part of ``device_ns`` of which only limits are known (evidence ``bound``), 0 to 1."""
+    """The part of ``device_ns`` with limits only (evidence ``bound``), 0 to 1."""
     share: float
     """Of the device time of the answer, 0 to 1."""
     flops: int | None

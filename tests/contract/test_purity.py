@@ -11,6 +11,8 @@ from tests.support.sources import FILES, nodes
 ROOMS = ("trace", "inference", "analysis", "advice", "views")
 EDGES = (
     "advice.user_rules",
+    "trace.user_code",
+    "views.user_models",
     "inference.device_timeline.launching_operators",
     "views.reader",
     "views.computations",

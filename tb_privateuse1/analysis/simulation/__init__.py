@@ -1,4 +1,4 @@
-"""What if: the dependency graph of a trace, its critical path, and replays with changes.
+"""Simulate a trace with changes: its dependency graph, critical path and replays.
 
 ``dependency_graph`` builds the graph from ``points`` of host threads, ``submissions`` (launches,
 waits), hand-offs and ``usual_latencies``, and ``delays`` names the rest. ``critical_path`` finds
