@@ -79,8 +79,8 @@ def result(page: Dashboard, query: str) -> Any:
 @pytest.mark.parametrize("by", ["operator", "shape", "module", "kernel"])
 def test_rows_and_bar_are_those_of_the_result(page: Dashboard, by: str) -> None:
     opened(page, run="inferred", by=by)
-    told = result(page, f"run=inferred&by={by}")
-    wanted = {str(row["longest_row"]): row for row in told["rows"]}
+    answer = result(page, f"run=inferred&by={by}")
+    wanted = {str(row["longest_row"]): row for row in answer["rows"]}
     shown = page.rows("roofline")
     assert shown
     for key, cells in shown.items():
@@ -91,11 +91,11 @@ def test_rows_and_bar_are_those_of_the_result(page: Dashboard, by: str) -> None:
         .locator("li")
         .evaluate_all("all => all.map(e => [e.dataset.key, Number(e.dataset.value)])")
     )
-    assert sum(ns for _, ns in parts) == told["device_ns"]
+    assert sum(ns for _, ns in parts) == answer["device_ns"]
     assert dict(parts) == {
-        d["distance"]: d["device_ns"] for d in told["distances"] if d["device_ns"]
+        d["distance"]: d["device_ns"] for d in answer["distances"] if d["device_ns"]
     }
-    assert page.value("roofline-stake") == str(told["above_roof_ns"])
+    assert page.value("roofline-stake") == str(answer["above_roof_ns"])
 
 
 def test_keys_go_from_point_to_point_and_open_one(page: Dashboard) -> None:
@@ -164,9 +164,11 @@ def test_lists_types_and_files(page: Dashboard, tmp_path: Path) -> None:
         page.get(f"group-{name}").click()
         page.shows(f"table-{table}")
         assert page.state()["list"] == name
-    told = result(page, "run=some")["roofs"]
+    answer = result(page, "run=some")["roofs"]
     shown = page.rows("roofs")
-    assert {k: number(v["rate"]) for k, v in shown.items()} == {r["name"]: r["rate"] for r in told}
+    assert {k: number(v["rate"]) for k, v in shown.items()} == {
+        r["name"]: r["rate"] for r in answer
+    }
     page.get("group-points").click()
     with page.page.expect_download() as download:
         page.get("csv").click()
