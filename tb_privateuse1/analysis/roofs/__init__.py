@@ -6,7 +6,7 @@ recording where nothing else is known. ``achieved`` compares work with its ceili
 ``step_use`` steps with the device's peak (MFU, HFU). ``rates`` joins all of it for a trace, and
 ``device_use`` for its steps; ``recomputed`` finds what activation checkpointing repeats.
 
-``points`` groups activities for a roofline chart, ``distance`` sorts their time by its distance
+``points`` groups activities for a roofline chart, ``distance`` divides their time by its distance
 from the roof. ``outliers`` finds slow work without any roof: ``shape_outliers`` and ``slowdowns``,
 among activities that ran alone (``undisturbed``).
 """

@@ -166,8 +166,8 @@ def _of_kernel(trace: Trace, one: Slowdown, slow: Slowdowns) -> Outlier:
             share=with_unit("share", slow.slower_ns / slow.judged_ns),
         ),
         check=say(
-            "Other kernels did not become slower, so the clock is not the reason. It is refuted if "
-            "the values of its inputs make it do more: a cache that grows, more sparse indices."
+            "Most kernels did not become slower, so the clock is hardly the reason. It is refuted "
+            "if the values of its inputs make it do more: a cache that grows, more sparse indices."
         ),
         longest_row=one.longest,
     )

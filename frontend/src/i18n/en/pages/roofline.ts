@@ -107,7 +107,7 @@ export const roofline = {
     shape: { title: "slow shape", help: "Slower than a similar shape of the same operator." },
     kernel_slower: {
       title: "slower over time",
-      help: "Later calls with the same inputs take longer than earlier ones; other kernels do not.",
+      help: "Later calls with the same inputs take longer than earlier ones; most kernels do not.",
     },
     device_slower: {
       title: "device slows down",

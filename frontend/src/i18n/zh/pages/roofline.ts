@@ -94,7 +94,7 @@ export const roofline: Translation<typeof english.roofline> = {
     shape: { title: "缓慢的形状", help: "比同一算子的相似形状更慢。" },
     kernel_slower: {
       title: "随时间变慢",
-      help: "输入相同的后期调用比早期调用耗时更长；其他 Kernel 没有。",
+      help: "输入相同的后期调用比早期调用耗时更长；多数 Kernel 没有。",
     },
     device_slower: { title: "设备变慢", help: "多数 Kernel 在记录后期耗时更长，如同时钟下降。" },
   },
