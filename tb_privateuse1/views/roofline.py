@@ -17,10 +17,11 @@ from tb_privateuse1.analysis.roofs.distance import (
     time_by_distance,
 )
 from tb_privateuse1.analysis.roofs.outliers import Outlier, outliers
-from tb_privateuse1.analysis.roofs.points import By, PointGroups, compute_roofs, point_groups
+from tb_privateuse1.analysis.roofs.points import By, PointGroups, point_groups
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import (
     ModelledTime,
+    compute_roofs,
     device_rates,
     group_figures,
     modelled_time,

@@ -812,8 +812,9 @@ export interface Method {
 export interface ModelledTime {
   modelled_ns: number;
   modelled_share: number | null;
-  compute_source: "data_sheet" | "user_file" | "best_seen" | null;
+  compute_source: "data_sheet" | "user_file" | "best_seen" | "mixed" | null;
   memory_source: "data_sheet" | "user_file" | "best_seen" | null;
+  compute_sources: RoofSource[];
   hint: string | null;
 }
 
@@ -1207,6 +1208,13 @@ export interface RoofRow {
   source: "data_sheet" | "user_file" | "best_seen";
   reachable: number | null;
   device_ns: number;
+}
+
+/** Where the roof of one type is from. */
+export interface RoofSource {
+  dtype: string;
+  matrix: boolean;
+  source: "data_sheet" | "user_file" | "best_seen";
 }
 
 /** The result of the view: the most time first. */

@@ -13,63 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators import named_regions
-from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
-from tb_privateuse1.analysis.roofs.rates import DeviceRates, device_rates
-from tb_privateuse1.analysis.roofs.roofs import Roof, compute_ceilings
-from tb_privateuse1.analysis.roofs.work_rows import WorkRows
+from tb_privateuse1.analysis.roofs.rates import compute_roofs, device_rates
 from tb_privateuse1.analysis.steps.breakdown import activity_kinds
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.kernel_context import operator_names
-from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I8, I32, I64, Bools
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 By = Literal["operator", "shape", "module", "kernel"]
-_UNITS = ((False, False), (False, True), (True, False), (True, True))
-"""Product or not, on the matrix unit or not."""
-
-
-@memoize
-def compute_roofs(trace: Trace) -> I8:
-    """Return the roof of arithmetic of each device activity, ``NONE`` without FLOPs or a roof.
-
-    The roof is an index into ``device_rates(trace).roofs``.
-    """
-    rates = device_rates(trace)
-    rows = rates.roofed
-    table = np.array(_roof_of_kinds(rates), np.int8)
-    roof = table[(rows.type + 1) * len(_UNITS) + rows.product * 2 + rows.on_unit]
-    return np.where(rows.flops > 0, roof, NONE).astype(np.int8)
-
-
-def _roof_of_kinds(rates: DeviceRates) -> list[int]:
-    """Return the roof by type (from NONE on) and unit: the ceiling depends on nothing else."""
-    kinds = [(t, *unit) for t in range(NONE, len(RATE_TYPES)) for unit in _UNITS]
-    none = np.zeros(len(kinds), np.int64)
-    rows = WorkRows(
-        flops=none,
-        bytes=none,
-        type=np.array([kind[0] for kind in kinds], np.int8),
-        product=np.array([kind[1] for kind in kinds], np.bool_),
-        on_unit=np.array([kind[2] for kind in kinds], np.bool_),
-        duration_ns=none,
-        bound_ns=none,
-        at_most=np.zeros(len(kinds), np.bool_),
-    )
-    ceiling = compute_ceilings(rows, rates.limits, tf32=rates.tf32).tolist()
-    return [_roof_at(rates.roofs, *kind, at) for kind, at in zip(kinds, ceiling, strict=True)]
-
-
-def _roof_at(roofs: tuple[Roof, ...], kind: int, product: bool, on_unit: bool, rate: float) -> int:
-    """Return the roof of a height; of several equal ones that of the type, then of the unit."""
-    name = "" if kind == NONE else RATE_TYPES[kind]
-
-    def likeness(i: int) -> tuple[bool, bool]:
-        return roofs[i].dtype == name, roofs[i].matrix == (product and on_unit)
-
-    found = [i for i, roof in enumerate(roofs) if roof.kind == "compute" and roof.rate == rate]
-    return max(found, key=likeness, default=NONE)
 
 
 @dataclass(frozen=True)

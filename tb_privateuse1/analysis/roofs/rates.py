@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from tb_privateuse1.analysis.kernels.groups import on_matrix_unit
 from tb_privateuse1.analysis.roofs.achieved import Achieved, Figures, achieved, figures
 from tb_privateuse1.analysis.roofs.best_rates import best_roofs, uses_tf32
-from tb_privateuse1.analysis.roofs.rate_types import rate_type
+from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES, rate_type
 from tb_privateuse1.analysis.roofs.roofs import (
     Ceilings,
     Roof,
@@ -28,12 +29,14 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MEMCPY, MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 _RATE_TYPES = np.array([rate_type(name) for name in DTYPES], np.int8)
 """The type of rates of each type of operands."""
 _WITHIN_DEVICE = re.compile(r"D(evice)? ?(to|2) ?D(evice)?", re.IGNORECASE)
 """Copies that only the device's memory limits; others go over a link."""
+_UNITS = ((False, False), (False, True), (True, False), (True, True))
+"""Product or not, on the matrix unit or not."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,8 @@ class DeviceRates:
     """Whether products of float32 ran in TF32."""
     resolution_ns: int
     """The step of the clock."""
-    compute_source: Source | None
     memory_source: Source | None
-    """The sources of the roofs; None without any."""
+    """The source of the memory's roof; None without one."""
     roofs: tuple[Roof, ...]
     """The given roofs, and the best rates of the recording where none is given."""
     limits: Ceilings
@@ -78,12 +80,53 @@ def device_rates(trace: Trace) -> DeviceRates:
         given=given,
         tf32=tf32,
         resolution_ns=resolution,
-        compute_source=sources.get("compute"),
         memory_source=sources.get("memory"),
         roofs=roofs,
         limits=limits,
         roofed=roofed,
     )
+
+
+@memoize
+def compute_roofs(trace: Trace) -> I8:
+    """Return the roof of arithmetic of each device activity, ``NONE`` without FLOPs or a roof.
+
+    The roof is an index into ``device_rates(trace).roofs``.
+    """
+    rates = device_rates(trace)
+    rows = rates.roofed
+    table = np.array(_roof_of_kinds(rates), np.int8)
+    roof = table[(rows.type + 1) * len(_UNITS) + rows.product * 2 + rows.on_unit]
+    return np.where(rows.flops > 0, roof, NONE).astype(np.int8)
+
+
+def _roof_of_kinds(rates: DeviceRates) -> list[int]:
+    """Return the roof by type (from NONE on) and unit: the ceiling depends on nothing else."""
+    kinds = [(t, *unit) for t in range(NONE, len(RATE_TYPES)) for unit in _UNITS]
+    none = np.zeros(len(kinds), np.int64)
+    rows = WorkRows(
+        flops=none,
+        bytes=none,
+        type=np.array([kind[0] for kind in kinds], np.int8),
+        product=np.array([kind[1] for kind in kinds], np.bool_),
+        on_unit=np.array([kind[2] for kind in kinds], np.bool_),
+        duration_ns=none,
+        bound_ns=none,
+        at_most=np.zeros(len(kinds), np.bool_),
+    )
+    ceiling = compute_ceilings(rows, rates.limits, tf32=rates.tf32).tolist()
+    return [_roof_at(rates.roofs, *kind, at) for kind, at in zip(kinds, ceiling, strict=True)]
+
+
+def _roof_at(roofs: tuple[Roof, ...], kind: int, product: bool, on_unit: bool, rate: float) -> int:
+    """Return the roof of a height; of several equal ones that of the type, then of the unit."""
+    name = "" if kind == NONE else RATE_TYPES[kind]
+
+    def likeness(i: int) -> tuple[bool, bool]:
+        return roofs[i].dtype == name, roofs[i].matrix == (product and on_unit)
+
+    found = [i for i, roof in enumerate(roofs) if roof.kind == "compute" and roof.rate == rate]
+    return max(found, key=likeness, default=NONE)
 
 
 def _work_rows(trace: Trace) -> WorkRows:
@@ -150,16 +193,28 @@ def _has_work(rows: WorkRows) -> Bools:
 
 
 @dataclass(frozen=True)
+class RoofSource:
+    """Where the roof of one type is from."""
+
+    dtype: str
+    matrix: bool
+    """The rate of the matrix unit."""
+    source: Source
+
+
+@dataclass(frozen=True)
 class ModelledTime:
     """How much of some device time has a model of its work; communication does not count."""
 
     modelled_ns: int
     modelled_share: float | None
     """Of the time of these activities, 0 to 1; null without any."""
-    compute_source: Source | None
+    compute_source: Source | Literal["mixed"] | None
+    """Where the roofs of these activities' arithmetic are from: ``data_sheet``, ``user_file``, or
+    ``best_seen``, the best rates of this recording; ``mixed`` if they differ, null without any."""
     memory_source: Source | None
-    """Where the roofs are from: ``data_sheet``, ``user_file``, or ``best_seen``, the best rates of
-    this recording; null without any."""
+    compute_sources: tuple[RoofSource, ...]
+    """Each of these roofs with its source."""
     hint: str | None
     """How to get work in the next recording; null if this one has it."""
 
@@ -169,13 +224,17 @@ def modelled_time(trace: Trace, chosen: Bools) -> ModelledTime:
     rates = device_rates(trace)
     counted = chosen & ~trace.kernels.communication
     duration = rates.rows.duration_ns
+    used = distinct_values(compute_roofs(trace)[counted]).tolist()
+    roofs = [rates.roofs[at] for at in used if at != NONE]
+    sources = {roof.source for roof in roofs}
     known = int(duration[counted & _has_work(rates.rows)].sum())
     whole = int(duration[counted].sum())
     return ModelledTime(
         modelled_ns=known,
         modelled_share=known / whole if whole else None,
-        compute_source=rates.compute_source,
+        compute_source="mixed" if len(sources) > 1 else next(iter(sources), None),
         memory_source=rates.memory_source,
+        compute_sources=tuple(RoofSource(one.dtype, one.matrix, one.source) for one in roofs),
         hint=None if (trace.ops.shapes >= 0).any() else shapes_hint(),
     )
 

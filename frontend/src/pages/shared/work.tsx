@@ -60,6 +60,20 @@ function number(
   });
 }
 
+/** Where the roofs are from; of several sources, which types have which. */
+function sourceOf({ compute_source, compute_sources, memory_source }: KernelTable["modelled"]): string {
+  if (compute_source !== "mixed") return texts.roofs[compute_source ?? memory_source ?? "none"];
+  const types = (source: "data_sheet" | "user_file" | "best_seen"): string[] =>
+    compute_sources
+      .filter((one) => one.source === source)
+      .map((one) => (one.matrix ? one.dtype : texts.withoutUnit(one.dtype)));
+  return (["data_sheet", "user_file", "best_seen"] as const)
+    .map((source) => ({ source, names: types(source) }))
+    .filter(({ names }) => names.length > 0)
+    .map(({ source, names }) => texts.roofsOf[source](names.join(", ")))
+    .join(" ");
+}
+
 /** The share of device time with a model, or how to record what it needs. */
 export function ModelledNote({ modelled }: { modelled: KernelTable["modelled"] }) {
   if (modelled.modelled_share === null) return null;
@@ -69,13 +83,12 @@ export function ModelledNote({ modelled }: { modelled: KernelTable["modelled"] }
         {modelled.hint}
       </span>
     );
-  const roof = modelled.compute_source ?? modelled.memory_source ?? "none";
   return (
     <span
       class="muted"
       data-testid="modelled"
       data-value={modelled.modelled_share}
-      title={texts.modelledHelp(texts.roofs[roof])}
+      title={texts.modelledHelp(sourceOf(modelled))}
     >
       {texts.modelled(percent(modelled.modelled_share))}
     </span>

@@ -57,7 +57,9 @@ def test_a_selected_step_has_its_own() -> None:
 
 def test_two_devices_have_twice_the_peak() -> None:
     other = [{**e, "args": {**e["args"], "device": 1}} for e in product(40, 9)]
-    two: dict[str, Any] = {"deviceProperties": [{"id": i, "name": "NVIDIA H100 80GB HBM3"} for i in (0, 1)]}
+    two: dict[str, Any] = {
+        "deviceProperties": [{"id": i, "name": "NVIDIA H100 80GB HBM3"} for i in (0, 1)]
+    }
     assert use(*steps(1), *other, **two).mfu == pytest.approx(use(*steps(1)).mfu)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from tb_privateuse1.analysis.roofs.rates import (
     over_links,
 )
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.peaks import Peak, Rates
+from tb_privateuse1.vendors import VENDORS
 from tests.support import make
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.work.calls import tensor, texts
@@ -52,7 +55,7 @@ def test_rates_of_a_product() -> None:
 
 def test_a_slower_call_is_above_the_best_rate_of_the_recording() -> None:
     t = products(500, 1000, 500)
-    assert device_rates(t).compute_source == "best_seen"
+    assert modelled_time(t, np.ones(3, np.bool_)).compute_source == "best_seen"
     fast, slow, _ = group_figures(t, np.arange(3), 3)
     assert fast.roof_share == pytest.approx(1, abs=0.01)
     assert slow.roof_share == pytest.approx(0.5, abs=0.01)
@@ -82,6 +85,29 @@ def test_with_shapes_there_is_no_hint_and_communication_does_not_count() -> None
     assert modelled_time(t, np.ones(1, np.bool_)).hint is None
     empty = modelled_time(Trace(), np.zeros(0, np.bool_))
     assert (empty.modelled_share, empty.compute_source) == (None, None)
+
+
+def test_types_with_roofs_of_several_sources_are_named() -> None:
+    events, at = [], 0
+    peak = Peak(re.compile("mine"), matrix=Rates(bf16=100), source="user_file")
+    known = [dataclasses.replace(vendor, peaks=(peak,)) for vendor in VENDORS]
+    for i, kind in enumerate(("c10::BFloat16", "float"), 1):
+        inputs = texts("aten::mm", tensor(N, N, dtype=kind), tensor(N, N, dtype=kind))
+        events += [
+            make.op("aten::mm", at, at + 5, **inputs),
+            make.launch(at + 1, at + 2, i),
+            make.kernel("k", at + 10, at + 500, i),
+        ]
+        at += 1000
+    t = make.trace(*events, known=known, deviceProperties=[{"id": 0, "name": "mine"}])
+    found = modelled_time(t, np.ones(2, np.bool_))
+    assert found.compute_source == "mixed"
+    assert {one.dtype: one.source for one in found.compute_sources} == {
+        "bf16": "user_file",
+        "fp32": "best_seen",
+    }
+    assert modelled_time(t, np.array([True, False])).compute_source == "user_file"
+    assert modelled_time(t, np.array([False, True])).compute_source == "best_seen"
 
 
 @pytest.mark.parametrize(
@@ -144,10 +170,10 @@ def test_winograd_is_not_impossible(path: Path) -> None:
     """This card has no data sheet of its own; none of its kind is faster than this one."""
     t = load(path)
     cards = tuple({**card, "name": "Tesla V100-SXM2-32GB"} for card in t.meta.devices)
-    rates = device_rates(replace(t, meta=replace(t.meta, devices=cards)))
+    rates = device_rates(dataclasses.replace(t, meta=dataclasses.replace(t.meta, devices=cards)))
     rows, step = rates.rows, rates.resolution_ns
     assert not impossible_rows(rows, rates.given, resolution_ns=step).any()
-    counted = replace(rows, at_most=np.zeros_like(rows.at_most))
+    counted = dataclasses.replace(rows, at_most=np.zeros_like(rows.at_most))
     fast = impossible_rows(counted, rates.given, resolution_ns=step)
     names = {t.text(t.ops.name[op]) for op in t.kernels.op[fast].tolist()}
     assert names

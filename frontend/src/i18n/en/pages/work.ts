@@ -18,4 +18,10 @@ export const work = {
     best_seen: "Roofs are the best rates of this recording.",
     none: "No roof is known.",
   },
+  roofsOf: {
+    data_sheet: (types: string) => `Roofs of ${types} are those of the data sheet.`,
+    user_file: (types: string) => `Roofs of ${types} are those of your vendor file.`,
+    best_seen: (types: string) => `Roofs of ${types} are the best rates of this recording.`,
+  },
+  withoutUnit: (type: string) => `${type} without the matrix unit`,
 };

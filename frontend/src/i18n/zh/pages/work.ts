@@ -19,4 +19,10 @@ export const work: Translation<typeof english.work> = {
     best_seen: "上限为本次记录中的最佳速率。",
     none: "没有已知的上限。",
   },
+  roofsOf: {
+    data_sheet: (types) => `${types} 的上限取自数据手册。`,
+    user_file: (types) => `${types} 的上限取自您的厂商文件。`,
+    best_seen: (types) => `${types} 的上限为本次记录中的最佳速率。`,
+  },
+  withoutUnit: (type) => `${type}（不用矩阵单元）`,
 };
