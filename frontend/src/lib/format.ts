@@ -22,7 +22,7 @@ export function duration(ns: number | null): string {
   return scaled(ns, TIME_UNITS, "ns");
 }
 
-/** `1.234567 ms`: what the trace says to the nanosecond, for a tooltip. */
+/** `1.234567 ms`: exact to the nanosecond, for a tooltip. */
 export function exactDuration(ns: number | null): string {
   if (ns === null) return t.format.missing;
   const [unit, size] = TIME_UNITS.find(([, one]) => Math.abs(ns) >= one) ?? ["ns", 1];

@@ -1,4 +1,4 @@
-// What is the reader's and not the link's: kept in the browser, if it allows that.
+// Preferences of the reader, which no link holds: stored in the browser, if it allows that.
 
 /** The value of a preference; null if none is stored. */
 export function stored(key: string): string | null {

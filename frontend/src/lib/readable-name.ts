@@ -11,7 +11,7 @@ const LEFT_OUT = "…";
 
 const known = new Map<string, string>();
 
-/** The name as people read it; a name of another language stays as it is. */
+/** The name as people read it; any other than a C++ name unchanged. */
 export function readableName(name: string): string {
   let readable = known.get(name);
   if (readable === undefined) {

@@ -40,7 +40,7 @@ test.each(NAMES)("%s", (_, name, readable) => {
   expect(readableName(name)).toBe(readable);
 });
 
-describe("what is no C++ name stays as it is", () => {
+describe("other names stay as they are", () => {
   test.each([
     "aten::mm",
     "triton_poi_fused__unsafe_view_mul_silu_2",

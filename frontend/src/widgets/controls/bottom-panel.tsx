@@ -7,7 +7,7 @@ import { t } from "../../i18n";
 
 const KEY = "privateuse1.panel";
 const LEAST_PX = 96;
-/** What stays for what is above it. */
+/** The least height of the rest of the page. */
 const ABOVE_PX = 200;
 const STEP_PX = 24;
 
