@@ -17,6 +17,7 @@ __all__ = [
     "optimizers",
     "pooling",
     "products",
+    "recurrent",
     "reductions",
     "serving",
     "softmax",

@@ -62,7 +62,7 @@ def glu(call: Arguments) -> Work:
 
 
 def gated_into(call: Arguments) -> Work:
-    """Return the work of vLLM's ``silu_and_mul(out, x)``."""
+    """Return the work of ``silu_and_mul(out, x)`` of vLLM and SGLang."""
     out, x = call.tensor(0), call.tensor(1)
     if x.numel != 2 * out.numel:
         raise UnknownWork
@@ -90,8 +90,8 @@ _BINARY = (
     "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "copysign", "div",
     "elu_backward", "floor_divide", "fmax", "fmin", "fmod", "gelu_backward", "hardsigmoid_backward",
     "hardswish_backward", "hardtanh_backward", "hypot", "leaky_relu_backward", "logaddexp",
-    "logaddexp2", "log_sigmoid_backward", "maximum", "minimum", "mish_backward", "mul",
-    "native_dropout_backward", "nextafter", "pow", "prelu", "_prelu_kernel", "remainder", "rsub",
+    "logaddexp2", "logit_backward", "log_sigmoid_backward", "maximum", "minimum", "mish_backward",
+    "mul", "native_dropout_backward", "nextafter", "pow", "prelu", "_prelu_kernel", "remainder", "rsub",
     "sigmoid_backward", "silu_backward", "softplus_backward", "sub", "tanh_backward",
     "threshold_backward", "xlogy",
 )  # fmt: skip
@@ -113,6 +113,10 @@ MODELS: Mapping[str, Model] = {
     "glu": glu,
     "silu_and_mul": gated_into,
     "gelu_and_mul": gated_into,
+    "gelu_tanh_and_mul": gated_into,
+    "mul_and_silu": gated_into,
+    "swigluoai_and_mul": gated_into,
+    "silu_and_mul_quant": gated_into,
     "native_dropout": dropout,
     "_fused_dropout": dropout,
 }

@@ -54,6 +54,40 @@ def embedding_backward(call: Arguments) -> Work:
     )
 
 
+def embedding_bag(call: Arguments) -> Work:
+    """Return the work of ``_embedding_bag(weight, indices, offsets, …)``: rows are added up.
+
+    The tables of indices that it also returns are small beside the rows, and left out.
+    """
+    weight, indices, offsets = call.tensor(0), call.tensor(1), call.tensor(2)
+    if len(weight.shape) != 2 or len(indices.shape) != 1 or len(offsets.shape) != 1:
+        raise UnknownWork
+    bags = offsets.numel - (1 if call.value(7) == "True" else 0)
+    chosen = _chosen([indices, offsets], (indices.numel, weight.shape[1]), weight)
+    written = written_of(((max(bags, 0), weight.shape[1]), weight.dtype))
+    flops = indices.numel * weight.shape[1]
+    return Work(flops, chosen.read_bytes, written, dtype=weight.dtype, at_most=True)
+
+
+def searched(boundaries: int, values: int) -> Model:
+    """Return the model of a search for values between boundaries: a place each."""
+
+    def work(call: Arguments) -> Work:
+        x, edges = call.tensor(values), call.tensor(boundaries)
+        steps = max(1, math.ceil(math.log2(max(max(edges.shape, default=1), 2))))
+        dtype = "int32" if call.value(2) == "True" else "int64"
+        written = written_of((x.shape, dtype))
+        return Work(steps * x.numel, read_of([x, edges]), written, dtype=x.dtype)
+
+    return work
+
+
+def index_copy(call: Arguments) -> Work:
+    """Return the work of ``index_copy(x, dim, indices, source)``."""
+    x, indices, source = call.tensor(0), call.tensor(2), call.tensor(3)
+    return _stored([indices], source, x, in_place=call.in_place)
+
+
 def index_select(call: Arguments) -> Work:
     """Return the work of ``index_select(x, dim, indices)``."""
     x, indices = call.tensor(0), call.tensor(2)
@@ -134,6 +168,11 @@ def topk(call: Arguments) -> Work:
 MODELS: Mapping[str, Model] = {
     "embedding": embedding,
     "embedding_dense_backward": embedding_backward,
+    "_embedding_bag": embedding_bag,
+    "_embedding_bag_forward_only": embedding_bag,
+    "bucketize": searched(1, 0),
+    "searchsorted": searched(0, 1),
+    "index_copy": index_copy,
     "index_select": index_select,
     "gather": gather,
     "take": take,

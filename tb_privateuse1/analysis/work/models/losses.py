@@ -70,5 +70,6 @@ MODELS: Mapping[str, Model] = {
     "huber_loss": _pointwise(4, 2),
     "huber_loss_backward": _gradient(4),
     "binary_cross_entropy": _pointwise(6, 3, 3),
+    "binary_cross_entropy_with_logits": _pointwise(6, 4, 4),
     "binary_cross_entropy_backward": _gradient(5, 4),
 }

@@ -93,7 +93,7 @@ def group_norm_backward(call: Arguments) -> Work:
 
 
 def rms_norm_into(call: Arguments) -> Work:
-    """Return the work of vLLM's ``rms_norm(out, x, weight, eps)``."""
+    """Return the work of ``rms_norm(out, x, weight, eps)`` of vLLM and SGLang."""
     out, x, weight = call.tensor(0), call.tensor(1), call.tensor(2)
     if out.shape != x.shape or weight.shape != x.shape[-1:]:
         raise UnknownWork
@@ -124,5 +124,10 @@ MODELS: Mapping[str, Model] = {
     "native_group_norm": group_norm,
     "native_group_norm_backward": group_norm_backward,
     "_C::rms_norm": rms_norm_into,
+    "rms_norm_static_fp8_quant": rms_norm_into,
+    "rmsnorm": rms_norm_into,
+    "gemma_rmsnorm": rms_norm_into,
     "fused_add_rms_norm": added_rms_norm,
+    "fused_add_rmsnorm": added_rms_norm,
+    "gemma_fused_add_rmsnorm": added_rms_norm,
 }

@@ -87,6 +87,14 @@ def _resized(flops: int) -> Model:
     return work
 
 
+def resized_back(call: Arguments) -> Work:
+    """Return the work of ``upsample_…_backward(grad, output_size, input_size, …)``."""
+    grad, size = call.tensor(0), call.integers(2)
+    if len(size) != len(grad.shape) or min(size) < 0:
+        raise UnknownWork
+    return Work(grad.numel, read_of([grad]), written_of((size, grad.dtype)), dtype=grad.dtype)
+
+
 def _smaller(x: Tensor, most: int) -> Tensor:
     """Return the tensor; at most a few of its elements are read."""
     return Tensor(x.shape, x.dtype, min(x.stored, most))
@@ -112,4 +120,7 @@ MODELS: Mapping[str, Model] = {
     "upsample_bilinear2d": _resized(7),
     "upsample_trilinear3d": _resized(15),
     "upsample_bicubic2d": _resized(31),
+    "upsample_nearest2d_backward": resized_back,
+    "upsample_bilinear2d_backward": resized_back,
+    "upsample_bicubic2d_backward": resized_back,
 }

@@ -69,6 +69,26 @@ def scaled_mm(call: Arguments) -> Work:
     return Work(one.flops, read_of(call.tensors(6)), one.written_bytes, True, one.dtype)
 
 
+def scaled_mm_by_lists(call: Arguments) -> Work:
+    """Return the work of ``_scaled_mm_v2(a, b, [scale_a], …, [scale_b], …, bias, out_dtype)``."""
+    one = _plain(call, 0, call.dtype(9, call.tensor(0).dtype))
+    return Work(one.flops, one.read_bytes, one.written_bytes, True, one.dtype)
+
+
+def scaled_mm_into(call: Arguments) -> Work:
+    """Return the work of vLLM's ``cutlass_scaled_mm(out, a, b, scale_a, scale_b, …)``."""
+    out, one = call.tensor(0), _plain(call, 1)
+    if out.shape != (call.tensor(1).shape[0], call.tensor(2).shape[1]):
+        raise UnknownWork
+    return Work(one.flops, read_of(list(call.tensors())[1:]), read_of([out]), True, one.dtype)
+
+
+def scaled_mm_of_engine(call: Arguments) -> Work:
+    """Return the work of SGLang's ``fp8_scaled_mm(a, b, scale_a, scale_b, out_dtype, bias)``."""
+    one = _plain(call, 0, call.dtype(4, ""))
+    return Work(one.flops, read_of(call.tensors()), one.written_bytes, True, one.dtype)
+
+
 def _batched(call: Arguments, first: int, *, bias: bool = False) -> Work:
     a, b = call.tensor(first), call.tensor(first + 1)
     (g, n, k), (groups, other, m) = _sizes(a, 3), _sizes(b, 3)
@@ -183,6 +203,11 @@ def scaled_grouped_mm(call: Arguments) -> Work:
     return _grouped(call, 4, call.dtype(7, "bfloat16"))
 
 
+def scaled_grouped_mm_by_lists(call: Arguments) -> Work:
+    """Return the work of ``_scaled_grouped_mm_v2(a, b, [scale_a], …, offs, bias, out_dtype)``."""
+    return _grouped(call, 8, call.dtype(10, "bfloat16"))
+
+
 def int4_mm(call: Arguments) -> Work:
     """Return the work of ``_weight_int4pack_mm(x, packed, …)``: 8 columns per packed row."""
     x, packed = call.tensor(0), call.tensor(1)
@@ -214,8 +239,13 @@ MODELS: Mapping[str, Model] = {
     "vdot": dot,
     "_int_mm": int_mm,
     "_scaled_mm": scaled_mm,
+    "_scaled_mm_v2": scaled_mm_by_lists,
+    "cutlass_scaled_mm": scaled_mm_into,
+    "fp8_scaled_mm": scaled_mm_of_engine,
+    "int8_scaled_mm": scaled_mm_of_engine,
     "_grouped_mm": grouped_mm,
     "_scaled_grouped_mm": scaled_grouped_mm,
+    "_scaled_grouped_mm_v2": scaled_grouped_mm_by_lists,
     "_weight_int4pack_mm": int4_mm,
     "_weight_int8pack_mm": int8_mm,
 }

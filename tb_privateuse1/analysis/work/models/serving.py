@@ -1,4 +1,4 @@
-"""Custom operators of vLLM and symmetric memory that write into what they are given.
+"""Custom operators of vLLM, SGLang and symmetric memory that write into what they are given.
 
 Mixtures of experts and attention over a cache depend on values that no recording has: unknown.
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.base import Model, Work, read_of, written_of
+from tb_privateuse1.analysis.work.models.softmax import FORWARD as SOFTMAX
 
 
 def rotary(call: Arguments) -> Work:
@@ -39,6 +40,33 @@ def cached(call: Arguments) -> Work:
     return Work(0, read_of([key, value, slots]), written, dtype=key.dtype)
 
 
+def chosen_experts(call: Arguments) -> Work:
+    """Return the work of vLLM's ``topk_softmax(weights, indices, …, gating)``, all but the last
+    written.
+    """
+    weights, indices, gating = call.tensor(0), call.tensor(1), call.tensor(3)
+    if weights.shape != indices.shape or weights.shape[:-1] != gating.shape[:-1]:
+        raise UnknownWork
+    written = read_of([weights, indices, call.tensor(2)])
+    return Work(SOFTMAX * gating.numel, read_of([gating]), written, dtype=gating.dtype)
+
+
+def summed_experts(call: Arguments) -> Work:
+    """Return the work of vLLM's ``moe_sum(x, out)``: the results of a token's experts."""
+    x, out = call.tensor(0), call.tensor(1)
+    if len(x.shape) != 3 or (x.shape[0], x.shape[2]) != out.shape:
+        raise UnknownWork
+    return Work(x.numel, read_of([x]), read_of([out]), dtype=x.dtype)
+
+
+def summed_into(call: Arguments) -> Work:
+    """Return the work of a device's own memory in ``all_reduce(pointer, x, out, …)``."""
+    x, out = call.tensor(1), call.tensor(2)
+    if x.shape != out.shape:
+        raise UnknownWork
+    return Work(0, read_of([x]), read_of([out]), dtype=x.dtype)
+
+
 def summed_in_place(call: Arguments) -> Work:
     """Return the work of ``multimem_all_reduce_(x, op, group)``: a device's own part of x is read
     and written once.
@@ -54,6 +82,12 @@ MODELS: Mapping[str, Model] = {
     "dynamic_per_token_scaled_fp8_quant": quantized,
     "reshape_and_cache": cached,
     "reshape_and_cache_flash": cached,
+    "static_scaled_int8_quant": quantized,
+    "dynamic_scaled_int8_quant": quantized,
+    "_moe_C::topk_softmax": chosen_experts,
+    "moe_sum": summed_experts,
+    "_C_custom_ar::all_reduce": summed_into,
+    "sgl_kernel::all_reduce": summed_into,
     "multimem_all_reduce": summed_in_place,
     "two_shot_all_reduce": summed_in_place,
     "one_shot_all_reduce": summed_in_place,

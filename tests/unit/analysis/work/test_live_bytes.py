@@ -75,6 +75,12 @@ PURE: dict[str, tuple[Any, ...]] = {
     "mse_loss": (X, Y, 0),
     "mse_loss_backward": (X, X, Y, 0),
     "smooth_l1_loss": (X, Y, 0, 1.0),
+    "binary_cross_entropy_with_logits": (X, Y, None, None, 0),
+    "logit_backward": (CHANNELS, CHANNELS),
+    "bucketize": (X, V),
+    "searchsorted": (V, X),
+    "upsample_nearest2d_backward": (torch.randn(2, 4, 16, 16), [16, 16], [2, 4, 8, 8]),
+    "upsample_bilinear2d_backward": (torch.randn(2, 4, 16, 16), [16, 16], [2, 4, 8, 8], False),
 }
 """Calls that read all that they are given and write all that they return."""
 
@@ -97,6 +103,8 @@ CHOSEN: dict[str, tuple[tuple[Any, ...], int, int]] = {
     "index_select": ((X, 0, INDICES), 3 * 8 + 15 * ITEM, 15 * ITEM),
     "embedding": ((X, INDICES), 3 * 8 + 15 * ITEM, 15 * ITEM),
     "gather": ((X, 0, GATHERED), 15 * 8 + 15 * ITEM, 15 * ITEM),
+    "index_copy_": ((X.clone(), 0, INDICES, Y[:3]), 3 * 8 + 15 * ITEM, 15 * ITEM),
+    "_embedding_bag": ((X, INDICES, torch.tensor([0, 2])), 3 * 8 + 16 + 15 * ITEM, 10 * ITEM),
     "take": ((X, INDICES), 3 * 8 + 3 * ITEM, 3 * ITEM),
     "embedding_dense_backward": ((Y[:3], INDICES, 6, -1, False), 3 * 8 + 15 * ITEM, 30 * ITEM),
     "scatter_add_": ((X.clone(), 0, GATHERED, Y), 15 * 8 + 2 * 15 * ITEM, 15 * ITEM),

@@ -46,3 +46,16 @@ def test_sizes_that_do_not_fit_are_unknown() -> None:
     assert work("aten::mm", tensor(4, 8), tensor(7, 6)) is None
     assert work("other::linear", tensor(4, 8), tensor(7, 6)) is None
     assert work("aten::mm", tensor(2**31, 2**31), tensor(2**31, 2**31)) is None
+
+
+def test_scaled_products_of_newer_torch_and_of_engines() -> None:
+    a, b, scale = tensor(4, 8, dtype=FP8), tensor(8, 6, dtype=FP8), tensor(1)
+    lists = [scale], [1], [0], [scale], [1], [0]
+    assert flops("aten::_scaled_mm_v2", a, b, *lists, None, 15) == 2 * 4 * 8 * 6
+    assert moved("aten::_scaled_mm_v2", a, b, *lists, None, 15) == (32 + 48, 48)
+    out = tensor(4, 6, dtype=HALF)
+    assert moved("_C::cutlass_scaled_mm", out, a, b, scale, scale, None) == (32 + 48 + 8, 48)
+    assert work("_C::cutlass_scaled_mm", tensor(4, 7), a, b, scale, scale, None) is None
+    assert moved("sgl_kernel::fp8_scaled_mm", a, b, scale, scale, 15) == (32 + 48 + 8, 48)
+    grouped = tensor(10, 8, dtype=FP8), tensor(3, 8, 6, dtype=FP8), *lists, tensor(3, dtype="int")
+    assert flops("aten::_scaled_grouped_mm_v2", *grouped, None, 15) == 2 * 10 * 8 * 6

@@ -26,3 +26,27 @@ def test_the_cache_has_a_type_of_its_own() -> None:
 def test_a_sum_over_devices() -> None:
     assert moved("symm_mem::multimem_all_reduce_", X, "sum", "0") == (96, 96)
     assert work("symm_mem::multimem_all_reduce_", "sum", "0") is None
+
+
+def test_gated_activations_and_norms_of_engines() -> None:
+    half = tensor(6, 4, dtype=HALF)
+    for name in ("_C::silu_and_mul", "sgl_kernel::gelu_tanh_and_mul", "_C::mul_and_silu"):
+        assert moved(name, half, X) == (96, 48)
+    weight, fp8 = tensor(8, dtype=HALF), tensor(6, 8, dtype=FP8)
+    assert moved("sgl_kernel::rmsnorm", X, X, weight, 1e-5) == (112, 96)
+    assert moved("_C::rms_norm_static_fp8_quant", fp8, X, weight, tensor(1), 1e-5) == (112, 48)
+    assert moved("sgl_kernel::fused_add_rmsnorm", X, X, weight, 1e-5) == (208, 192)
+
+
+def test_experts() -> None:
+    chosen, places, gating = tensor(6, 2), tensor(6, 2, dtype="int"), tensor(6, 128)
+    name = "_moe_C::topk_softmax"
+    assert moved(name, chosen, places, places, gating) == (4 * 6 * 128, 3 * 48)
+    assert work(name, chosen, tensor(6, 3), places, gating) is None
+    assert moved("_moe_C::moe_sum", tensor(6, 2, 8), tensor(6, 8)) == (384, 192)
+    assert work("_moe_C::moe_sum", tensor(6, 2, 8), tensor(6, 9)) is None
+
+
+def test_an_all_reduce_through_shared_memory() -> None:
+    assert moved("_C_custom_ar::all_reduce", 140, X, X, 0, 0) == (96, 96)
+    assert work("_C_custom_ar::all_reduce", 140, X, tensor(3), 0, 0) is None
