@@ -16,7 +16,7 @@ from tb_privateuse1.trace.errors import TraceError
 
 @dataclass(frozen=True)
 class Messages:
-    """Error messages for unusable files of a kind; the templates have ``{name}`` and ``{error}``."""
+    """Texts about unusable files of a kind; the templates have ``{name}`` and ``{error}``."""
 
     code: str
     unreadable: Text

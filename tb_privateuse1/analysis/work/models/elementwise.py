@@ -91,8 +91,8 @@ _BINARY = (
     "elu_backward", "floor_divide", "fmax", "fmin", "fmod", "gelu_backward", "hardsigmoid_backward",
     "hardswish_backward", "hardtanh_backward", "hypot", "leaky_relu_backward", "logaddexp",
     "logaddexp2", "logit_backward", "log_sigmoid_backward", "maximum", "minimum", "mish_backward",
-    "mul", "native_dropout_backward", "nextafter", "pow", "prelu", "_prelu_kernel", "remainder", "rsub",
-    "sigmoid_backward", "silu_backward", "softplus_backward", "sub", "tanh_backward",
+    "mul", "native_dropout_backward", "nextafter", "pow", "prelu", "_prelu_kernel", "remainder",
+    "rsub", "sigmoid_backward", "silu_backward", "softplus_backward", "sub", "tanh_backward",
     "threshold_backward", "xlogy",
 )  # fmt: skip
 _TERNARY = ("addcdiv", "addcmul", "clamp", "lerp")
