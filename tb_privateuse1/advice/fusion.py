@@ -79,7 +79,8 @@ def fuse(
     shares = share[chain[rows]]
     removed = _but_one(case, graph, np.where(np.isin(group, calls), group, -1))
     launching = case.time(removed)
-    host = case.of_host(launching) or intervals.EMPTY
+    # Without sizes, chains are mere neighbors: enough to count kernels, not to count launches.
+    host = (case.of_host(launching) if "shapes" in case.has else None) or intervals.EMPTY
     device = _of_device(case, device_time.shortened(case, rows, shares), launching)
     return Fusion(
         graph=graph,

@@ -70,7 +70,8 @@ def _fast(case: RuleContext) -> Bools:
     rates = device_rates(case.trace)
     rows = rates.rows
     roof = np.append(rates.given.matrix, np.inf)[rows.type]
-    fast: Bools = (rows.flops > 0) & (rows.flops * 1e9 > _FAST * roof * rows.duration_ns)
+    least_ns = np.maximum(rows.flops, 0) * 1e9 / roof
+    fast: Bools = least_ns > _FAST * rows.duration_ns
     return fast
 
 

@@ -11,6 +11,7 @@ from tb_privateuse1.analysis.idioms.nodes import PRODUCT, graph
 from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable
 from tb_privateuse1.analysis.roofs.rate_types import BF16, FP16, FP32, RATE_TYPES, TF32
 from tb_privateuse1.analysis.roofs.rates import device_rates
+from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -22,6 +23,10 @@ _BALANCE = 4.0
 products below this run where element-wise work runs."""
 _OF_MEMORY = 0.1
 """A product at more of the memory's rate may wait for its operands."""
+_INEXACT = 0.1
+"""The largest error of a duration, as a share: rates of inferred durations may be of the error."""
+_EVEN = 2.0
+"""The ratio of the quartiles of rates that are those of the arithmetic."""
 _FAR, _NEAR_BEST = 0.8, 0.9
 """Products below the first share of the best rate are far from it; the second one is promised."""
 _LARGE_NS = 20_000
@@ -71,7 +76,8 @@ def full_precision(trace: Trace) -> Slow:
 def without_units(trace: Trace) -> Slow:
     """Return products that are as slow as element-wise work, on a device without a data sheet.
 
-    Half of their time goes: a type of half the width alone halves the work.
+    Half of their time goes: a type of half the width alone halves the work. Rates must be about
+    equal: if they grow with the size, products wait for their start-up instead.
     """
     rates = device_rates(trace)
     rows, memory = rates.rows, reachable(trace).memory
@@ -80,24 +86,48 @@ def without_units(trace: Trace) -> Slow:
     measured = rates.compute_source == "best_seen" and memory is not None and best is not None
     if not measured or not len(chosen) or best >= _BALANCE * memory:  # type: ignore[operator]
         return Slow(chosen[:0], np.empty(0))
-    speed = rows.bytes[chosen] / np.maximum(rows.duration_ns[chosen], 1) * 1e9
-    chosen = chosen[(rows.bytes[chosen] != MISSING) & (speed < _OF_MEMORY * (memory or 0))]
+    duration = np.maximum(rows.duration_ns[chosen], 1)
+    low, high = np.percentile(rows.flops[chosen] / duration, (25, 75))
+    waits = rows.bytes[chosen] / duration * 1e9 >= _OF_MEMORY * (memory or 0.0)
+    if high > _EVEN * low:
+        return Slow(chosen[:0], np.empty(0))
+    chosen = chosen[(rows.bytes[chosen] != MISSING) & ~waits]
     return Slow(chosen, np.full(len(chosen), 0.5))
 
 
 @memoize
 def slow_shapes(trace: Trace) -> Slow:
-    """Return large products of two matrices far below the best rate of products of their type."""
+    """Return large products of two matrices far below the best rate of products of their type.
+
+    A call counts by its median, and only if one with no more work is fast: small ones cannot be.
+    """
     rows, chosen = device_rates(trace).rows, _product_rows(trace)
     best = reachable(trace).products
     rates = np.array([best.get(name, np.inf) for name in RATE_TYPES])[rows.type[chosen]]
     computed = rows.flops[chosen] / rates * 1e9
     moved = _moved_ns(trace, chosen)
     duration = np.maximum(rows.duration_ns[chosen], 1)
-    far = (computed < _FAR * duration) & (computed > moved) & (computed > _LARGE_NS)
+    usual = _median_by(graph(trace).kernel_node[chosen], duration, trace)
+    fast = np.isfinite(rates) & (computed >= _NEAR_BEST * usual)
+    least_work = np.full(len(RATE_TYPES), np.inf)
+    np.minimum.at(least_work, rows.type[chosen][fast], rows.flops[chosen][fast])
+    far = (computed < _FAR * usual) & (computed > moved) & (computed > _LARGE_NS)
+    far &= rows.flops[chosen] >= least_work[rows.type[chosen]]
     least = np.maximum(computed / _NEAR_BEST, moved)
     shares = 1 - np.minimum(least, duration) / duration
     return Slow(chosen, shares).where(far & np.isfinite(rates))
+
+
+def _median_by(node: I64, duration: I64, trace: Trace) -> I64:
+    """Return the median duration of the activities of equal calls, by activity."""
+    if not len(node):
+        return duration
+    _, group = group_rows(graph(trace).nodes.call[node])
+    order = np.lexsort((duration, group))
+    first = np.flatnonzero(np.diff(group[order], prepend=-1))
+    count = np.bincount(group)
+    median: I64 = duration[order][first + count // 2][group]
+    return median
 
 
 @memoize
@@ -120,12 +150,13 @@ def weight_reads(trace: Trace) -> Slow:
 
 
 def _product_rows(trace: Trace) -> I64:
-    """Return the activities of products of two matrices whose work is known."""
+    """Return the activities of products of two matrices whose work and time are known."""
     rates, found = device_rates(trace), graph(trace)
     is_product = np.append(found.nodes.role == PRODUCT, False)[found.kernel_node]
     rows = rates.rows
     known = (rows.flops > 0) & (rows.bytes != MISSING) & (rows.type != NONE) & rows.product
-    return np.flatnonzero(is_product & known)
+    exact = (rows.bound_ns != MISSING) & (rows.bound_ns <= _INEXACT * rows.duration_ns)
+    return np.flatnonzero(is_product & known & exact)
 
 
 def _moved_ns(trace: Trace, chosen: I64) -> F64:

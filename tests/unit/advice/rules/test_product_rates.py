@@ -37,9 +37,9 @@ def test_small_products_cannot_fill_a_device() -> None:
 def test_the_reason_is_named_where_the_shape_shows_it() -> None:
     (row,) = found(RULE, program(slow=2, n=2047).trace(deviceProperties=H100))
     assert "no multiples of 8" in row.explanation
-    (row,) = found(RULE, program(slow=4, m=512, k=8192, n=512).trace(deviceProperties=H100))
+    (row,) = found(RULE, program(slow=4, m=512, k=32768, n=512).trace(deviceProperties=H100))
     assert "let the library split the sum" in row.explanation
-    (row,) = found(RULE, program(slow=4, m=512, k=4096, n=1024).trace(deviceProperties=H100))
+    (row,) = found(RULE, program(slow=4, m=512, k=8192, n=1024).trace(deviceProperties=H100))
     assert "32 tiles for 132 units" in row.explanation
 
 
