@@ -100,7 +100,7 @@ def rank_gains(
         predicted = prediction.predict(trace, graph, base, (free,)).mean(rows)
         gain = predicted.gain_ns
         # A wait cannot be scaled.
-        scaled = gain if kind == "synchronisation" else _half(trace, graph, base, half, rows)
+        scaled = gain if kind == "synchronisation" else _half(trace, graph, base, half, rows, gain)
         found.append(
             Gain(
                 kind=kind,
@@ -133,9 +133,17 @@ def _on_path(path: Path, scope: changes.Scope) -> int:
     return total
 
 
-def _half(trace: Trace, graph: Graph, base: Baseline, change: Change, rows: I64) -> int:
+def _half(
+    trace: Trace, graph: Graph, base: Baseline, change: Change, rows: I64, free_ns: int
+) -> int:
+    """Return the gain with half of an item's time: at most ``free_ns``, the gain without it.
+
+    A device that was behind catches up in the first steps, which may not be judged: the more of an
+    item stays, the more of that falls into the judged ones.
+    """
     weights = changes.apply_changes(graph, trace, (change,))
-    return _mean((base.held - prediction.step_durations(trace, graph, weights))[rows])
+    half = _mean((base.held - prediction.step_durations(trace, graph, weights))[rows])
+    return min(half, max(free_ns, 0))
 
 
 def _mean(values: I64) -> int:

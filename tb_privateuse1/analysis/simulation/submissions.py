@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.idle.launch_times import launch_latency_ns
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.model import NONE, Frames, Launches, Ops, Trace
+from tb_privateuse1.trace.model import NONE, Frames, Kernels, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _DRAIN_NS = 50_000
@@ -65,8 +65,8 @@ class Submissions:
 def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
     """Return the start of each launch or, without one, a time within the operator.
 
-    A blocked launch submits when it returns. A launch that waits for its own activity, and an
-    operator that waits, submit when they begin.
+    A blocked launch submits when it returns. A launch that waits for its own activity submits when
+    it begins; so does an operator that waits while its stream is busy.
     """
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
     by_launch, by_op = kernels.launch >= 0, (kernels.launch < 0) & (kernels.op >= 0)
@@ -84,9 +84,20 @@ def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
     thread[by_op] = ops.thread[op]
     waiting = np.zeros(len(ops), np.bool_)
     waiting[calls.op[calls.launch < 0]] = True
-    latest = np.where(waiting[op], ops.start_ns[op], ops.end_ns[op])
-    at[by_op] = np.clip(at[by_op] - launch_latency_ns(trace), ops.start_ns[op], latest)
+    launched = np.clip(at[by_op] - launch_latency_ns(trace), ops.start_ns[op], ops.end_ns[op])
+    # On an idle stream nothing delays the activity but the operator itself, before it submits.
+    behind = waiting[op] & (_stream_free_ns(kernels)[by_op] >= launched)
+    at[by_op] = np.where(behind, ops.start_ns[op], launched)
     return Submissions(thread, np.minimum(at, kernels.start_ns))
+
+
+def _stream_free_ns(kernels: Kernels) -> I64:
+    """Return when the stream of each activity has ended all earlier ones; at least 0."""
+    free = np.zeros(len(kernels), np.int64)
+    for _, rows in groupby.split_by_value(kernels.lane):
+        ends = np.maximum.accumulate(kernels.end_ns[rows])
+        free[rows[1:]] = np.maximum(ends[:-1], 0)
+    return free
 
 
 @dataclass(frozen=True)

@@ -147,23 +147,8 @@ def test_tables() -> None:
     assert found.tables == ("rows", "changes", "steps", "classes", "path", "notes")
 
 
-REPLAYED_WRONG = ("f_bigjitter",)
-REAL = [
-    pytest.param(
-        path,
-        marks=pytest.mark.xfail(
-            path.parent.name in REPLAYED_WRONG,
-            reason="its inferred timeline is wrong: docs/internals/inference.md, section 10",
-            strict=True,
-        ),
-        id=path.parent.name,
-    )
-    for path in TRACES
-]
-
-
 @needs_traces
-@pytest.mark.parametrize("path", REAL)
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
 def test_real_traces(path: Path) -> None:
     """Nothing changed, nothing gained; faster is never slower; the path is the step."""
     made = load(path)

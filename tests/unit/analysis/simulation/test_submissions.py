@@ -68,3 +68,18 @@ def test_thread_starts() -> None:
     first = min(starts.tolist())
     assert [(start - first) // 1000 for start in starts.tolist()] == [0, 17]
     assert len(threads) == 2
+
+
+def waited(first_us: float) -> int:
+    """Return when the copy of a waiting operator is submitted, behind work of ``first_us``."""
+    made = trace(
+        op("aten::mm", 0, 10, id=1), op("aten::_local_scalar_dense", 20, 100, id=2),
+        elapsed={1: first_us, 2: 2.0},
+    )  # fmt: skip
+    return submitted(made)[1]
+
+
+def test_an_operator_that_waits_submits_late_on_an_idle_stream() -> None:
+    """Behind other work it submits as it begins; on an idle stream nothing else was late."""
+    assert waited(75.0) == 20
+    assert waited(2.0) > 50
