@@ -61,10 +61,13 @@ def device_delays(
     return np.where(early, BEFORE_RECORDING, cause).astype(np.int8)
 
 
-def wait_delays(waits: submissions.Waits, submission: submissions.Submissions, late: I64) -> I8:
+def wait_delays(
+    kernels: Kernels, waits: submissions.Waits, submission: submissions.Submissions, late: I64
+) -> I8:
     """Return the cause of each wait's delay ``late``, ``NONE`` without one.
 
-    A wait that begins before anything was launched waits for work from before the recording.
+    A wait that begins before anything was launched waits for work from before the recording. A call
+    that launches a copy itself waits for that copy.
     """
     known = submission.at_ns[submission.thread >= 0]
     first = int(known.min(initial=np.iinfo(np.int64).max))
@@ -73,7 +76,8 @@ def wait_delays(waits: submissions.Waits, submission: submissions.Submissions, l
     full &= waits.queue
     alone = np.ones(len(full), np.bool_)
     alone[waits.wait] = False
-    before = alone & (waits.start_ns <= first)
+    launches = np.isin(waits.launch, kernels.launch[kernels.launch >= 0])
+    before = alone & ~launches & (waits.start_ns <= first)
     cause = np.select([full, before], [QUEUE_FULL, BEFORE_RECORDING], BLOCKED)
     return np.where(late > 0, cause, NONE).astype(np.int8)
 

@@ -129,7 +129,7 @@ def build_graph(trace: Trace) -> Graph:
     cause = np.full(len(nodes.time), NONE, np.int8)
     slack_ns = clock_slack_ns(trace)
     cause[n:] = delays.device_delays(kernels, submission, nodes.delay[n:], early, slack_ns)
-    of_waits = delays.wait_delays(waits, submission, nodes.delay[host.wait_end])
+    of_waits = delays.wait_delays(kernels, waits, submission, nodes.delay[host.wait_end])
     cause[host.wait_end] = of_waits
     # Nothing in the recording moves what is not in it. Recorded work follows its stream.
     fixed = cause == delays.BEFORE_RECORDING

@@ -54,6 +54,17 @@ def test_a_wait_before_all_launches_is_for_work_from_before_the_recording() -> N
     assert graph.weights.at[graph.wait_end].tolist() == [90_000]
 
 
+def test_a_first_copy_does_not_wait_for_work_from_before_the_recording() -> None:
+    """The call returns 12 µs before its copy ends. It moves with the code before it."""
+    call = span("cuda_runtime", "cudaMemcpyAsync", 5001, 8400, correlation=9)
+    copy = kernel("Memcpy HtoD", 5170, 8412, 9, category="gpu_memcpy")
+    later = prompt(100, 101, 102)
+    made = trace(op("aten::ones", 0, 10), op("aten::copy_", 5000, 8405), call, copy, *later)
+    assert "before_recording" not in {
+        name for name, _, _ in causes(dependency_graph.build_graph(made))
+    }
+
+
 def test_a_late_start_on_a_free_stream_is_unattributed() -> None:
     """The kernel starts 80 µs behind its launch, and nothing ran."""
     late = (op("aten::mm", 300, 310), launch(301, 304, 9), kernel("mm", 386, 400, 9))
