@@ -67,7 +67,7 @@ def wait_delays(
     """Return the cause of each wait's delay ``late``, ``NONE`` without one.
 
     A wait that begins before anything was launched waits for work from before the recording. A call
-    that launches a copy itself waits for that copy.
+    during most of which its own copy runs waits for that copy.
     """
     known = submission.at_ns[submission.thread >= 0]
     first = int(known.min(initial=np.iinfo(np.int64).max))
@@ -76,10 +76,21 @@ def wait_delays(
     full &= waits.queue
     alone = np.ones(len(full), np.bool_)
     alone[waits.wait] = False
-    launches = np.isin(waits.launch, kernels.launch[kernels.launch >= 0])
-    before = alone & ~launches & (waits.start_ns <= first)
+    before = alone & ~_copies_itself(kernels, waits) & (waits.start_ns <= first)
     cause = np.select([full, before], [QUEUE_FULL, BEFORE_RECORDING], BLOCKED)
     return np.where(late > 0, cause, NONE).astype(np.int8)
+
+
+def _copies_itself(kernels: Kernels, waits: submissions.Waits) -> Bools:
+    """Return by wait whether an activity that it launched runs during more than half of it."""
+    rows = np.flatnonzero(kernels.launch >= 0)
+    own = np.full(int(kernels.launch.max(initial=NONE)) + 2, NONE)
+    own[kernels.launch[rows]] = rows
+    at = own[np.minimum(waits.launch, len(own) - 1)]
+    start = np.maximum(np.append(kernels.start_ns, 0)[at], waits.start_ns)
+    end = np.minimum(np.append(kernels.end_ns, 0)[at], waits.end_ns)
+    runs: Bools = (at >= 0) & (2 * (end - start) > waits.end_ns - waits.start_ns)
+    return runs
 
 
 def launched_before(kernels: Kernels, submission: submissions.Submissions) -> Bools:
