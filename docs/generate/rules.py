@@ -20,9 +20,6 @@ _BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
 _RANKS_BEGIN, _RANKS_END = "<!-- rules over ranks: generated -->\n", "<!-- end of those -->\n"
 
 
-LEFT_OUT = "incomplete_recording"
-"""It fires on nearly every real trace and concerns no figure: the table leaves it out."""
-
 _JUDGED_BEGIN, _JUDGED_END = "<!-- by rule: generated -->\n", "<!-- end of the verdicts -->\n"
 
 _JUDGED = re.compile(r"^\| `(\w+/\w+)`(?: \(rank (\d)\))? \| (.*?) \| (.*) \|$", re.MULTILINE)
@@ -73,8 +70,6 @@ def _by_rule(document: str) -> Iterator[str]:
     yield "\n| rule | findings | right | wrong | on |\n|---|---|---|---|---|\n"
     for rule in RULES:
         own = [row for row in rows if rule.name in row.found]
-        if rule.name == LEFT_OUT:
-            continue
         if not own:
             silent.append(f"`{rule.name}`")
             continue

@@ -2,6 +2,7 @@
 
 __all__ = [
     "engine",
+    "fine",
     "rank_engine",
     "rank_rules",
     "rules",

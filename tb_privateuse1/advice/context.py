@@ -1,4 +1,4 @@
-"""The trace that rules examine: its judged steps, the names in it, and what limits it when."""
+"""The trace that rules examine: its judged steps, their account of time, and the names in it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Literal
 
 import numpy as np
 
+from tb_privateuse1.analysis.account import classes
+from tb_privateuse1.analysis.account.classes import NAMES, ClassName
+from tb_privateuse1.analysis.account.pieces import Stretches, within
+from tb_privateuse1.analysis.account.stretches import time_stretches
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -36,6 +40,12 @@ LACKS: dict[Need, str] = {
 """The words for each kind of data, and how to record it."""
 
 
+_BY_HOST: tuple[ClassName, ...] = tuple(
+    one.name for one in classes.CLASSES if one.group in ("blocked", "host")
+)
+"""The classes of idle time for which the host is the reason."""
+
+
 class JudgedTrace:
     """A trace and its judged steps. ``selection.RuleContext`` adds the selection of rows.
 
@@ -56,8 +66,36 @@ class JudgedTrace:
 
     @functools.cached_property
     def limits(self) -> bottleneck.Limits:
-        """Return which of host and device limits the judged time, instant by instant."""
+        """Return when the device is surely busy, when its work is awaited, and the host's waits."""
         return bottleneck.find_limits(self.trace, self.window)
+
+    @functools.cached_property
+    def stretches(self) -> Stretches:
+        """Return the account of the judged time: each instant in exactly one class."""
+        return within(time_stretches(self.trace), self.window)
+
+    @functools.cached_property
+    def _classes(self) -> dict[ClassName, intervals.Set]:
+        own = self.stretches
+        return {
+            NAMES[number]: intervals.union(own.start_ns[rows], own.end_ns[rows])
+            for number, rows in groupby.split_by_value(own.time_class)
+        }
+
+    def in_classes(self, *names: ClassName) -> intervals.Set:
+        """Return the judged time of classes of the account; of idle ones, what is surely idle."""
+        found = intervals.EMPTY
+        for name in names:
+            time = self._classes.get(name, intervals.EMPTY)
+            if name in classes.IDLE:
+                time = intervals.intersect(time, self.limits.all_idle)
+            found = intervals.merge(found, time)
+        return found
+
+    @functools.cached_property
+    def idle(self) -> intervals.Set:
+        """Return when the device surely has no work because the host works or is blocked."""
+        return self.in_classes(*_BY_HOST)
 
     @property
     def vendor(self) -> Vendor:
@@ -121,7 +159,7 @@ class JudgedTrace:
 
     def of_host(self, spent: intervals.Set) -> intervals.Set | None:
         """Return the part of host time that its removal saves; None if the limits are unknown."""
-        return None if self.limits.known == "none" else self.limits.of_host(spent)
+        return None if self.limits.known == "none" else intervals.intersect(spent, self.idle)
 
     def of_device(self, spent: intervals.Set) -> intervals.Set:
         """Return the part of device time that its removal saves."""

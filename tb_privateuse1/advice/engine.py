@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tb_privateuse1.advice.fine import FineRow, fine_rows
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import (
     LACKS,
@@ -17,10 +18,11 @@ from tb_privateuse1.advice.rules.base import (
     Rule,
     RuleContext,
     RuleFinding,
+    percent,
 )
 from tb_privateuse1.advice.savings import Savings
 from tb_privateuse1.analysis.idle import bottleneck
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.model import Trace
@@ -83,6 +85,10 @@ class Advice:
 
     found: tuple[AdviceRow, ...]
     asked: tuple[RuleStatus, ...]
+    missing: str
+    """One sentence: what the recording lacks that would change a finding; empty if nothing."""
+    fine: tuple[FineRow, ...]
+    """What was checked and costs nothing."""
     judged_ns: int
     """Length of the judged steps' windows."""
     steps: int
@@ -106,9 +112,18 @@ def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) 
             else status
             for status in statuses
         ),
+        missing=_missing(rows),
+        fine=fine_rows(case),
         judged_ns=case.window_ns,
         steps=len(case.steps),
     )
+
+
+def _missing(rows: Sequence[AdviceRow]) -> str:
+    """Return what the recording lacks for findings with a saving."""
+    lacks = {lack for row in rows if row.severity != "note" for lack in row.lacks}
+    names = join_list(text for text in LACKS.values() if text in lacks)
+    return say("Record {names} to make findings surer.", names=names) if names else ""
 
 
 def top_findings(trace: Trace, n: int = 3) -> tuple[AdviceRow, ...]:
@@ -181,7 +196,8 @@ def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> li
         if case.share(counts) < LEAST and not finding.urgent:
             continue
         saving, how = savings.of(finding.how, free, finding.removes)
-        if rule.precedence != "cause" and case.share(saving) < LEAST and not finding.urgent:
+        counts = saving + (claim_ns - free_ns if rule.precedence == "cause" else 0)
+        if case.share(counts) < LEAST and not finding.urgent:
             continue
         if saving < free_ns:
             # The rest of the claim would become another wait: leave it to that wait's rule.
@@ -203,11 +219,11 @@ def _advice(
     counts = saving is not None and case.share(saving + (shared or 0)) >= LEAST
     return AdviceRow(
         rule=rule.name,
-        title=finding.title,
+        title=finding.title if share is None else _with_share(finding.title, share),
         severity=severity(share if counts else None, finding.urgent),
         cause=rule.cause,
         explanation=finding.explanation,
-        fix=rule.fix,
+        fix=finding.fix or rule.fix,
         saving_ns=saving,
         saving_per_step_ns=None if saving is None else round(saving / max(len(case.steps), 1)),
         saving_share=share,
@@ -220,6 +236,18 @@ def _advice(
         lacks=finding.lacks,
         reference=rule.reference,
     )
+
+
+def _with_share(title: str, share: float) -> str:
+    """Return a title whose ``{share}`` is that of the saving; in texts within it, too."""
+    if not isinstance(title, Text):
+        return title
+    values = {
+        name: percent(share) if name == "share" else _with_share(value, share)
+        for name, value in title.values.items()
+        if name == "share" or isinstance(value, str)
+    }
+    return fill(title, **(dict(title.values) | values)) if values else title
 
 
 def severity(share: float | None, urgent: bool) -> AdviceSeverity:

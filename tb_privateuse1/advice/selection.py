@@ -105,7 +105,18 @@ class RuleContext(JudgedTrace):
         )
         return rows[self.around(waits.op[rows], wanted) >= 0]
 
-    def after_waits(self, rows: I64) -> intervals.Set:
+    def idle_by_waits(self, rows: I64) -> intervals.Set:
+        """Return the idle time in waits of the host and after them, at most as long as each wait.
+
+        ``rows`` are those of ``limits.waits``. Idle time in a wait is of the account's blocked
+        classes.
+        """
+        waits = self.limits.waits
+        inside = intervals.union(waits.start_ns[rows], waits.end_ns[rows])
+        blocked = self.in_classes("synchronization", "blocking_copy")
+        return intervals.merge(intervals.intersect(inside, blocked), self._after_waits(rows))
+
+    def _after_waits(self, rows: I64) -> intervals.Set:
         """Return the device's idle time after waits of the host, at most as long as each wait.
 
         Without the wait, the host would have been ahead by its length. By the recorded times, the
@@ -115,7 +126,7 @@ class RuleContext(JudgedTrace):
         """
         if not len(self.trace.kernels):
             return intervals.EMPTY
-        waits, (starts, ends) = self.limits.waits, self.limits.idle
+        waits, (starts, ends) = self.limits.waits, self.idle
         before = starts < self.trace.kernels.start_ns[-1]
         starts, ends = starts[before], ends[before]
         begin, end = waits.start_ns[rows], waits.end_ns[rows]
@@ -175,12 +186,18 @@ class RuleContext(JudgedTrace):
     def examples(
         self, table: TableName, rows: I64, notes: Sequence[str] = ()
     ) -> tuple[Example, ...]:
-        """Return the longest few rows as examples; with ``notes``, the first few as ordered."""
+        """Return a few rows as examples: one of median length, then the longest.
+
+        With ``notes``, the first few as ordered.
+        """
         columns: Any = getattr(self.trace, table)
         times = columns.ts_ns if table == "memory" else columns.start_ns
         if not notes and table != "memory":
             duration = columns.end_ns[rows] - columns.start_ns[rows]
             rows = rows[np.argsort(-duration, kind="stable")]
+            # The first one is linked: the longest of many is often the odd one.
+            middle = len(rows) // 2
+            rows = np.concatenate((rows[middle : middle + 1], rows[:middle], rows[middle + 1 :]))
         return tuple(
             Example(
                 table=table,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tb_privateuse1.advice.rules import (
     attention_math,
     bias_before_norm,
+    blocked_call,
     blocking_copy,
     casts,
     coarse_events,
@@ -24,7 +25,6 @@ from tb_privateuse1.advice.rules import (
     gate_by_hand,
     gloo_beside_device,
     host_bound,
-    incomplete_recording,
     indexing_loop,
     item_sync,
     launch_blocking,
@@ -79,6 +79,7 @@ RULES: tuple[Rule, ...] = (
     blocking_copy.RULE,
     synchronize.RULE,
     launch_blocking.RULE,
+    blocked_call.RULE,
     attention_math.RULE,
     norm_by_hand.RULE,
     rotary_by_hand.RULE,
@@ -109,5 +110,4 @@ RULES: tuple[Rule, ...] = (
     unsteady_recording.RULE,
     no_device_times.RULE,
     coarse_events.RULE,
-    incomplete_recording.RULE,
 )

@@ -49,7 +49,8 @@ class RuleFinding:
     """A problem that a rule found in a trace."""
 
     title: str
-    """One line with this trace's figures."""
+    """One line with this trace's figures. With a claim, the engine fills ``{share}`` with the share
+    of the saving: title and figure say the same."""
     explanation: str
     """The mechanism, and why it costs time, in plain words."""
     events: int
@@ -69,6 +70,8 @@ class RuleFinding:
     """Data that the profile lacks and that would raise the confidence."""
     urgent: bool = False
     """It endangers the run (out of memory) or distorts figures, even without a saving."""
+    fix: str | None = None
+    """The fix in this trace; None is the rule's."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     waits = case.waits_in(case.named("ops", _NAMES))
     table = case.limits.waits
     is_reported = case.around(table.op[waits], case.named("ops", _OTHERS)) >= 0
-    claim = case.after_waits(waits[~is_reported])
+    claim = case.idle_by_waits(waits[~is_reported])
     if case.share(intervals.length(claim)) < _LEAST:
         return
     ops = np.unique(table.op[waits[~is_reported]]).astype(np.int64)

@@ -17,7 +17,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the waits inside operators with a result of unknown size."""
     is_dynamic = case.named("ops", _NAMES)
     waits = case.waits_in(is_dynamic)
-    claim = case.after_waits(waits)
+    claim = case.idle_by_waits(waits)
     if case.share(intervals.length(claim)) < _LEAST:
         return
     rows = case.outermost(case.ops(_NAMES))

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
-from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 
 _LEAST = 0.05
@@ -20,10 +19,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if not len(rows):
         return
     talk = intervals.intersect(case.time(rows, "kernels"), case.window)
-    exposed = intervals.subtract(talk, breakdown.busy(breakdown.compute_kernels(kernels)))
-    claim = case.of_device(exposed)
+    exposed = case.in_classes("exposed_communication")
     bare = intervals.length(exposed)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(bare) < _LEAST:
         return
     total_ns = max(intervals.length(talk), 1)
     yield RuleFinding(
@@ -39,9 +37,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         events=len(rows),
         evidence=case.examples("kernels", rows),
         how=say(
-            "Time with a communication kernel and no other, while others waited for the device."
+            "Exposed communication of the account: a communication kernel runs, and no other "
+            "activity."
         ),
-        claim=claim,
+        claim=exposed,
         removes=case.without(kernels=rows),
         confidence="medium",
         source=case.source(kernels.op[rows].astype(np.int64)),

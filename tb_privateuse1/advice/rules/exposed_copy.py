@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
-from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 
@@ -21,9 +20,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = case.copies()
     rows = rows[case.named("kernels", _BETWEEN)[rows]]
     copying = case.time(rows, "kernels")
-    exposed = intervals.subtract(copying, breakdown.busy(breakdown.compute_kernels(kernels)))
-    claim = case.of_device(exposed)
-    if case.share(intervals.length(claim)) < _LEAST:
+    exposed = intervals.intersect(copying, case.in_classes("exposed_copy"))
+    if case.share(intervals.length(exposed)) < _LEAST:
         return
     size = kernels.bytes[rows]
     rate: str = ""
@@ -34,7 +32,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     yield RuleFinding(
         title=say(
             "Copies between host and device take {share} of the time",
-            share=percent(case.share(intervals.length(claim))),
+            share=percent(case.share(intervals.length(exposed))),
         ),
         explanation=say(
             "{copies} ran while the device computed nothing.{rate}",
@@ -43,8 +41,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
-        how=say("Time with such a copy and no kernel, while others waited for the device."),
-        claim=claim,
+        how=say("Exposed copies of the account: such a copy runs, and no kernel."),
+        claim=exposed,
         removes=case.without(kernels=rows),
         confidence="high",
         source=case.source(kernels.op[rows].astype(np.int64)),

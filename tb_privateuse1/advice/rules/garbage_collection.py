@@ -19,7 +19,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     ranges = case.ops(_NAMES)
     framed = np.flatnonzero(case.named("frames", _NAMES)) if len(frames) else ranges[:0]
     collecting = intervals.merge(case.time(ranges), case.time(framed, "frames"))
-    claim = case.of_host(collecting)
+    claim = case.of_host(intervals.intersect(collecting, case.in_classes("garbage_collection")))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     count = len(ranges) + len(framed)

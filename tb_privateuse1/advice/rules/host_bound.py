@@ -1,81 +1,138 @@
-"""Host-bound: the device is idle, and no more specific rule explains it."""
+"""Launch-bound: the device is idle because the host launches too slowly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
+from tb_privateuse1.i18n import Text, fill
 from tb_privateuse1.i18n.units import with_unit
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.table import I64
 
-_LEAST, _MANY = 0.10, 50
+_CLASSES: tuple[ClassName, ...] = ("dispatch", "launch_call", "python")
+"""Classes of the account in which the host works towards the next launch."""
+
+_LEAST, _MANY = 0.05, 50
 _TOP = 5
+_APART = 0.03
+"""From this share on, ``python_overhead`` reports calls that launch nothing."""
+
+Form = Literal["eager", "compiled", "captured"]
+
+_GRAPHS = r"(?i)graph_?(launch|replay|exec)"
+_COMPILED = r"^(## )?(Torch-Compiled Region|Call CompiledFxGraph|CompiledFunction)"
+
+_TITLES: dict[Form, Text] = {
+    "eager": say("Launch-bound: the host launches operators one by one, {share} of the time"),
+    "compiled": say("Launch-bound: the host launches compiled fragments, {share} of the time"),
+    "captured": say("Launch-bound: the host launches graphs too slowly, {share} of the time"),
+}
+_FIXES: dict[Form, str] = {
+    "eager": say(
+        "Compile the step (torch.compile) or capture it into a graph, use fused and foreach "
+        "operators, raise the batch size."
+    ),
+    "compiled": say(
+        'Replay graphs of the compiled fragments (torch.compile(mode="reduce-overhead")), and '
+        "remove graph breaks so that there are fewer fragments."
+    ),
+    "captured": say(
+        "Capture fewer, larger graphs: whole steps instead of layers. Prepare the inputs of the "
+        "next replay while the device works."
+    ),
+}
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield all time in which the device was idle because nothing was launched."""
-    limits, trace = case.limits, case.trace
-    idle = intervals.length(limits.idle)
+    """Yield the idle time in which the host works towards the next launch."""
+    trace = case.trace
+    claim = case.in_classes(*_CLASSES)
+    for calls in work_apart.apart_calls(trace, claim):
+        if case.share(calls.ns) >= _APART:
+            claim = intervals.subtract(claim, calls.time)
+    idle = intervals.length(claim)
     if case.share(idle) < _LEAST or int(case.judged_kernels.sum()) < _MANY:
         return
-    ops, launches = trace.ops, trace.launches
-    calls = intervals.union(launches.start_ns, launches.end_ns)
-    called = intervals.length(intervals.intersect(limits.idle, calls))
-    working = intervals.subtract(case.time(case.top), calls)
-    operating = intervals.length(intervals.intersect(limits.idle, working))
-    rows = _starving(case)
-    names = list(dict.fromkeys(trace.text(ops.name[row]) for row in rows))
+    parts = {name: _length(case, name, claim) for name in _CLASSES}
+    rows = _starving(case, claim)
+    names = list(dict.fromkeys(trace.text(trace.ops.name[row]) for row in rows))
     busiest = say(" Most of it went by in {names}.", names=join_list(names[:3])) if names else ""
+    form = _form(case)
     yield RuleFinding(
-        title=say(
-            "The host cannot feed the device: idle {share} of the time",
-            share=percent(case.share(idle)),
-        ),
+        title=fill(_TITLES[form], share=percent(case.share(idle))),
         explanation=say(
-            "The device had done all it was given and waited for the next launch. Of that time "
-            "the host spent {operators} in operators, {calls} in runtime calls, and the rest "
-            "outside of both (Python, the optimizer, the profiler itself).{most}",
-            operators=percent(operating / idle),
-            calls=percent(called / idle),
+            "The device had done all it was given and waited for the next launch. Of the time, "
+            "the host spent {parts}.{most}",
+            parts=join_list(
+                say("{share} in {what}", share=percent(case.share(ns)), what=_label(name))
+                for name, ns in parts.items()
+            ),
             most=busiest,
         ),
-        events=len(limits.idle[0]),
-        evidence=_gaps(case),
+        events=len(claim[0]),
+        evidence=_gaps(case, claim),
         how=say(
-            "All time within the steps during which no device activity ran and none was "
-            "queued, less what other findings explain. Removing the host's work entirely would "
-            "save it."
+            "All time of these classes in the account, less what other findings explain. Removing "
+            "the host's work entirely would save it."
         ),
-        claim=limits.idle,
-        removes=case.without(instants=limits.idle),
+        claim=claim,
+        removes=case.without(instants=claim),
         confidence="medium",
         source=case.source(rows),
         lacks=case.lacks("stacks"),
+        fix=_FIXES[form],
     )
 
 
-def _gaps(case: RuleContext) -> tuple[Example, ...]:
-    """Return the activities after the longest idle times."""
-    starts, ends = case.limits.idle
-    longest = np.argsort(starts - ends, kind="stable")[:_TOP]
+def _length(case: RuleContext, name: ClassName, claim: intervals.Set) -> int:
+    return intervals.length(intervals.intersect(claim, case.in_classes(name)))
+
+
+def _label(name: ClassName) -> str:
+    return CLASSES[NUMBER[name]].label
+
+
+def _form(case: RuleContext) -> Form:
+    """Return how most activities of the judged time are launched."""
+    trace = case.trace
+    kernels = trace.kernels
+    rows = np.flatnonzero(case.judged_kernels)
+    graph = np.append(case.named("launches", _GRAPHS), False)
+    captured = graph[kernels.launch[rows]]
+    compiled = case.around(kernels.op[rows], case.named("ops", _COMPILED)) >= 0
+    half = len(rows) / 2
+    if captured.sum() > half:
+        return "captured"
+    return "compiled" if (compiled | captured).sum() > half else "eager"
+
+
+def _gaps(case: RuleContext, claim: intervals.Set) -> tuple[Example, ...]:
+    """Return the activities after idle times: one of median length, then the longest."""
     kernels = case.trace.kernels
-    next_ = np.searchsorted(kernels.start_ns, ends[longest])
-    has_next = next_ < len(kernels)
-    lengths = (ends - starts)[longest][has_next].tolist()
+    next_ = np.searchsorted(kernels.start_ns, claim[1])
+    some = next_ < len(kernels)
+    rows, group = np.unique(next_[some], return_inverse=True)
+    length = groupby.sums(group, (claim[1] - claim[0])[some], len(rows))
+    order = np.argsort(-length, kind="stable")
+    chosen = np.concatenate((order[len(order) // 2 :][:1], order[: _TOP - 1]))
     notes = [
-        say("after {time} without work", time=with_unit("idle_ns", length)) for length in lengths
+        say("after {time} without work", time=with_unit("idle_ns", ns))
+        for ns in length[chosen].tolist()
     ]
-    return case.examples("kernels", next_[has_next], notes) if notes else ()
+    return case.examples("kernels", rows[chosen], notes) if notes else ()
 
 
-def _starving(case: RuleContext) -> I64:
+def _starving(case: RuleContext, claim: intervals.Set) -> I64:
     """Return the operators with the most time while the device was idle, one per name."""
     ops, top = case.trace.ops, case.top
-    idle_ns = intervals.covered_length(case.limits.idle, ops.start_ns[top], ops.end_ns[top])
+    idle_ns = intervals.covered_length(claim, ops.start_ns[top], ops.end_ns[top])
     total = np.bincount(ops.name[top], weights=idle_ns)
     chosen = []
     for name in np.argsort(-total, kind="stable")[:_TOP].tolist():
@@ -87,19 +144,18 @@ def _starving(case: RuleContext) -> I64:
 
 RULE = Rule(
     name="host_bound",
-    title=say("The host is too slow for the device"),
+    title=say("The host launches too slowly"),
     cause="launching",
-    looks_for=say("Idle device time that ends with a launch which the host made too late."),
+    looks_for=say(
+        "Idle device time while the host is in operators, launch calls or the code between them."
+    ),
     why=say("The device could do more work in the same time, or the same work in less."),
-    fix=say(
-        "Compile or capture the step into a graph (torch.compile, graph replay), use fused and "
-        "foreach operators, raise the batch size, and move Python work out of the loop."
-    ),
+    fix=_FIXES["eager"],
     threshold=say(
-        "10 % of the step: less is found in any program that is not replayed from a graph (XProf "
-        "draws the line at 10 %, TraceLens at 15 %). 50 activities: fewer are no program."
+        "5 % of the step: less is found in any program that is not replayed from a graph. 50 "
+        "activities: fewer are no program."
     ),
-    reference=say("XProf: device idle; torch-tb-profiler: GPU utilisation."),
+    reference=say("XProf: device idle (10 %); TraceLens: idle (15 %)."),
     check=check,
     needs=("device", "operators"),
     precedence="rest",

@@ -16,7 +16,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the waits inside operators that return a device value to Python."""
     reading = case.named("ops", _NAMES)
     waits = case.waits_in(reading)
-    claim = case.after_waits(waits)
+    claim = case.idle_by_waits(waits)
     if case.share(intervals.length(claim)) < _LEAST:
         return
     rows = case.outermost(case.ops(_NAMES))

@@ -23,7 +23,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     call = kernels.launch[rows]
     blocks = launches.end_ns[call] >= kernels.end_ns[rows]
-    claim = case.limits.of_host(case.blocking(case.limits.idle))
+    claim = case.idle
     if blocks.mean() < _MOST or case.share(intervals.length(claim)) < _LEAST:
         return
     yield RuleFinding(

@@ -1,108 +1,108 @@
-"""Device idle time while the host runs Python outside of any operator."""
+"""Host code apart from launches that the device waits for: preprocessing, logging, metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
-from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.table import I64
-
-_NO_WORK = (
-    r"^threading\.py\(\d+\): (wait|join|_wait_for_tstate_lock)|method acquire of _thread"
-    r"|<built-in (function|method) (sleep|wait|poll|select|run_backward)"
-    r"|^torch/(autograd/)?profiler"
+from tb_privateuse1.advice.rules.base import (
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    percent,
+    plural,
+    say,
 )
-"""Frames that wait for another thread, such as autograd's, or belong to the profiler."""
+from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.analysis.account.classes import ClassName
+from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.operators.groups import frame_title
+from tb_privateuse1.trace import intervals
 
-_LEAST = 0.05
-_TOP = 5
+_WORK: tuple[ClassName, ...] = ("python", "dispatch", "file_or_lock", "launch_call")
+"""Classes of the account that the program's own code causes."""
+
+_LEAST = 0.03
+_MOST, _INNER = 5, 3
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the idle time under Python frames without an operator, call or wait.
+    """Yield by name the idle time in calls that launch nothing."""
+    if not len(case.trace.kernels):
+        return
+    found = work_apart.apart_calls(case.trace, case.in_classes(*_WORK))
+    waiting = case.in_classes("file_or_lock")
+    for calls in found[:_MOST]:
+        # ``blocked_call`` names what waits rather than works.
+        waited = intervals.length(intervals.intersect(calls.time, waiting))
+        if case.share(calls.ns) >= _LEAST and 2 * waited < calls.ns:
+            yield _finding(case, calls)
 
-    Only threads whose time can delay launches count.
-    """
-    trace = case.trace
-    if not len(trace.frames) or not len(trace.kernels):
-        return
-    ops, launches, frames = trace.ops, trace.launches, trace.frames
-    # Other threads, such as a progress bar's monitor, delay no launch.
-    driving = np.append(thread_roles(trace).driving, False)
-    outer = np.flatnonzero((frames.parent < 0) & driving[frames.thread])
-    idling = np.flatnonzero(case.named("frames", _NO_WORK) & driving[frames.thread])
-    calls = np.flatnonzero(driving[launches.thread])
-    working = intervals.merge(
-        case.time(case.top[driving[ops.thread[case.top]]]),
-        intervals.merge(case.time(calls, "launches"), case.time(idling, "frames")),
-    )
-    open_ = intervals.intersect(case.limits.idle, case.time(outer, "frames"))
-    python = intervals.subtract(open_, working)
-    if case.share(intervals.length(python)) < _LEAST:
-        return
-    rows = _busiest(case, python, np.flatnonzero(driving[frames.thread]))
-    names = [trace.text(trace.frames.name[row]) for row in rows]
-    places = "; ".join(names[:3])
-    yield RuleFinding(
+
+def _finding(case: RuleContext, calls: work_apart.ApartCalls) -> RuleFinding:
+    trace, rows = case.trace, calls.rows
+    columns: Any = getattr(trace, calls.table)
+    is_framed = calls.table == "frames"
+    inner = work_apart.innermost_names(trace, calls.time, _INNER)
+    name = frame_title(trace.text(columns.name[rows[0]]))
+    where = say(" Most of the time went by in {names}.", names=join_list(inner)) if inner else ""
+    return RuleFinding(
         title=say(
-            "The device waits for Python: {share} of the time",
-            share=percent(case.share(intervals.length(python))),
+            "The device waits for `{name}`: {share} of the time",
+            name=name,
+            share=percent(case.share(calls.ns)),
         ),
         explanation=say(
-            "The host was in Python, in no operator of torch, and the device had nothing to "
-            "do. Most of the time was spent in {places}. Recording stacks makes Python slower: "
-            "without a profiler it is less.",
-            places=places,
+            "{calls} launched nothing, and the device had nothing to do meanwhile. Code like this "
+            "prepares data, writes logs or computes metrics.{where}",
+            calls=plural(len(rows), "call"),
+            where=where,
         ),
-        events=len(python[0]),
-        evidence=case.examples("frames", rows),
+        events=len(rows),
+        evidence=case.examples(calls.table, rows),
         how=say(
-            "Time with open Python frames and without an operator or runtime call, while the "
-            "device had nothing to do."
+            "The idle time in these calls. The replay's range has the time that the profiler "
+            "itself takes to record them."
         ),
-        claim=python,
-        removes=case.without(instants=python),
-        confidence="low",
-        source=next((name for name in names if ".py(" in name), None),
-        lacks=(say("the program's speed without recording stacks"),),
+        claim=calls.time,
+        removes=case.without(instants=calls.time),
+        confidence="medium" if is_framed else "low",
+        source=_source(case, calls) if is_framed else case.source(rows),
+        lacks=() if is_framed else case.lacks("stacks"),
     )
 
 
-def _busiest(case: RuleContext, python: intervals.Set, rows: I64) -> I64:
-    """Return one frame of ``rows`` for each of the names with most self time in the idle time."""
-    frames = case.trace.frames
-    total_ns = np.zeros(len(frames), np.int64)
-    total_ns[rows] = intervals.covered_length(python, frames.start_ns[rows], frames.end_ns[rows])
-    outer = frames.parent >= 0
-    self_ns = total_ns.copy()
-    np.subtract.at(self_ns, frames.parent[outer], total_ns[outer])
-    total = np.bincount(frames.name, weights=np.maximum(self_ns, 0))
-    best = np.argsort(-total, kind="stable")[:_TOP]
-    order = np.lexsort((-self_ns, frames.name))
-    first = order[np.searchsorted(frames.name[order], best[total[best] > 0])]
-    chosen: I64 = first
-    return chosen
+def _source(case: RuleContext, calls: work_apart.ApartCalls) -> str | None:
+    """Return the user's line around the call of median length, or the call itself."""
+    frames, rows = case.trace.frames, calls.rows
+    length = frames.end_ns[rows] - frames.start_ns[rows]
+    row = int(rows[np.argsort(length, kind="stable")[len(rows) // 2]])
+    stack = []
+    while row >= 0:
+        stack.append(case.trace.text(frames.name[row]))
+        row = int(frames.parent[row])
+    return source_lines.user_line(";".join(stack))
 
 
 RULE = Rule(
     name="python_overhead",
-    title=say("Python between operators"),
+    title=say("Host code apart from launches"),
     cause="launching",
     looks_for=say(
-        "Open Python frames without an operator or a runtime call, while the device idles."
+        "Python frames (without stacks: ranges and operators) that launch nothing, as long as five "
+        "operators or longer, while the device idles."
     ),
-    why=say("Python is slow enough to keep a fast device waiting."),
+    why=say("The device waits for code that has nothing to do with it."),
     fix=say(
-        "Move the work out of the loop (logging, metrics, data preparation), vectorise it, or "
-        "compile the step."
+        "Do it ahead of time: in the data loader's workers, in a thread, or before the loop. Log "
+        "and compute metrics rarely; vectorise what remains, or do it on the device."
     ),
-    threshold=say("5 % of the step: recording stacks alone costs a few per cent."),
+    threshold=say("3 % of the step a call: less is hard to tell from the profiler's own time."),
     reference=say("PyTorch performance tuning guide."),
     check=check,
-    needs=("device", "stacks", "operators"),
-    precedence="symptom",
+    needs=("device", "operators"),
+    precedence="rest",
 )

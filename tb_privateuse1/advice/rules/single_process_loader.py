@@ -14,7 +14,7 @@ _LEAST = 0.01
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the time in the single-process loader while the device was idle."""
     rows = case.ops(_NAMES)
-    claim = case.of_host(case.time(rows))
+    claim = case.of_host(intervals.intersect(case.time(rows), case.in_classes("input")))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     share = percent(case.share(intervals.length(claim)))

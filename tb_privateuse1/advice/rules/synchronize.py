@@ -18,7 +18,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     table = case.limits.waits
     is_judged = intervals.covered_length(case.window, table.start_ns, table.end_ns) > 0
     waits = np.flatnonzero(is_judged & (table.op < 0))
-    claim = case.after_waits(waits)
+    claim = case.idle_by_waits(waits)
     if len(waits) < len(case.steps) or case.share(intervals.length(claim)) < _LEAST:
         return
     launches = table.launch[waits].astype(np.int64)

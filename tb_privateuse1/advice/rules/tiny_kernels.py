@@ -31,7 +31,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if len(tiny) < _MANY * len(case.steps) or len(tiny) < _MOSTLY * len(computing):
         return
     gaps = _before(case, tiny, 4 * interval)
-    claim = bottleneck.shorten(gaps, _REMOVED)
+    claim = bottleneck.shorten(intervals.intersect(gaps, case.idle), _REMOVED)
     if case.share(intervals.length(claim)) < _LEAST:
         return
     per_step = len(tiny) / len(case.steps)
@@ -40,8 +40,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     ops = distinct_values(kernels.op[tiny])
     yield RuleFinding(
         title=say(
-            "{share} of the kernels are shorter than their launch",
-            share=percent(len(tiny) / len(computing)),
+            "{part} of the kernels are shorter than their launch",
+            part=percent(len(tiny) / len(computing)),
         ),
         explanation=say(
             "{per_step:,.0f} kernels a step run for less than the {interval:.3g} us that the "
@@ -78,7 +78,7 @@ def _between_launches(case: RuleContext, rows: I64) -> float | None:
 
 def _before(case: RuleContext, rows: I64, most_ns: float) -> intervals.Set:
     """Return the idle ranges of at most ``most_ns`` that end at one of these activities."""
-    starts, ends = case.limits.idle
+    starts, ends = case.limits.all_idle
     kernels = case.trace.kernels
     at = np.searchsorted(ends, kernels.start_ns[rows] + 1) - 1
     at = np.unique(at[at >= 0])

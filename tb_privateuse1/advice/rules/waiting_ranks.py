@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
-from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 
@@ -32,8 +31,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     waiting = (kernels.start_ns[kernel], kernels.end_ns[kernel] - least[group])
     is_late = usable & (waiting[1] > waiting[0])
     waits = intervals.union(waiting[0][is_late], waiting[1][is_late])
-    exposed = intervals.subtract(waits, breakdown.busy(breakdown.compute_kernels(kernels)))
-    claim = case.of_device(exposed)
+    claim = intervals.intersect(waits, case.in_classes("exposed_communication"))
     if case.share(intervals.length(claim)) < _LEAST:
         return
     yield RuleFinding(
@@ -50,8 +48,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         events=int(is_late.sum()),
         evidence=case.examples("kernels", kernel[is_late]),
         how=say(
-            "What each took beyond the fastest of its like, with no kernel beside it, while "
-            "others waited for the device."
+            "What each took beyond the fastest of its like, within the exposed communication of "
+            "the account."
         ),
         claim=claim,
         removes=case.without(kernels=kernel[is_late], share=1 - (least[group] / duration)[is_late]),

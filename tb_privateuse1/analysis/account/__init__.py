@@ -3,7 +3,7 @@
 ``classes`` names the classes. ``stretches`` divides the recording of a device: ``host_activity``
 and ``host_chain`` say what the host did while nothing ran on the device. ``table`` sums the
 stretches of a window, with the largest of each class; ``awaited`` sums idle time by the operator
-that ends it.
+that ends it, and ``work_apart`` finds the host's calls that launch nothing.
 """
 
 __all__ = [
@@ -12,6 +12,8 @@ __all__ = [
     "classes",
     "host_activity",
     "host_chain",
+    "pieces",
     "stretches",
     "table",
+    "work_apart",
 ]

@@ -30,7 +30,9 @@ _OTHER_RANKS = re.compile(r"wait_tensors?\b|\bbarrier|monitored_barrier|\bwait\(
 
 _COLLECTION = re.compile(r"^python gc\b|^gc\.collect|<built-in \w+ collect>", re.IGNORECASE)
 
-_PROFILER = re.compile(r"(^|/)torch/profiler/\w+\.py\(|(^|/)tb_privateuse1/capture/")
+_PROFILER = re.compile(
+    r"(^|/)torch/(autograd/)?profiler(/\w+|_\w+)?\.py\(|(^|/)tb_privateuse1/capture/"
+)
 
 _LOADER_FRAMES = re.compile(
     r"(^|/)torch/utils/data/\w+\.py\(\d+\): (__next__|_next_data|_get_data)"
@@ -39,8 +41,9 @@ _LOADER_FRAMES = re.compile(
 _BLOCKED_FRAMES = re.compile(
     r"^<built-in (method|function) (acquire|wait\w*|select|poll|epoll_wait|sleep|recv\w*"
     r"|accept|connect|read\w*|write|open|flush|fsync|load)\b"
+    r"|^threading\.py\(\d+\): (wait|join|_wait_for_tstate_lock)"
 )
-"""Functions of Python, in C, that wait for a lock, a timer, a socket or a file."""
+"""Functions of Python that wait for a lock, a timer, a socket or a file; most are in C."""
 
 _DEVICE_MEMORY = re.compile(
     r"malloc|free(?!d)|(mem|host)_?(alloc|create|release|map|unmap|register|unregister|address)"

@@ -1,9 +1,9 @@
-"""Find the limit of a program at each instant: the device, or the host that feeds it.
+"""Find when device work limits a program: while somebody waits for it.
 
-While the device is idle without work in its queue, the host limits. While the device is busy, it
-limits only if somebody waits for its work. If instead the host is late behind a stretch of work,
-faster kernels only make the gap longer. Inferred times are used cautiously: an instant counts as
-idle or busy only if it is so at all times that the bounds allow (docs/guide/advice.md).
+If instead the host is late behind a stretch of work, faster kernels only make the gap longer. What
+limits while the device is idle is the account's (``analysis.account``). Inferred times are used
+cautiously: an instant counts as idle or busy only if it is so at all times that the bounds allow
+(docs/guide/advice.md).
 """
 
 from __future__ import annotations
@@ -48,8 +48,6 @@ class Limits:
 
     known: Known
     window: intervals.Set
-    idle: intervals.Set
-    """Certainly no activity on any device, because the host has not launched any."""
     all_idle: intervals.Set
     """Certainly no activity, for any cause."""
     busy: intervals.Set
@@ -60,10 +58,6 @@ class Limits:
     spare: Shares
     """By stretch of ``chain``, the share of its busy time to save before the host limits."""
     waits: Waits
-
-    def of_host(self, spent: intervals.Set) -> intervals.Set:
-        """Return the host time that limits the program: while the device has no work."""
-        return intervals.intersect(spent, self.idle)
 
     def of_device(self, spent: intervals.Set) -> intervals.Set:
         """Return the device time that limits the program: while others wait for its end."""
@@ -100,9 +94,7 @@ def find_limits(trace: Trace, window: intervals.Set) -> Limits:
     if not len(busy[0]):  # no activity, or none that takes any time
         known = known_times(trace)
         idle = window if known == "host" else intervals.EMPTY
-        return Limits(
-            known, window, idle, idle, intervals.EMPTY, intervals.EMPTY, np.empty(0), waits
-        )
+        return Limits(known, window, idle, intervals.EMPTY, intervals.EMPTY, np.empty(0), waits)
     submitted = launch_times.earliest_launch(trace)
     first, last = _ends(kernels, busy)
     late = submitted[first] >= np.append(busy[0][0], busy[1][:-1])
@@ -111,12 +103,10 @@ def find_limits(trace: Trace, window: intervals.Set) -> Limits:
     free = intervals.subtract(window, uncertainty.possibly_running(kernels, end_ns))
     free = intervals.subtract(free, launch_times.unrecorded_start(trace))
     surely = uncertainty.certainly_running(kernels.take(uncertainty.limited(kernels)))
-    queued = (busy[1][:-1][~late[1:]], busy[0][1:][~late[1:]])
     chain, spare = _chains(busy, late, submitted, last, waits, trace)
     return Limits(
         known="device",
         window=window,
-        idle=intervals.subtract(free, queued),
         all_idle=free,
         busy=intervals.intersect(window, surely),
         chain=chain,

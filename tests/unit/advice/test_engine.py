@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tb_privateuse1.advice import engine
-from tb_privateuse1.advice.engine import Advice, advise, top_findings
+from tb_privateuse1.advice.engine import advise, top_findings
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import Precedence, Rule, RuleContext, RuleFinding
+from tb_privateuse1.advice.rules.base import LACKS, Precedence, Rule, RuleContext, RuleFinding
 from tb_privateuse1.advice.savings import Savings
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tests.support import chinese, make
 from tests.support.program import Program, check
@@ -28,6 +28,8 @@ def rule(
     *claims: tuple[int, int] | None,
     precedence: Precedence = "cause",
     urgent: bool = False,
+    title: str = "T",
+    lacks: tuple[str, ...] = (),
 ) -> Rule:
     """Build a rule with a finding for each claim, in µs."""
 
@@ -37,7 +39,9 @@ def rule(
             if claim is not None:
                 begin, end = claim
                 spent = intervals.union(np.array([begin * US]), np.array([end * US]))
-            yield RuleFinding("T", "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent)
+            yield RuleFinding(
+                title, "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent, lacks=lacks
+            )
 
     return dataclasses.replace(RULES[0], name=name, check=check, needs=(), precedence=precedence)
 
@@ -73,13 +77,29 @@ def test_an_explained_symptom_is_not_reported() -> None:
     }
 
 
-def test_a_cause_without_a_gain_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cause_without_a_gain_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a replay found another wait in its place."""
     monkeypatch.setattr(Savings, "of", lambda *_: (0, "R"))
-    (row,) = advise(TRACE, rules=(rule("a", (0, 500)),)).found
-    assert (row.saving_ns, row.severity, row.how) == (0, "note", "R")
-    monkeypatch.setattr(engine, "advise", lambda trace: Advice((row,), (), 1, 1))
-    assert top_findings(TRACE) == ()
+    assert advise(TRACE, rules=(rule("a", (0, 500)),)).found == ()
+
+
+def test_the_title_has_the_share_of_the_saving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule claims a half, and the replay gains a quarter."""
+    monkeypatch.setattr(Savings, "of", lambda *_: (250 * US, "R"))
+    made = rule("a", (0, 500), title=say("{n} reads{cost}", n=2, cost=say(": {share}", share="9")))
+    (row,) = advise(TRACE, rules=(made,)).found
+    assert (row.title, row.saving_share) == ("2 reads: 25 %", 0.25)
+
+
+def test_the_missing_data_of_findings_is_one_sentence() -> None:
+    """Only what would change a finding with a saving counts."""
+    made = [rule(n, (0, 500), lacks=(LACKS[n],)) for n in ("stacks", "shapes")]
+    note = rule("memory", None, lacks=(LACKS["memory"],))
+    assert advise(TRACE, rules=(*made, note)).missing == (
+        "Record input shapes (record_shapes=True), Python stacks (with_stack=True) to make "
+        "findings surer."
+    )
+    assert advise(TRACE, rules=(note,)).missing == ""
 
 
 def test_a_cause_stands_though_another_has_its_time() -> None:

@@ -55,12 +55,7 @@ def test_a_gain_of_the_replay_is_saved() -> None:
 
 
 def test_time_that_becomes_another_wait_is_not_promised() -> None:
-    result = advise(reading(again=True), rules=(item_sync.RULE,))
-    check(result)
-    row = the(result, "item_sync")
-    assert row.saving_ns is not None
-    assert row.saving_ns <= 0.01 * result.judged_ns
-    assert "something else would be waited for" in row.how
+    assert advise(reading(again=True), rules=(item_sync.RULE,)).found == ()
 
 
 def test_two_removed_waits_gain_more_than_each_alone() -> None:

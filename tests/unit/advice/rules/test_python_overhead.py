@@ -21,7 +21,7 @@ def test_it_is_found_with_the_busiest_line() -> None:
     assert row.source == "metrics.py(9): update"
     assert row.saving_ns is not None
     assert 3 * 10 * 65_000 < row.saving_ns < 3 * 10 * 75_000
-    assert row.confidence == "low"
+    assert row.confidence == "medium"
 
 
 def test_waiting_for_a_thread_is_no_work() -> None:
@@ -46,3 +46,30 @@ def test_the_profilers_own_time_is_not_the_programs() -> None:
 
 def test_python_while_the_device_works_costs_nothing() -> None:
     assert found(RULE, program("metrics.py(9): update", us=15).trace()) == []
+
+
+def test_code_around_launches_is_not_apart() -> None:
+    """Of a module's forward, all frames but short ones launch."""
+    run = Program()
+    for _ in range(3):
+        with run.step(), run.frame("train.py(5): step"):
+            for _ in range(40):
+                with run.frame("model.py(9): forward"):
+                    run.rest(50)
+                    run.op("aten::mm", 20, kernel=10)
+                    with run.frame("<built-in function len>"):
+                        run.rest(3)
+    assert found(RULE, run.trace()) == []
+
+
+def test_without_stacks_ranges_are_named() -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            for _ in range(10):
+                run.op("aten::mm", 10, kernel=30)
+            with run.range("## metrics ##"):
+                run.rest(500)
+    (row,) = found(RULE, run.trace())
+    assert "## metrics ##" in row.title
+    assert row.lacks

@@ -43,5 +43,5 @@ def test_steady_steps_are_fine() -> None:
 def test_real_start_up_and_capture_get_no_other_advice(place: str) -> None:
     (path,) = (FOLDER / place).glob("*.pt.trace.json*")
     advice = advise(load(path))
-    assert {row.rule for row in advice.found} == {"unsteady_recording", "incomplete_recording"}
+    assert {row.rule for row in advice.found} == {"unsteady_recording"}
     assert not any(row.saving_ns for row in advice.found)

@@ -27,10 +27,11 @@ def queued(delay_us: float, later_us: float = 5) -> Trace:
 
 
 def lengths(trace: Trace) -> tuple[int, int]:
-    """Return the unrecorded time and the time that is idle for the host."""
+    """Return the unrecorded time, and the other idle time."""
     window = intervals.union(np.array([0]), trace.kernels.end_ns[-1:])
     limits = bottleneck.find_limits(trace, window)
-    return intervals.length(launch_times.unrecorded_start(trace)), intervals.length(limits.idle)
+    unseen = intervals.length(launch_times.unrecorded_start(trace))
+    return unseen, intervals.length(limits.all_idle)
 
 
 def test_a_first_activity_that_was_queued_stood_behind_unseen_work() -> None:

@@ -1,0 +1,130 @@
+"""The host is blocked in a call while the device has no work, and no other rule says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
+from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
+from tb_privateuse1.analysis.account.pieces import Stretches
+from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.operators.groups import frame_title
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.call_tree import STEP, starts_with
+from tb_privateuse1.trace.model import NONE, OPERATOR
+from tb_privateuse1.trace.table import I32, I64
+
+_CLASSES: tuple[ClassName, ...] = (
+    "synchronization", "blocking_copy", "device_memory", "file_or_lock", "other_rank",
+)  # fmt: skip
+_LEAST = 0.03
+_MOST = 5
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield the time of each blocking call, by its name and the operator around it."""
+    own = case.stretches
+    some = np.isin(own.time_class, [NUMBER[name] for name in _CLASSES]) & (own.row >= 0)
+    own = own.take(np.flatnonzero(some))
+    if not len(own):
+        return
+    name, op = _sites(case, own)
+    first, group = groupby.group_rows(own.table, name, op)
+    total = groupby.sums(group, own.end_ns - own.start_ns, len(first))
+    for i in np.argsort(-total, kind="stable")[:_MOST].tolist():
+        if case.share(int(total[i])) >= _LEAST:
+            yield _finding(case, own.take(np.flatnonzero(group == i)), int(op[first[i]]))
+
+
+def _sites(case: RuleContext, own: Stretches) -> tuple[I64, I64]:
+    """Return for each stretch the names of its call and of the operator around it, or ``NONE``.
+
+    Names that differ by an object's address are one.
+    """
+    trace = case.trace
+    name, op = np.full(len(own), NONE, np.int64), np.full(len(own), NONE, np.int64)
+    operators = np.where(trace.ops.kind == OPERATOR, trace.ops.name, NONE)
+    operators[starts_with(trace, STEP)[trace.ops.name]] = NONE
+    ops_name = np.append(operators, NONE)
+    for number, table in enumerate(TABLES[:3]):
+        here = own.table == number
+        columns: Any = getattr(trace, table)
+        rows = own.row[here]
+        around: I32 = columns.parent if number == OPS else columns.op
+        name[here], op[here] = columns.name[rows], ops_name[around[rows]]
+    return work_apart.title_numbers(trace, name), op
+
+
+def _finding(case: RuleContext, own: Stretches, op: int) -> RuleFinding:
+    trace = case.trace
+    table = TABLES[own.table[0]]
+    columns: Any = getattr(trace, table)
+    rows = np.unique(own.row).astype(np.int64)
+    spent = intervals.union(own.start_ns, own.end_ns)
+    claim = intervals.intersect(spent, case.limits.all_idle)
+    call = frame_title(trace.text(columns.name[rows[0]]))
+    kind = CLASSES[own.time_class[0]]
+    inside = say(" in {operator}", operator=trace.text(op)) if op >= 0 else ""
+    source = _source(case, own, rows)
+    waits = case.limits.waits
+    is_own = waits.launch if own.table[0] == LAUNCHES else waits.op
+    return RuleFinding(
+        title=say(
+            "The host is blocked in `{call}`{inside}: {share} of the time",
+            call=call,
+            inside=inside,
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls} of this call returned late, and the device had no work meanwhile. {meaning}",
+            calls=plural(len(rows), "instance"),
+            meaning=kind.meaning,
+        ),
+        events=len(rows),
+        evidence=case.examples(table, rows),
+        how=say("The idle time while the host is in the call, as the account of time has it."),
+        claim=claim,
+        removes=case.without(
+            instants=claim,
+            waits=np.flatnonzero(np.isin(is_own, rows)),
+        ),
+        confidence="medium",
+        source=source,
+        lacks=() if source else case.lacks("stacks"),
+    )
+
+
+def _source(case: RuleContext, own: Stretches, rows: I64) -> str | None:
+    if own.table[0] == LAUNCHES:
+        return source_lines.launch_line(case.trace, rows)
+    if own.table[0] == OPS:
+        return case.source(rows)
+    longest = int(np.argmax(own.end_ns - own.start_ns))
+    middle = (int(own.start_ns[longest]) + int(own.end_ns[longest])) // 2
+    return source_lines.line_at(case.trace, int(own.thread[longest]), middle)
+
+
+RULE = Rule(
+    name="blocked_call",
+    title=say("The host is blocked in a call"),
+    cause="waiting",
+    looks_for=say(
+        "Idle time of the account while the host synchronizes, copies, allocates, waits for a "
+        "file, a lock or another rank, by call and operator."
+    ),
+    why=say("The host launches nothing meanwhile, so the device runs dry."),
+    fix=say(
+        "Remove the call from the loop, make it asynchronous, or move it to where the device has "
+        "enough work in its queue."
+    ),
+    threshold=say("3 % of the step."),
+    reference=say("docs/reference/definitions.md, account of time."),
+    check=check,
+    needs=("device",),
+    precedence="rest",
+)

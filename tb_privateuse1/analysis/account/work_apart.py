@@ -1,0 +1,122 @@
+"""Find host code that runs apart from launches: calls that launch nothing and take long.
+
+Such a call (decoding, tokenizing, logging, metrics) can move to another thread, or out of the loop.
+The code around launches cannot: only fewer launches make it shorter. A call is apart if the host
+could have run several operators meanwhile. No names decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idle import launch_times
+from tb_privateuse1.analysis.operators.groups import frame_title
+from tb_privateuse1.analysis.threads import roles as thread_roles
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.call_tree import STEP, starts_with
+from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Frames, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+_OPERATORS = 5
+"""A call as long as this many usual operators is apart."""
+
+
+@dataclass(frozen=True)
+class ApartCalls:
+    """Calls of one name that launch nothing, and the part of the given time inside of them."""
+
+    table: TableName
+    rows: I64
+    time: intervals.Set
+
+    @property
+    def ns(self) -> int:
+        """The length of ``time``."""
+        return intervals.length(self.time)
+
+
+def apart_calls(trace: Trace, times: intervals.Set) -> tuple[ApartCalls, ...]:
+    """Return the outermost calls apart from launches, by name, those with most of ``times`` first.
+
+    They are Python frames; without frames, ranges and operators. Only threads whose time can delay
+    launches count.
+    """
+    found = sorted(_by_name(trace, times), key=lambda calls: -calls.ns)
+    return tuple(calls for calls in found if calls.ns)
+
+
+def innermost_names(trace: Trace, times: intervals.Set, count: int) -> list[str]:
+    """Return names of the innermost Python frames with most of the time; empty without frames."""
+    frames = trace.frames
+    inside = intervals.covered_length(times, frames.start_ns, frames.end_ns)
+    inside[~np.append(thread_roles.thread_roles(trace).driving, False)[frames.thread]] = 0
+    length = inside.copy()
+    below = frames.parent >= 0
+    np.subtract.at(length, frames.parent[below], inside[below])
+    if not len(length):
+        return []
+    total = groupby.sums(frames.name, np.maximum(length, 0), int(frames.name.max()) + 1)
+    best = np.argsort(-total, kind="stable")[:count]
+    return [frame_title(trace.text(name)) for name in best.tolist() if total[name]]
+
+
+def _by_name(trace: Trace, times: intervals.Set) -> Iterator[ApartCalls]:
+    table: TableName = "frames" if len(trace.frames) else "ops"
+    columns: Frames | Ops = trace.frames if table == "frames" else trace.ops
+    if not len(columns) or not len(times[0]):
+        return
+    launched = np.sort(_launched(trace), kind="stable")
+    first, last = np.searchsorted(launched, (columns.start_ns, columns.end_ns))
+    free = (first == last) & _driving(trace, columns)
+    if isinstance(columns, Ops):
+        free &= ~starts_with(trace, STEP)[columns.name] & ~_within_operator(columns)
+    outer = free & ~np.append(free, False)[columns.parent]
+    rows = np.flatnonzero(outer)
+    length = columns.end_ns[rows] - columns.start_ns[rows]
+    rows = rows[length >= _OPERATORS * _usual_operator(trace)]
+    for _, some in groupby.split_by_value(title_numbers(trace, columns.name[rows])):
+        own = rows[some]
+        inside = intervals.union(columns.start_ns[own], columns.end_ns[own])
+        spent = intervals.covered_length(times, columns.start_ns[own], columns.end_ns[own])
+        yield ApartCalls(table, own[spent > 0], intervals.intersect(inside, times))
+
+
+def title_numbers(trace: Trace, name: I32 | I64) -> I64:
+    """Return for each name the first one with its title: addresses of objects do not count."""
+    used = groupby.distinct_values(name)
+    first: dict[str, int] = {}
+    same = np.full(int(used.max(initial=NONE)) + 2, NONE, np.int64)
+    same[used] = [first.setdefault(frame_title(trace.text(n)), n) for n in used.tolist()]
+    numbers: I64 = same[name]
+    return numbers
+
+
+def _within_operator(ops: Ops) -> Bools:
+    """Return which ranges lie inside an operator: its parts are not the program's own code."""
+    flags: Bools = intervals.nearest(ops.parent, ops.kind == OPERATOR) >= 0
+    return flags
+
+
+def _launched(trace: Trace) -> I64:
+    """Return when the activities were launched that have a recorded launch."""
+    at: I64 = launch_times.likely_launch(trace, np.arange(len(trace.kernels)))
+    return np.asarray(at[at != MISSING], np.int64)
+
+
+def _usual_operator(trace: Trace) -> float:
+    """Return the median host time of the outermost operators that launch; 0 without any."""
+    ops = trace.ops
+    rows = groupby.distinct_values(trace.kernels.op[trace.kernels.op >= 0])
+    up = np.append(intervals.nearest(ops.parent, ops.kind == OPERATOR), NONE)
+    while len(rows) and (up[rows] >= 0).any():
+        rows = groupby.distinct_values(np.where(up[rows] >= 0, up[rows], rows))
+    return float(np.median(ops.end_ns[rows] - ops.start_ns[rows])) if len(rows) else 0.0
+
+
+def _driving(trace: Trace, columns: Frames | Ops) -> Bools:
+    flags: Bools = np.append(thread_roles.thread_roles(trace).driving, False)[columns.thread]
+    return flags
