@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tb_privateuse1.advice import engine
+from tb_privateuse1.advice.fine import FineRow
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import CAUSES, Rule
+from tb_privateuse1.analysis.recording.summary import Recording, summary
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
@@ -35,6 +37,12 @@ class AdviceTable(Result):
     """The greatest saving first."""
     asked: tuple[engine.RuleStatus, ...]
     """Every rule, and what became of it."""
+    recording: Recording
+    """The kind of recording, and what of it is judged; of the whole trace."""
+    missing: str
+    """One sentence: what the recording lacks that would change a finding; empty if nothing."""
+    fine: tuple[FineRow, ...]
+    """What was checked and costs nothing."""
     saving_ns: int
     """Of all rows: never more than ``judged_ns``."""
     saving_share: float
@@ -58,6 +66,9 @@ def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = No
         rows=result.found,
         causes=tuple(sorted((c for c in causes if c), key=lambda c: -(c.saving_ns or 0))),
         asked=result.asked,
+        recording=summary(trace),
+        missing=result.missing,
+        fine=result.fine,
         saving_ns=saving,
         saving_share=saving / result.judged_ns if result.judged_ns else 0.0,
         judged_ns=result.judged_ns,

@@ -44,6 +44,9 @@ export interface AdviceTable {
   rows: AdviceRow[];
   causes: CauseRow[];
   asked: RuleStatus[];
+  recording: Recording;
+  missing: string;
+  fine: FineRow[];
   saving_ns: number;
   saving_share: number;
   judged_ns: number;
@@ -481,6 +484,13 @@ export interface Finding {
   severity: "error" | "warning" | "info";
   affects: ("totals" | "steps" | "operators" | "kernels" | "memory" | "stacks")[];
   examples: Example[];
+}
+
+/** A statement about what costs nothing. */
+export interface FineRow {
+  name: string;
+  statement: string;
+  share: number;
 }
 
 /** The result of the view: rows depth first, the most time first among those of one parent. */

@@ -45,13 +45,18 @@ def rank_advice_text(result: Distributed) -> str:
 
 def advice_markdown(result: AdviceTable) -> str:
     """Return the findings as a list; names from the trace are escaped."""
-    lines = [f"**{_escaped(_summary(result))}**", ""]
+    lines = [_escaped(result.recording.sentence), "", f"**{_escaped(_summary(result))}**", ""]
     for row in result.rows:
         saved = "" if row.saving_share is None else f" (-{100 * row.saving_share:.1f} %)"
         lines.append(f"- **{row.severity.capitalize()}: {_escaped(row.title)}**{saved}")
         lines += [f"  {_escaped(row.explanation)}", f"  *Fix:* {_escaped(row.fix)}"]
         if row.source is not None:
             lines.append(f"  *Where:* {_escaped(row.source)}")
+    if result.fine:
+        fine = " ".join(_escaped(row.statement) for row in result.fine)
+        lines += ["", f"Checked and fine: {fine}"]
+    if result.missing:
+        lines += ["", _escaped(result.missing)]
     return "\n".join(lines) + "\n"
 
 
@@ -84,9 +89,17 @@ def _summary(result: AdviceTable) -> str:
 
 
 def _text(result: AdviceTable) -> Iterator[str]:
+    yield from textwrap.wrap(f"{result.recording.sentence} {result.recording.hint}", _WIDTH)
     yield _summary(result)
     for row in result.rows:
         yield from _finding(row, _facts(row))
+    if result.fine:
+        yield ""
+        yield "Checked and fine:"
+        yield from (f"  {row.statement}" for row in result.fine)
+    if result.missing:
+        yield ""
+        yield result.missing
     silent = sum(one.answer == "not_asked" for one in result.asked)
     if silent:
         yield ""

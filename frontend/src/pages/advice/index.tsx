@@ -1,6 +1,6 @@
 // The advice page: findings by cause, with the estimated saving, its basis and example events.
-import type { AdviceTable as Result, AdviceRow, RuleStatus } from "../../api/types";
 import { color } from "../../lib/color";
+import type { AdviceTable as Result, AdviceRow, FineRow, RuleStatus } from "../../api/types";
 import { count, duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
@@ -36,6 +36,10 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
   const causes = result.causes.filter((c) => shown.some((r) => r.cause === c.cause));
   return (
     <div class="mend">
+      <p data-testid="recording" data-key={result.recording.kind}>
+        {result.recording.sentence}{" "}
+        {result.recording.hint && <span class="muted">{result.recording.hint}</span>}
+      </p>
       <KeyFigures result={result} />
       {result.rows.length > 0 && (
         <div class="toolbar">
@@ -83,8 +87,31 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
             ))}
         </section>
       ))}
+      <Fine rows={result.fine} />
+      {result.missing && (
+        <p class="muted" data-testid="missing">
+          {result.missing}
+        </p>
+      )}
       <Questions asked={result.asked} />
     </div>
+  );
+}
+
+/** What was checked and costs nothing. */
+function Fine({ rows }: { rows: readonly FineRow[] }) {
+  if (!rows.length) return null;
+  return (
+    <section data-testid="fine" data-value={rows.length}>
+      <h2>{texts.fine}</h2>
+      <ul>
+        {rows.map((row) => (
+          <li key={row.name} data-key={row.name} data-value={row.share}>
+            {row.statement}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

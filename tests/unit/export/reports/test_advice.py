@@ -23,7 +23,9 @@ def result(frame: str | None = None) -> AdviceTable:
 
 def test_text_has_the_fix() -> None:
     text = export.advice_text(result())
-    assert text.startswith("Up to ")
+    first, second = text.splitlines()[:2]
+    assert first.endswith(" judged.")
+    assert second.startswith("Up to ")
     assert "Where: train.py(7): step" in text
     assert "Fix: " in text
     assert "rules could not be asked" in text
@@ -62,6 +64,6 @@ def test_sarif_has_rules_levels_and_places() -> None:
 
 def test_no_findings() -> None:
     empty = advice(Trace())
-    assert export.advice_text(empty).startswith("No findings in 0 steps.")
-    assert export.advice_markdown(empty).startswith("**No findings")
+    assert "\nNo findings in 0 steps.\n" in export.advice_text(empty)
+    assert "\n**No findings" in export.advice_markdown(empty)
     assert json.loads(export.advice_sarif(empty))["runs"][0]["results"] == []

@@ -75,6 +75,7 @@ export const advice = {
     help: "Rules read operators, device times, shapes, stacks, memory: below stands which were asked and what they answered.",
   },
   nothing: "No findings.",
+  fine: "Checked and fine",
   nothingBy: (looked: number, silent: number) =>
     `${plural(looked, "rule")} looked and found nothing worth half a percent of the time${silent > 0 ? `; ${count(silent)} could not be asked: the profile lacks what they read` : ""}.`,
   noSaving: "No saving is known",

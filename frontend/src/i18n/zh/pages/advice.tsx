@@ -62,6 +62,7 @@ export const advice: Translation<typeof english.advice> = {
     help: "规则读取算子、设备时间、形状、调用栈与内存：下方列出检查了哪些规则及其结果。",
   },
   nothing: "没有发现需要改进之处。",
+  fine: "已检查，没有问题",
   nothingBy: (looked, silent) =>
     `${count(looked)} 条规则没有发现值得改进（超过时间的 0.5 %）之处${silent > 0 ? `；${count(silent)} 条无法检查：采集中缺少所需的数据` : ""}。`,
   noSaving: "没有已知的可节省时间",
