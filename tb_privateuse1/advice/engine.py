@@ -113,7 +113,7 @@ def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) 
             for status in statuses
         ),
         missing=_missing(rows),
-        fine=fine_rows(case),
+        fine=fine_rows(case, {row.cause for row in rows if row.saving_ns}),
         judged_ns=case.window_ns,
         steps=len(case.steps),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,14 +37,25 @@ class FineRow:
     which the longest exceeds the median."""
 
 
-def fine_rows(case: RuleContext) -> tuple[FineRow, ...]:
-    """Return what was checked and is fine in the judged time; none if it is not known."""
+_CONTRADICTS: Mapping[str, str] = {
+    "host": "launching", "blocking": "waiting", "loader": "input", "copies": "input",
+    "communication": "communication", "allocator": "memory",
+}  # fmt: skip
+"""By row, the cause of findings that say otherwise."""
+
+
+def fine_rows(case: RuleContext, causes: Collection[str] = ()) -> tuple[FineRow, ...]:
+    """Return what was checked and is fine in the judged time; none if it is not known.
+
+    ``causes`` are those of findings: nothing is fine that a finding is about.
+    """
     is_program = int(case.judged_kernels.sum()) >= _MANY
     if not (is_program and case.is_steady and case.window_ns and case.limits.known == "device"):
         return ()
     if not all_measured(case.trace.kernels):
         return ()  # bounds would have to be in each figure
-    return tuple(row for check in _CHECKS for row in check(case))
+    found = (row for check in _CHECKS for row in check(case))
+    return tuple(row for row in found if _CONTRADICTS.get(row.name) not in causes)
 
 
 def _host(case: RuleContext) -> Iterator[FineRow]:

@@ -92,7 +92,7 @@ RULE = Rule(
     title=say("Host code apart from launches"),
     cause="launching",
     looks_for=say(
-        "Python frames (without stacks: ranges and operators) that launch nothing, as long as five "
+        "Python frames (without stacks: annotations) that launch nothing, as long as five "
         "operators or longer, while the device idles."
     ),
     why=say("The device waits for code that has nothing to do with it."),

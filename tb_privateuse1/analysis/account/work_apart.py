@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.threads import roles as thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import STEP, starts_with
 from tb_privateuse1.trace.findings import TableName
-from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Frames, Ops, Trace
+from tb_privateuse1.trace.model import ANNOTATION, MISSING, NONE, OPERATOR, Frames, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _OPERATORS = 5
@@ -42,8 +42,8 @@ class ApartCalls:
 def apart_calls(trace: Trace, times: intervals.Set) -> tuple[ApartCalls, ...]:
     """Return the outermost calls apart from launches, by name, those with most of ``times`` first.
 
-    They are Python frames; without frames, ranges and operators. Only threads whose time can delay
-    launches count.
+    They are Python frames; without frames, annotations. Only threads whose time can delay launches
+    count.
     """
     found = sorted(_by_name(trace, times), key=lambda calls: -calls.ns)
     return tuple(calls for calls in found if calls.ns)
@@ -73,7 +73,7 @@ def _by_name(trace: Trace, times: intervals.Set) -> Iterator[ApartCalls]:
     first, last = np.searchsorted(launched, (columns.start_ns, columns.end_ns))
     free = (first == last) & _driving(trace, columns)
     if isinstance(columns, Ops):
-        free &= ~starts_with(trace, STEP)[columns.name] & ~_within_operator(columns)
+        free &= (columns.kind == ANNOTATION) & ~starts_with(trace, STEP)[columns.name]
     outer = free & ~np.append(free, False)[columns.parent]
     rows = np.flatnonzero(outer)
     length = columns.end_ns[rows] - columns.start_ns[rows]
@@ -93,12 +93,6 @@ def title_numbers(trace: Trace, name: I32 | I64) -> I64:
     same[used] = [first.setdefault(frame_title(trace.text(n)), n) for n in used.tolist()]
     numbers: I64 = same[name]
     return numbers
-
-
-def _within_operator(ops: Ops) -> Bools:
-    """Return which ranges lie inside an operator: its parts are not the program's own code."""
-    flags: Bools = intervals.nearest(ops.parent, ops.kind == OPERATOR) >= 0
-    return flags
 
 
 def _launched(trace: Trace) -> I64:

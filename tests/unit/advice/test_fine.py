@@ -1,0 +1,49 @@
+"""Statements about what costs nothing: only where it is known, and no finding differs."""
+
+from __future__ import annotations
+
+from tb_privateuse1.advice.engine import advise
+from tests.support import chinese
+from tests.support.program import Program, device_bound
+
+
+def names(run: Program) -> list[str]:
+    found = advise(run.trace()).fine
+    chinese.check(row.statement for row in found)
+    assert all(0 <= row.share < 1 for row in found)
+    return [row.name for row in found]
+
+
+def test_a_busy_device_with_even_steps() -> None:
+    assert names(device_bound()) == ["host", "blocking", "allocator", "steps"]
+
+
+def test_a_finding_is_not_called_fine() -> None:
+    """The reads are 1 % or less in the calls; the device idles after them."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(20):
+                run.op("aten::mm", 10, kernel=100)
+            with run.around("aten::item"):
+                run.wait()
+            run.rest(200)
+    told = advise(run.trace())
+    assert {row.rule for row in told.found} & {"item_sync"}
+    assert "blocking" not in [row.name for row in told.fine]
+
+
+def test_fused_attention_is_said() -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            for _ in range(60):
+                run.op("aten::_flash_attention_forward", 10, kernel=100, device="flash_fwd_kernel")
+    assert "attention" in names(run)
+
+
+def test_nothing_is_said_without_a_device_or_of_a_few_activities() -> None:
+    assert names(Program()) == []
+    short = Program()
+    short.op("aten::mm", 10, kernel=1000)
+    assert names(short) == []
