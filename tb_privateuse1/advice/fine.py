@@ -1,4 +1,4 @@
-"""What was checked and is fine: statements with a figure, where the recording suffices to check."""
+"""Find what costs nothing: statements with a figure, where the recording suffices to check."""
 
 from __future__ import annotations
 
