@@ -89,7 +89,9 @@ def _infer(
 ) -> Activities:
     """Return the inferred activities; none without a sidecar."""
     ops = task_queue.passing_times(host.ops, host.tasks)
-    activities = device_timeline.infer_timeline(ops, strings, sidecar, host.frames, others)
+    activities = device_timeline.infer_timeline(
+        ops, strings, sidecar, host.frames, others, host.memory
+    )
     return activities or Activities(Kernels.empty(), Lanes.empty())
 
 

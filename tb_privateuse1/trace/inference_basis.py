@@ -42,7 +42,8 @@ class InferenceBasis:
     constants: tuple[Constant, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     """Counts of the solution: ``marks``, ``anchors``, ``refuted_anchors``, ``late_stamps``,
-    ``crossing``, ``shapes`` (operators with recorded input shapes) and ``elsewhere`` (kernels whose
-    durations come from other recordings of the run)."""
+    ``crossing``, ``claims`` and ``dropped_claims`` (that nothing was launched, and those that
+    contradicted others), ``shapes`` (operators with recorded input shapes) and ``elsewhere``
+    (kernels whose durations come from other recordings of the run)."""
     others: tuple[str, ...] = ()
     """The trace files of those other recordings."""

@@ -178,6 +178,17 @@ def nearest(parent: I32, wanted: Bools) -> I32:
     return np.where(up[:n] == n, NONE, up[:n]).astype(np.int32)
 
 
+def enclosing(parent: I32, inner: Bools) -> Bools:
+    """Return which rows have one of the inner rows below them."""
+    outer = np.zeros(len(parent), np.bool_)
+    up = parent[inner]
+    while len(up := np.unique(up[up >= 0])):
+        up = up[~outer[up]]
+        outer[up] = True
+        up = parent[up]
+    return outer
+
+
 def depths(parent: I32) -> I32:
     """Return the number of ancestors of each row; O(n log depth)."""
     n = len(parent)

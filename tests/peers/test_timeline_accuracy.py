@@ -91,7 +91,7 @@ def test_real_traces_with_hidden_kernels(path: Path) -> None:
 def test_a_backend_on_the_host_thread_is_refused(name: str) -> None:
     trace = load(name)
     assert trace.meta.timeline == "none"
-    assert "elapsed_not_of_a_stream" in {f.code for f in trace.meta.findings}
+    assert "elapsed_of_the_host" in {f.code for f in trace.meta.findings}
 
 
 def test_whole_milliseconds_are_refused() -> None:

@@ -40,6 +40,7 @@ from tb_privateuse1.inference.device_timeline import (
     elapsed_kind,
     event_pairs,
     event_pipeline,
+    host_tensors,
     kernel_sum_queue,
     launching_operators,
     other_recordings,
@@ -53,15 +54,13 @@ from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.model import MISSING, NONE, Frames, Kernels, Lanes, Ops
+from tb_privateuse1.trace.model import MISSING, NONE, Frames, Kernels, Lanes, Memory, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 __all__ = [
     "Others",
     "infer_timeline",
 ]
-
-_NOT_OF_A_STREAM = "elapsed_not_of_a_stream"
 
 
 def infer_timeline(
@@ -70,11 +69,13 @@ def infer_timeline(
     sidecar: Sidecar | None,
     frames: Frames | None = None,
     others: other_recordings.Others | None = None,
+    memory: Memory | None = None,
 ) -> Activities | None:
     """Return inferred kernels on a lane per stream, or None without a sidecar.
 
     ``frames`` are the Python frames; calls that wait for the device are found among them.
     ``others`` returns other recordings of the run; it is called if durations are hidden here.
+    ``memory`` are the memory events, which show operators on tensors of the host.
     """
     if sidecar is None:
         return None
@@ -87,7 +88,11 @@ def infer_timeline(
     waits = _waits(ops, strings, frames)
     split = streams.split_streams(ops, sidecar)
     parts = [streams.select_operators(ops, s.row) if len(split) > 1 else ops for s in split]
-    prepared = [_prepare(part, strings, sidecar, kind.resolution_ns) for part in parts]
+    may = _may_launch(ops, strings, memory)
+    prepared = [
+        _prepare(part, may[s.row], sidecar, kind.resolution_ns)
+        for part, s in zip(parts, split, strict=True)
+    ]
     if kind.name == "kernel_sum":
         work = [
             kernel_sum_queue.replay_queue(p, r.events, waits, r.c, basis)
@@ -101,26 +106,39 @@ def infer_timeline(
             )
             for part, r, join in zip(parts, prepared, joins, strict=True)
         ]
-    if len(split) == 1 and any(f.code == _NOT_OF_A_STREAM for f in work[0].findings):
+    if len(split) == 1 and _contradicts(work[0]):
         several = streams.find_parallel(ops, kind.resolution_ns)
         if several is not None:
-            reason = dataclasses.replace(basis, evidence=several.message)
-            work = [dataclasses.replace(work[0], findings=(several,), basis=reason)]
+            reason = dataclasses.replace(work[0].basis or basis, evidence=several.message)
+            work = [Work.none(several, dataclasses.replace(reason, kind=basis.kind))]
     return _activities(ops, strings, split, work)
+
+
+def _contradicts(work: Work) -> bool:
+    """Return whether any of the claims about a stream had to be dropped."""
+    return work.basis is not None and work.basis.counts.get("dropped_claims", 0) > 0
 
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A stream before it is solved: its events, who may launch by name, its constants."""
+    """A stream before it is solved: its events, who may launch, its constants."""
 
     events: EventPairs
     may: Bools
     c: Calibration
 
 
-def _prepare(ops: Ops, strings: Strings, sidecar: Sidecar, resolution_ns: int) -> _Prepared:
-    events = event_pairs.pair_events(ops)
+def _may_launch(ops: Ops, strings: Strings, memory: Memory | None) -> Bools:
+    """Return the operators whose names and tensors allow that they launch."""
     may = launching_operators.may_launch(ops, strings)
+    if memory is None:
+        return may
+    allowed: Bools = may & ~host_tensors.host_operators(ops, strings, memory)
+    return allowed
+
+
+def _prepare(ops: Ops, may: Bools, sidecar: Sidecar, resolution_ns: int) -> _Prepared:
+    events = event_pairs.pair_events(ops)
     launching = launching_operators.launching_segments(events, may)
     launch_free = event_pairs.launch_free_segments(events, launching)
     c = calibration.calibrate(ops, sidecar, resolution_ns, events, launch_free)

@@ -30,6 +30,11 @@ _VALUES, _MILLISECOND_NS = 6, 1_000_000
 
 _MICROSECONDS = say("ProfilerStubs::elapsed must return microseconds (torch 2.13).")
 
+_HOST = say("Its operator times on the host are its device times.")
+
+_FALLBACK = 0.9
+"""The share of the operators' time in torch's CPU fallback that shows a backend without kernels."""
+
 _LONG_NS = 1_000_000
 """Operators and steps of this host time are long enough to compare the clocks' units."""
 
@@ -47,8 +52,9 @@ _EQUAL_NS = 2_000
 _ROUNDING = 1_200
 """Four standard deviations of the error of one part's rounding to microseconds."""
 
-_CONTRADICTING = 0.2
-"""The largest share of contradicting events for which there is a timeline."""
+_CONTRADICTING, _FEW_CLAIMS = 0.02, 8
+"""The largest share of contradicting claims for which there is a timeline, and their number in a
+small recording: two contradictions, each with two ends and their neighbors."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +98,7 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         message = say(
             "The capture found that this backend runs its operators on the host's thread."
         )
-        hint = say("Its operator times on the host are its device times.")
-        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, hint))
+        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
     equal, steps = _equal_sums(ops, strings)
     if equal == steps and (steps >= _LEAST_STEPS or (steps and claim == "kernel_sum")):
         evidence = say(
@@ -104,6 +109,14 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         return Kind(
             "kernel_sum", resolution, say("The capture says that they are sums of kernels.")
         )
+    fallback = _fallback_share(ops, strings)
+    if claim is None and fallback >= _FALLBACK:
+        message = say(
+            "In {share:.0%} of the operators' time torch ran them on the CPU instead: this backend "
+            "has no work of its own.",
+            share=fallback,
+        )
+        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
     if reason := _not_microseconds(ops):
         finding = _unusable("elapsed_unit", reason, _MICROSECONDS)
         return Kind("unit", resolution, reason, finding)
@@ -128,6 +141,22 @@ def _not_microseconds(ops: Ops) -> str | None:
         "the elapsed times are probably not in microseconds.",
         ratio=ratio,
     )
+
+
+def _fallback_share(ops: Ops, strings: Strings) -> float:
+    """Return the share of the outermost operators' time around copies to the CPU that torch made.
+
+    torch's fallback for operators that a backend lacks copies its inputs with ``aten::_to_cpu``.
+    """
+    used = np.unique(ops.name).tolist()
+    copies = np.isin(ops.name, [i for i in used if strings.all[i] == "aten::_to_cpu"])
+    if not copies.any():
+        return 0.0
+    aten = np.isin(ops.name, [i for i in used if strings.all[i].startswith("aten::")])
+    outer = aten & (intervals.nearest(ops.parent, aten) == NONE)
+    host = ops.end_ns - ops.start_ns
+    around = outer & intervals.enclosing(ops.parent, copies)
+    return float(host[around].sum() / max(int(host[outer].sum()), 1))
 
 
 def _event_evidence(equal: int, steps: int, claim: object) -> str:
@@ -159,21 +188,29 @@ def _event_evidence(equal: int, steps: int, claim: object) -> str:
     )
 
 
-def contradiction(crossing: int, events: int) -> Finding | None:
-    """Return why there is no timeline if too many events contradict a single stream."""
-    if crossing <= _CONTRADICTING * events:
+def consistent(dropped: int, claims: int) -> bool:
+    """Return whether so few claims contradict others that the rest may be right."""
+    return dropped <= max(_CONTRADICTING * claims, _FEW_CLAIMS)
+
+
+def contradiction(dropped: int, claims: int) -> Finding | None:
+    """Return why there is no timeline if too many claims contradict a single stream.
+
+    A claim says that a stretch of the host's time launched nothing, or that a call waited.
+    """
+    if consistent(dropped, claims):
         return None
     message = say(
-        "{crossing} of {marks} device times contradict the others: no order of work on one "
-        "stream beside the host explains them.",
-        crossing=crossing,
-        marks=events,
+        "{dropped} of {claims} conclusions about who launched nothing contradict the device times: "
+        "no order of work on one stream beside the host explains them.",
+        dropped=dropped,
+        claims=claims,
     )
     hint = say(
         "The backend probably runs its operators on the host's thread, so that there is no "
         "device timeline apart from the host's; or the events of several streams are mixed."
     )
-    return _unusable("elapsed_not_of_a_stream", message, hint, crossing)
+    return _unusable("elapsed_not_of_a_stream", message, hint, dropped)
 
 
 def _unusable(code: str, message: str, hint: str, count: int | None = None) -> Finding:

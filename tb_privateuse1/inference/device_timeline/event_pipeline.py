@@ -25,10 +25,9 @@ from tb_privateuse1.inference.device_timeline import (
     other_recordings,
     rounding_errors,
     solver,
-    sync_points,
+    stream_solution,
 )
 from tb_privateuse1.inference.device_timeline.base import (
-    NEVER,
     Bounds,
     Calibration,
     EventPairs,
@@ -44,8 +43,7 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
     StreamInput,
 )
 from tb_privateuse1.inference.device_timeline.solver import Solution
-from tb_privateuse1.inference.device_timeline.stream_joins import FAR, Joins
-from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
+from tb_privateuse1.inference.device_timeline.stream_joins import Joins
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
@@ -54,12 +52,6 @@ from tb_privateuse1.trace.table import I64, Bools
 
 _EVENT_DOUBT_NS = 15
 """How far the likely cost of an event may be from the one that the trace shows."""
-
-_HOPELESS = 0.8
-"""The share of contradicting events above which the likely solution is not used at all."""
-
-_ALMOST_NONE = 0.01
-"""The share of contradicting events up to which the likely solution narrows the bounds."""
 
 _UNBOUNDED = 0.1
 """The share of kernels without a start bound above which there is a finding."""
@@ -84,16 +76,17 @@ def place_kernels(
     """
     tree, in_tree = event_pairs.build_tree(events, ops)
     keys = launching_operators.operator_keys(ops)
-    stream = StreamInput(ops, strings, events, tree, in_tree, keys, joins, waits, c)
+    places = launching_operators.placed_keys(ops, keys)
+    stream = StreamInput(ops, strings, events, tree, in_tree, keys, places, joins, waits, c)
     prior = solve_prior(stream, may)
-    refusal = elapsed_kind.contradiction(prior.solution.crossing, len(events))
-    if refusal is not None:
-        return Work.none(refusal, _refused(refusal, basis, prior.solution, len(events)))
+    refused = _contradicted(prior.solution, len(events), basis)
+    if refused is not None:
+        return refused
     cautious = solve_cautious(stream, prior)
     likely = solve_likely(stream, prior, cautious)
-    refusal = elapsed_kind.contradiction(likely.solution.crossing, len(events))
-    if refusal is not None and not len(cautious.sites.op):
-        return Work.none(refusal, _refused(refusal, basis, likely.solution, len(events)))
+    refused = _contradicted(likely.solution, len(events), basis)
+    if refused is not None and not len(cautious.sites.op):
+        return refused
     placement = draft_placement(stream, cautious, likely)
     lengths = estimate_lengths(stream, cautious, likely, placement, others)
     return _work(stream, cautious, likely, placement, lengths, basis)
@@ -108,7 +101,7 @@ def solve_prior(stream: StreamInput, may: Bools) -> Prior:
     """
     launching = launching_operators.launching_segments(stream.events, may)
     nobody = np.zeros(len(stream.ops), np.bool_)
-    solution, events = _solve(stream, launching, nobody, stream.c)
+    solution, events = stream_solution.solve_stream(stream, launching, nobody, stream.c)
     prompt = events.host_high_ns + stream.c.latency_ns + stream.c.jitter_ns
     return Prior(may, solution, events, solution.bounds.low > prompt)
 
@@ -123,13 +116,13 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     ops, strings, c = stream.ops, stream.strings, stream.c
     may, blocking = _correct_prior(stream, prior)
     launching = launching_operators.launching_segments(stream.events, may)
-    solution, events = _solve(stream, launching, blocking, c)
+    solution, events = stream_solution.solve_stream(stream, launching, blocking, c)
     bounds, spans = solution.bounds, solution.spans
     segments = launching_operators.own_segments(events, may)
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
     foreign = launching_operators.custom_operators(ops, strings)
     use = launching_operators.choose_segments(
-        prior.may, may, events, ops, stream.keys, segments, surely, none, foreign
+        prior.may, may, events, ops, stream.places, segments, surely, none, foreign
     )
     # Device time beyond that of the operators inside belongs to the operator itself.
     unexplained = launching_operators.operators_with_unexplained_time(
@@ -159,14 +152,15 @@ def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likel
     cost, samples = calibration.event_cost(ops, cautious.events, cautious.may, prior.behind, c)
     likely_c = calibration.with_event_cost(c, cost, _EVENT_DOUBT_NS, samples)
     blocking = cautious.blocking | idle
-    solution, events = _solve(stream, launching, blocking, likely_c, likely=True)
+    solution, events = stream_solution.solve_stream(
+        stream, launching, blocking, likely_c, likely=True
+    )
     certain = cautious.solution.bounds
     within = bounds = certain
     likely = np.clip(solution.bounds.likely, certain.low, certain.high)
-    if solution.crossing <= _HOPELESS * len(events):
-        within = dataclasses.replace(solution.bounds, likely=likely)
-    narrowed = solution.crossing <= _ALMOST_NONE * len(events)
+    narrowed = elapsed_kind.consistent(len(solution.dropped), solution.claims)
     if narrowed:
+        within = dataclasses.replace(solution.bounds, likely=likely)
         bounds = _narrow(stream, solution, certain, likely)
     return Likely(solution, events, likely_c, within, bounds, narrowed)
 
@@ -237,52 +231,9 @@ def estimate_lengths(
     return Lengths(placed, helped, names)
 
 
-def _solve(
-    stream: StreamInput,
-    launching: Bools,
-    blocking: Bools,
-    c: Calibration,
-    *,
-    likely: bool = False,
-) -> tuple[Solution, EventPairs]:
-    """Return the bounds of all events, and the events with room for preempted threads.
-
-    ``launching``: per event, whether its thread may launch before its next one. ``blocking``:
-    operators that wait for their work. ``likely``: take waits for other streams as made.
-    """
-    ops, joins = stream.ops, stream.joins
-    launch_free = event_pairs.launch_free_segments(stream.events, launching)
-    events = event_pairs.make_room_for_preemption(stream.events, ops, launch_free)
-    points = sync_points.find_sync_points(events, blocking, stream.waits, c)
-    until = None
-    if joins is not None:
-        until = joins.likely_ns if likely else joins.latest_ns
-        launch_free &= until < FAR
-        # The work that a call waited for last may have run on another stream.
-        points = sync_points.drop_earliest(points)
-        points = sync_points.add_joins(points, until) if likely else points
-        points = sync_points.add_limits(points, joins.likely_by_ns if likely else joins.by_ns)
-        points = sync_points.add_idle_start(points, events, stream.waits, until, c)
-
-    def solve(points: SyncPoints) -> Solution:
-        return solver.solve(
-            events, stream.tree, stream.in_tree, launch_free, ops.elapsed_ns, points, c, until
-        )
-
-    solution = solve(points)
-    if solution.crossing and (points.earliest > NEVER).any():
-        # A wait returns late if the host's cores are busy: then its return bounds nothing.
-        free = solve(sync_points.drop_earliest(points))
-        late = points.earliest > free.bounds.high[points.event]
-        solution = solve(sync_points.drop_earliest(points, late))
-        if free.crossing < solution.crossing:
-            solution = free
-    return solution, events
-
-
 def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
     """Return which operators launch and which block, by what the prior's bounds show of them."""
-    ops, c, keys, events = stream.ops, stream.c, stream.keys, prior.events
+    ops, c, places, events = stream.ops, stream.c, stream.places, prior.events
     bounds, spans = prior.solution.bounds, prior.solution.spans
     segments = launching_operators.own_segments(events, prior.may)
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
@@ -290,10 +241,10 @@ def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
         ops, events, stream.tree, bounds, spans, c
     )
     may = launching_operators.correct_by_evidence(
-        prior.may, ops, keys, segments, surely, none, unexplained
+        prior.may, ops, places, segments, surely, none, unexplained
     )
     blocking = launching_operators.blocking_operators(
-        ops, keys, stream.strings, may, events, bounds, c
+        ops, places, stream.strings, may, events, bounds, c
     )
     return may, blocking
 
@@ -373,16 +324,20 @@ def _counts(solution: Solution, events: int) -> dict[str, int]:
         "anchors": int(solution.anchors.sum()),
         "refuted_anchors": int(solution.refuted.sum()),
         "late_stamps": solution.relaxed,
-        "crossing": solution.crossing,
+        "crossing": solution.first_crossing,
+        "claims": solution.claims,
+        "dropped_claims": len(solution.dropped),
     }
 
 
-def _refused(
-    finding: Finding, basis: InferenceBasis, solution: Solution, events: int
-) -> InferenceBasis:
-    """Return the basis of a refusal because no stream explains the elapsed times."""
+def _contradicted(solution: Solution, events: int, basis: InferenceBasis) -> Work | None:
+    """Return no work and the reason if no stream explains the elapsed times."""
+    finding = elapsed_kind.contradiction(len(solution.dropped), solution.claims)
+    if finding is None:
+        return None
     counts = {**basis.counts, **_counts(solution, events)}
-    return dataclasses.replace(basis, kind="host", evidence=finding.message, counts=counts)
+    basis = dataclasses.replace(basis, kind="host", evidence=finding.message, counts=counts)
+    return Work.none(finding, basis)
 
 
 def _unbounded(unbounded: Bools) -> tuple[Finding, ...]:

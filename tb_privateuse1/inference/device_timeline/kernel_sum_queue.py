@@ -11,9 +11,10 @@ import numpy as np
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import sync_points
 from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs, Work
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.model import EVENTS, KERNEL, NONE, Ops
+from tb_privateuse1.trace.model import EVENTS, KERNEL, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 Triple = tuple[I64, I64, I64]
@@ -117,12 +118,7 @@ def _starts(ready: I64, taken: I64) -> I64:
 
 def _launching(ops: Ops) -> I64:
     """Return the innermost operators with device time, in the host's order."""
-    own: Bools = ops.elapsed_ns > 0
-    outer = np.zeros(len(ops), np.bool_)
-    up = ops.parent[own & (ops.parent != NONE)]
-    while len(up := np.unique(up[up >= 0])):
-        up = up[~outer[up]]
-        outer[up] = True
-        up = ops.parent[up]
+    own = ops.elapsed_ns > 0
+    outer = intervals.enclosing(ops.parent, own)
     rows = np.flatnonzero(own & ~outer)
     return rows[np.argsort(ops.start_ns[rows], kind="stable")]

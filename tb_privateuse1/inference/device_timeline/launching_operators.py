@@ -22,7 +22,7 @@ import numpy as np
 
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration, EventPairs
-from tb_privateuse1.inference.device_timeline.constraints import Spans, Tree
+from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops
 from tb_privateuse1.trace.table import I64, Bools
@@ -45,7 +45,15 @@ _CUSTOM_NS = 20_000
 """An own segment of such an operator of this host time launches, whatever else does inside."""
 
 _LAUNCH_NS, _QUICK_SHARE = 2_500, 0.4
-"""The least host time of an operator that launches: default, and share of the fastest seen."""
+"""The least host time of a launch: of any driver's, and as a share of the fastest seen.
+
+Real launches take 4 µs and more of host time."""
+
+_ANCESTORS = 4
+"""The number of ancestors that tell the same operator's calls apart."""
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number that spreads paths over 64 bits (Knuth, The Art of Computer Programming 6.4)."""
 
 _WORK_NS = 1_000
 """Device time beyond the cost of the events that counts as work."""
@@ -121,6 +129,23 @@ def operator_keys(ops: Ops) -> I64:
     return key.astype(np.int64)
 
 
+def placed_keys(ops: Ops, key: I64) -> I64:
+    """Return keys that also tell the nearest ancestors apart, by their names.
+
+    The same operator on the same shapes is called on device tensors in the model and on tensors of
+    the host below the optimizer. Outermost ranges are all alike, as steps differ by their number.
+    """
+    path = key.astype(np.uint64)
+    up = ops.parent.astype(np.int64)
+    for _ in range(_ANCESTORS):
+        outermost = (up >= 0) & (ops.parent[up] < 0)
+        above = np.where(up < 0, 0, np.where(outermost, 1, ops.name[up].astype(np.int64) + 2))
+        path = (path ^ (path >> np.uint64(29))) * _MIX + above.astype(np.uint64)
+        up = np.where(up >= 0, ops.parent[up], up)
+    _, number = np.unique(path, return_inverse=True)
+    return number.astype(np.int64)
+
+
 def launching_segments(events: EventPairs, may: Bools) -> Bools:
     """Return per event whether its thread may launch before its next one."""
     inside = events.innermost
@@ -148,12 +173,13 @@ def classify_segments(
     behind = bounds.low[segments.first] > prompt
     alone = segments.first == segments.last - 1
     least = np.where(alone, spans.segment_low[segments.last], 0)
-    most = np.where(alone, spans.segment_high[segments.last], c.event_high_ns + _WORK_NS + 1)
+    most = np.where(alone, spans.segment_high[segments.last], UNKNOWN)
     waiting = np.maximum(bounds.high[segments.first] + c.event_high_ns, prompt)
     surely = (behind & (least > c.event_high_ns + _WORK_NS)) | (
         bounds.low[segments.last] > waiting + _WORK_NS
     )
-    none = behind & (most <= c.event_high_ns + _WORK_NS)
+    # A kernel lies between its operator's events, on an idle device too.
+    none = most <= c.event_high_ns + _WORK_NS
     return surely, none
 
 
@@ -179,9 +205,18 @@ def correct_by_evidence(
     rests = np.bincount(key[segments.op[segments.closing & ~unsure[segments.op]]], minlength=count)
     idle = (rests >= _ENOUGH) & (works * 3 < rests)
     host = _median(key, ops.end_ns - ops.start_ns, count)
-    fastest = np.min(host[works >= _ENOUGH], initial=_LAUNCH_NS / _QUICK_SHARE)
+    # Few launches are that quick: one call that surely launched nothing decides for all.
+    never = (host < _LAUNCH_NS) & (rests > 0)
+    fastest = np.min(host[(works >= _ENOUGH) & ~never], initial=_LAUNCH_NS / _QUICK_SHARE)
     quick = host < fastest * _QUICK_SHARE
-    launches: Bools = may & ~(idle | (quick & (works == 0)))[key]
+    launches: Bools = may & ~(idle | never | (quick & (works == 0)))[key]
+    # A call that shows its own work, or that there was none, is no matter of its like.
+    rested = np.zeros(len(ops), np.bool_)
+    rested[segments.op] = True
+    launches &= ~(rested & ~unsure)
+    shown = unexplained.copy()
+    shown[segments.op[surely]] = True
+    launches |= may & shown & ~never[key]
     return launches
 
 
@@ -218,7 +253,7 @@ def choose_segments(
     rests = np.bincount(key[segments.op[none & segments.closing]], minlength=count)
     usual = ((works >= _ENOUGH) & (works > rests))[key[segments.op]] & segments.closing & ~none
     picked: Bools = may[segments.op] & (surely | usual)
-    lacking = may & ~callers_of_launchers(ops, prior)
+    lacking = may & ~intervals.enclosing(ops.parent, prior)
     lacking[segments.op[picked]] = False
     host = events.host_ns[segments.last] - events.host_ns[segments.first]
     longest = np.zeros(len(ops), np.int64)
@@ -257,17 +292,6 @@ def closing_segments_of(segments: Segments, use: Bools, unexplained: Bools) -> B
     done[segments.op[use]] = True
     more: Bools = segments.closing & unexplained[segments.op] & ~done[segments.op]
     return more
-
-
-def callers_of_launchers(ops: Ops, may: Bools) -> Bools:
-    """Return the operators around one that may launch."""
-    outer = np.zeros(len(ops), np.bool_)
-    up = ops.parent[may]
-    while len(up := np.unique(up[up >= 0])):
-        up = up[~outer[up]]
-        outer[up] = True
-        up = ops.parent[up]
-    return outer
 
 
 def blocking_operators(

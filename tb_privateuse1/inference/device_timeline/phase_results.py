@@ -24,9 +24,9 @@ class StreamInput:
     """The recorded input of one stream; no phase changes it.
 
     ``events`` are its event pairs as recorded, ``tree`` their nesting, ``in_tree`` the operators
-    that are nodes of it, ``keys`` one number per operator, shapes and dtypes. ``joins``: when the
-    stream may have waited for others, if there are any. ``waits``: starts and ends of host ranges
-    that wait for the device.
+    that are nodes of it, ``keys`` one number per operator, shapes and dtypes, ``places`` one that
+    also tells the nearest ancestors apart. ``joins``: when the stream may have waited for others,
+    if there are any. ``waits``: starts and ends of host ranges that wait for the device.
     """
 
     ops: Ops
@@ -35,6 +35,7 @@ class StreamInput:
     tree: Tree
     in_tree: Bools
     keys: I64
+    places: I64
     joins: Joins | None
     waits: tuple[I64, I64]
     c: Calibration

@@ -13,7 +13,7 @@ dropped: something launched there after all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -31,6 +31,8 @@ _REPAIRS = 6
 _ROUNDS = 3
 """Rounds in which a backlog that became certain tightens the other bounds."""
 
+NOISE_NS = 300
+"""Bounds that cross by less agree: so much do events scatter."""
 
 _PACED_NS, _PACED_RUN = 6_000, 5
 """The least host time of an operator that shows the pace, and how many in a row must."""
@@ -49,8 +51,19 @@ class Solution:
     """Events without a latest time: no anchor bounds their backlog."""
     relaxed: int
     """Operators whose first event was recorded long before their time stamp."""
-    crossing: int
-    """The number of events whose bounds contradict each other."""
+    excess_ns: I64
+    """How far each event's earliest time is after its latest one; 0 or less if they agree."""
+    dropped: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Segments whose claims were dropped because they contradicted others."""
+    claims: int = 0
+    """The number of claims: launch-free segments and synchronization points."""
+    first_crossing: int = 0
+    """The number of events that crossed before claims were dropped."""
+
+    @property
+    def crossing(self) -> int:
+        """Return the number of events whose bounds contradict each other."""
+        return int((self.excess_ns > NOISE_NS).sum())
 
 
 def host_paced(events: EventPairs, ops: Ops, c: Calibration) -> Bools:
@@ -127,7 +140,7 @@ def solve(
         none = np.zeros(0, np.bool_)
         empty = np.zeros(0, np.int64)
         return Solution(
-            Bounds(empty, empty, empty), Spans(empty, empty, 0, ()), none, none, none, 0, 0
+            Bounds(empty, empty, empty), Spans(empty, empty, 0, ()), none, none, none, 0, empty
         )
     node = elapsed_limits(elapsed_ns, c)
     ready = events.host_low_ns + c.latency_ns
@@ -152,11 +165,11 @@ def solve(
     near = np.minimum(
         constraints.earliest_times(tree, spans, np.maximum(low, nearer)), np.maximum(low, high)
     )
-    crossing = low > high
+    excess = low - high
     low, high = np.minimum(low, high), np.maximum(low, high)
     return Solution(
         Bounds(low, high, np.where(unknown, low, (np.maximum(near, low) + high) // 2)),
-        spans, anchored & ~wrong, anchored & wrong, unknown, relaxed, int(crossing.sum()),
+        spans, anchored & ~wrong, anchored & wrong, unknown, relaxed, excess,
     )  # fmt: skip
 
 

@@ -1,0 +1,169 @@
+"""Solve a stream's events without the claims that contradict others.
+
+A claim says that nothing was launched in a segment, or that a call waited. A wrong one ties events
+to the host that ran late, so that their earliest time is after their latest one. All events between
+the claim and the reason of the earliest time cross then: their number says little. The claims at
+the two ends of such a stretch are dropped, and the events are solved again, until none cross.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tb_privateuse1.inference.device_timeline import event_pairs, solver, sync_points
+from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
+from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
+from tb_privateuse1.inference.device_timeline.solver import Solution
+from tb_privateuse1.inference.device_timeline.stream_joins import FAR
+from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
+from tb_privateuse1.trace.table import I64, Bools
+
+_ROUNDS = 8
+"""Rounds in which contradicted claims are dropped."""
+
+_LEVELS = (0.0, 0.5, 0.75, 0.9)
+"""Shares of the largest excess above which contradictions are separate."""
+
+
+def solve_stream(
+    stream: StreamInput,
+    launching: Bools,
+    blocking: Bools,
+    c: Calibration,
+    *,
+    likely: bool = False,
+) -> tuple[Solution, EventPairs]:
+    """Return the bounds of all events, and the events with room for preempted threads.
+
+    ``launching``: per event, whether its thread may launch before its next one. ``blocking``:
+    operators that wait for their work. ``likely``: take waits for other streams as made.
+    """
+    ops, joins = stream.ops, stream.joins
+    launch_free = event_pairs.launch_free_segments(stream.events, launching)
+    events = event_pairs.make_room_for_preemption(stream.events, ops, launch_free)
+    points = sync_points.find_sync_points(events, blocking, stream.waits, c)
+    until = None
+    if joins is not None:
+        until = joins.likely_ns if likely else joins.latest_ns
+        launch_free &= until < FAR
+        # The work that a call waited for last may have run on another stream.
+        points = sync_points.drop_earliest(points)
+        points = sync_points.add_joins(points, until) if likely else points
+        points = sync_points.add_limits(points, joins.likely_by_ns if likely else joins.by_ns)
+        points = sync_points.add_idle_start(points, events, stream.waits, until, c)
+    claims = _Claims(stream, events, launch_free, points, until, c)
+    return _drop_contradicted(claims.without_late_waits()), events
+
+
+@dataclasses.dataclass(frozen=True)
+class _Claims:
+    """The claims about a stream: segments without a launch, and synchronization points."""
+
+    stream: StreamInput
+    events: EventPairs
+    launch_free: Bools
+    points: SyncPoints
+    until: I64 | None
+    c: Calibration
+
+    def solve(self) -> Solution:
+        """Return the bounds of all events by these claims."""
+        s = self.stream
+        return solver.solve(
+            self.events, s.tree, s.in_tree, self.launch_free, s.ops.elapsed_ns, self.points, self.c,
+            self.until,
+        )  # fmt: skip
+
+    def without_late_waits(self) -> tuple[_Claims, Solution]:
+        """Return the claims less returns of waits that others contradict, and the solution.
+
+        A wait returns late if the host's cores are busy: then its return bounds nothing.
+        """
+        solution = self.solve()
+        if not solution.crossing or not (self.points.earliest > NEVER).any():
+            return self, solution
+        free = dataclasses.replace(self, points=sync_points.drop_earliest(self.points))
+        most = free.solve()
+        late = self.points.earliest > most.bounds.high[self.points.event]
+        claims = dataclasses.replace(self, points=sync_points.drop_earliest(self.points, late))
+        solution = claims.solve()
+        return (free, most) if most.crossing < solution.crossing else (claims, solution)
+
+    def without(self, dropped: Bools) -> _Claims:
+        """Return the claims less those at some events; waits for the whole device stay."""
+        keep = ~dropped[self.points.event] | (self.points.earliest > NEVER)
+        points = SyncPoints(
+            self.points.event[keep],
+            self.points.earliest[keep],
+            self.points.nearer[keep],
+            self.points.latest[keep],
+        )
+        return dataclasses.replace(self, launch_free=self.launch_free & ~dropped, points=points)
+
+
+def _drop_contradicted(start: tuple[_Claims, Solution]) -> Solution:
+    """Return the solution without the claims at both ends of each contradiction.
+
+    If contradictions remain, no claim is used.
+    """
+    claims, best = start
+    crossing = best.crossing
+    dropped = used = np.zeros(len(claims.events), np.bool_)
+    for _ in range(_ROUNDS):
+        if not best.crossing:
+            break
+        dropped = dropped | contradicted_ends(best.excess_ns)
+        solution = claims.without(dropped).solve()
+        if solution.crossing < best.crossing or solution.excess_ns.max() < best.excess_ns.max():
+            best, used = solution, dropped
+        else:
+            dropped = dropped | np.concatenate((dropped[1:], [False]))
+    if best.crossing:
+        used = np.ones(len(used), np.bool_)
+        best = claims.without(used).solve()
+    elif used.any():
+        rest = used & ~_compatible(claims, best)
+        solution = claims.without(rest).solve()
+        if not solution.crossing:
+            best, used = solution, rest
+    gone = np.flatnonzero(claims.launch_free & used)
+    count = int(claims.launch_free.sum()) + len(claims.points.event)
+    return dataclasses.replace(best, dropped=gone, claims=count, first_crossing=crossing)
+
+
+def _compatible(claims: _Claims, solution: Solution) -> Bools:
+    """Return the events at which the claims may hold by a solution that does not use them."""
+    bounds, c = solution.bounds, claims.c
+    prompt = claims.events.host_high_ns + c.latency_ns + c.jitter_ns
+    before = np.concatenate((bounds.low[:1], bounds.low[:-1]))
+    fits: Bools = bounds.low <= np.maximum(prompt, before + c.event_high_ns)
+    return fits
+
+
+def contradicted_ends(excess_ns: I64) -> Bools:
+    """Return the events at the ends of contradictions, and their neighbors outside.
+
+    Between a wrong claim and the reason that it contradicts, all events cross by the same time;
+    beyond, by less with each elapsed time. So the ends are those of the stretch of largest excess,
+    looked for at several levels, as one large contradiction covers smaller ones.
+    """
+    ends = np.zeros(len(excess_ns), np.bool_)
+    level = np.where(excess_ns > solver.NOISE_NS, excess_ns, 0)
+    if not level.any():
+        return ends
+    for share in _LEVELS:
+        above = level > share * int(level.max())
+        edge = np.flatnonzero(np.diff(above.astype(np.int8), prepend=0, append=0))
+        first, last = edge[::2], edge[1::2]
+        most = np.maximum.reduceat(np.append(level, 0), edge)[::2]
+        run = np.repeat(np.arange(len(first)), last - first)
+        inside = np.flatnonzero(above)
+        top = inside[level[inside] >= most[run] - solver.NOISE_NS]
+        of = run[level[inside] >= most[run] - solver.NOISE_NS]
+        begin = np.flatnonzero(np.diff(of, prepend=-1))
+        end = np.append(begin[1:], len(of)) - 1
+        for event in (top[begin] - 1, top[begin], top[end], top[end] + 1):
+            ends[np.clip(event, 0, len(ends) - 1)] = True
+    return ends
