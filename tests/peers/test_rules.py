@@ -86,7 +86,7 @@ def test_what_is_found_was_checked(path: Path) -> None:
     assert set(found) & causes <= set(known)
 
 
-INFERRED_WRONG = ("f_slow_events", "f_slow_launch", "f_streams2_join", "f_throttle", "f_train_clip")
+INFERRED_WRONG = ("f_throttle",)
 TRUE = [
     pytest.param(
         path,

@@ -233,20 +233,25 @@ def distrust_preempted(
     A thread preempted between an operator's end and its event records the event late. If the
     device was done, the event then shows the host's time. That is possible if the thread's next
     time stamp is after the event, and likely if other instances are much shorter. Then these give
-    the length; its limits reach from theirs to its own.
+    the length; its limits reach from theirs to its own. If it is not possible, the device stalled
+    or had more to do: the kernel keeps its length, but not as its least one.
     """
     last = sites.last
     following = events.host_ns[events.next[last]]
     alone = events.next[last] == last
     late = alone | (following + c.latency_ns + c.jitter_ns >= bounds.low[last])
-    most = np.where(typical.high >= 0, typical.high, _MUCH * typical.length)
-    odd = (placed.evidence == END_PINNED) & late & (typical.length >= 0)
-    odd &= placed.length_low > np.maximum(most, typical.length + _SUSPECT_NS)
+    # A kernel that was preempted itself must not be its own limit.
+    most = np.minimum(typical.high, 2 * _MUCH * typical.length)
+    most = np.where(typical.high >= 0, most, _MUCH * typical.length)
+    long = np.isin(placed.evidence, (END_PINNED, EVENTS)) & (typical.length >= 0)
+    long &= placed.length_low > np.maximum(most, typical.length + _SUSPECT_NS)
+    odd = long & late
     low = np.where(typical.low >= 0, typical.low, 0)
     free = dataclasses.replace(
         placed,
         evidence=np.where(odd, BOUND, placed.evidence).astype(np.int8),
-        length_low=np.where(odd, np.minimum(low, placed.length_low), placed.length_low),
+        length_low=np.where(long, np.minimum(low, placed.length_low), placed.length_low),
+        seen=placed.seen & ~odd,
     )
     high = np.where(odd & (typical.high >= 0), placed.length_high, typical.high)
     return free, dataclasses.replace(typical, high=high)
