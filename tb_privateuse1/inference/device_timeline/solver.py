@@ -53,6 +53,8 @@ class Solution:
     """Operators whose first event was recorded long before their time stamp."""
     excess_ns: I64
     """How far each event's earliest time is after its latest one; 0 or less if they agree."""
+    reach: int = 0
+    """More than the time between any two events."""
     dropped: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     """Segments whose claims were dropped because they contradicted others."""
     claims: int = 0
@@ -131,7 +133,7 @@ def solve(
     c: Calibration,
     until: I64 | None = None,
 ) -> Solution:
-    """Return the bounds of all events.
+    """Return the bounds of all events; their likely times are the earliest ones.
 
     ``launch_free`` is per segment, ``in_tree`` per operator. ``until``, per event, is when the
     work of other streams is done that the event's stream may have waited for.
@@ -160,16 +162,11 @@ def solve(
     spans, low, high, anchored, unknown = _tighten_bounds(
         problem, low, limit, launch_free, anchored, wrong
     )
-    nearer = ready.copy()
-    np.maximum.at(nearer, points.event, points.nearer)
-    near = np.minimum(
-        constraints.earliest_times(tree, spans, np.maximum(low, nearer)), np.maximum(low, high)
-    )
     excess = low - high
     low, high = np.minimum(low, high), np.maximum(low, high)
     return Solution(
-        Bounds(low, high, np.where(unknown, low, (np.maximum(near, low) + high) // 2)),
-        spans, anchored & ~wrong, anchored & wrong, unknown, relaxed, excess,
+        Bounds(low, high, low), spans, anchored & ~wrong, anchored & wrong, unknown, relaxed,
+        excess, reach,
     )  # fmt: skip
 
 

@@ -12,7 +12,12 @@ import dataclasses
 
 import numpy as np
 
-from tb_privateuse1.inference.device_timeline import event_pairs, solver, sync_points
+from tb_privateuse1.inference.device_timeline import (
+    event_pairs,
+    likely_path,
+    solver,
+    sync_points,
+)
 from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
 from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.solver import Solution
@@ -76,6 +81,17 @@ class _Claims:
             self.until,
         )  # fmt: skip
 
+    def with_likely_times(self, solution: Solution) -> Solution:
+        """Return the solution by these claims with the likely time of each event."""
+        if not len(self.events):
+            return solution
+        bounds = solution.bounds
+        likely = likely_path.likely_times(
+            self.events, self.stream.tree, self.stream.ops.elapsed_ns,
+            self.launch_free & ~solution.refuted, self.points, self.c, solution, solution.reach,
+        )  # fmt: skip
+        return dataclasses.replace(solution, bounds=dataclasses.replace(bounds, likely=likely))
+
     def without_late_waits(self) -> tuple[_Claims, Solution]:
         """Return the claims less returns of waits that others contradict, and the solution.
 
@@ -128,6 +144,7 @@ def _drop_contradicted(start: tuple[_Claims, Solution]) -> Solution:
         solution = claims.without(rest).solve()
         if not solution.crossing:
             best, used = solution, rest
+    best = claims.without(used).with_likely_times(best)
     gone = np.flatnonzero(claims.launch_free & used)
     count = int(claims.launch_free.sum()) + len(claims.points.event)
     return dataclasses.replace(best, dropped=gone, claims=count, first_crossing=crossing)

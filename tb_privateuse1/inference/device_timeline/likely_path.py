@@ -1,0 +1,118 @@
+"""Estimate the events' device times by a path through their elapsed times, inside the bounds.
+
+The middle of two bounds is no path: neighbors would keep another distance than their elapsed time
+says. A path starts where the device is tied to the host, and follows the likely time of each
+segment. It is the path of the least backlog inside the bounds: if nothing else is known, the device
+is as far ahead as it can be.
+
+The likely time of a span is the middle of what its elapsed time was cut from, combined with the sum
+of its parts by their variances (least squares on a tree, exact in two passes).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.inference.device_timeline import constraints
+from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
+from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Tree
+from tb_privateuse1.inference.device_timeline.solver import Solution
+from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import I64, Bools
+
+Floats = NDArray[np.float64]
+
+_NOTHING = 1e12
+"""The variance in ns² of a span without a known time."""
+
+_EVENT_NS = 100.0
+"""The standard deviation of what an event costs a device that is behind."""
+
+_SLACK_NS = 100
+"""How far a path may leave the likely times: they need not fit together."""
+
+_LOOSE_NS, _WIDE_NS, _EARLY = 10_000, 15_000, 0.2
+"""Bounds of less than the first are close enough for their middle. Of a device surely behind, the
+path counts only if bounds are wide and it runs within that share of the earliest times."""
+
+
+def likely_times(
+    events: EventPairs,
+    tree: Tree,
+    elapsed_ns: I64,
+    launch_free: Bools,
+    points: SyncPoints,
+    c: Calibration,
+    solution: Solution,
+    reach: int,
+) -> I64:
+    """Return the likely device time of each event, inside the solution's bounds, in ns.
+
+    ``launch_free`` are the segments that the solution takes for launch-free. ``reach`` exceeds the
+    time between any two events.
+    """
+    low, high = solution.bounds.low, solution.bounds.high
+    prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
+    behind = low > prompt
+    # A wait tells the backlog only before the first event that is tied to the host.
+    tied = np.concatenate(([0], np.cumsum(solution.anchors)))[points.event]
+    nearer = np.where(tied == 0, points.nearer, NEVER)
+
+    ready = low.copy()
+    np.maximum.at(ready, points.event, nearer)
+    near = constraints.earliest_times(tree, solution.spans, ready)
+    middle = (np.clip(near, low, high) + high) // 2
+
+    hosted = events.host_ns + c.latency_ns
+    np.maximum.at(hosted, points.event, nearer)
+    marks = np.concatenate((behind[:1], behind[:-1])) & launch_free
+    span = likely_spans(tree, elapsed_ns, marks, c)
+    least = np.where(elapsed_ns == MISSING, 0, np.maximum(span - _SLACK_NS, 0))
+    most = np.where(elapsed_ns == MISSING, UNKNOWN, span + _SLACK_NS)
+    segment = (np.full(len(events), c.event_low_ns), np.where(marks, c.event_high_ns, UNKNOWN))
+    spans, _ = constraints.tighten_spans(tree, least, most, *segment, reach)
+    path = np.clip(constraints.earliest_times(tree, spans, hosted), low, high)
+
+    width = high - low
+    early = (path - low < width * _EARLY) & (width > _WIDE_NS)
+    follows = solution.unknown | ((width > _LOOSE_NS) & (~behind | early))
+    return np.where(follows, path, middle)
+
+
+def likely_spans(tree: Tree, elapsed_ns: I64, marks: Bools, c: Calibration) -> I64:
+    """Return the likely time of each node, from its own elapsed time and its parts', in ns.
+
+    ``marks``: segments that cost the device no more than an event.
+    """
+    segments, known = len(marks), elapsed_ns != MISSING
+    centre = c.resolution_ns / 2 if c.rounding == "floor" else 0.0
+    value = np.where(known, elapsed_ns + centre, 0.0)
+    mean: Floats = np.concatenate((np.where(marks, float(c.event_ns), 0.0), value, [0.0]))
+    rounding = float(c.resolution_ns) ** 2 / 12
+    variance: Floats = np.concatenate(
+        (np.where(marks, _EVENT_NS**2, _NOTHING), np.where(known, rounding, _NOTHING), [0.0])
+    )
+    leaf, own = tree.leaves + segments, tree.leaf_end
+    _combine(mean, variance, leaf, mean[own], variance[own])
+    inner = [level for level in tree.levels if not level.is_root]
+    for level in reversed(inner):
+        total = np.add.reduceat(mean[level.step], level.first)
+        spread = np.add.reduceat(variance[level.step], level.first)
+        _combine(mean, variance, level.node + segments, total, spread)
+    for level in inner:
+        total = np.add.reduceat(mean[level.step], level.first)
+        spread = np.add.reduceat(variance[level.step], level.first)
+        lacking = (mean[level.node + segments] - total) / np.maximum(spread, 1e-9)
+        mean[level.step] += np.repeat(lacking, level.size) * variance[level.step]
+        mean[-1] = 0.0
+    result: I64 = np.maximum(mean[segments:-1], 0).astype(np.int64)
+    return result
+
+
+def _combine(mean: Floats, variance: Floats, row: I64, other: Floats, spread: Floats) -> None:
+    """Combine some rows with a second estimate of each, by their variances; in place."""
+    weight = variance[row] / (variance[row] + spread)
+    mean[row] += weight * (other - mean[row])
+    variance[row] *= 1 - weight

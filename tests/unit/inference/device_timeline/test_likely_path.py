@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import numpy as np
+
+from tests.support import simulate
+from tests.support.simulate import Op, Result, linear, step
+
+US = 1_000
+
+
+def errors(result: Result) -> list[int]:
+    """How far each kernel's start is from the truth, in order."""
+    return np.abs(result.trace.kernels.start_ns - result.start_ns).tolist()
+
+
+def inside(result: Result) -> bool:
+    kernels = result.trace.kernels
+    off = np.abs(kernels.start_ns - result.start_ns)
+    return bool((off <= kernels.start_bound_ns).all())
+
+
+def test_of_a_backlog_tied_at_its_end_the_path_keeps_the_elapsed_times() -> None:
+    """Roundings of hundreds of operators even out; their worst sum is a hundred times that."""
+    ops = [linear(6 * US, int(ns)) for ns in np.random.default_rng(7).integers(55_000, 65_000, 60)]
+    read = Op("aten::_local_scalar_dense", 3 * US, 500, 2 * US, blocking=True)
+    program = [step(0, *ops), Op("aten::item", US, 500, children=(read,)), step(1, *ops)]
+    result = simulate.simulate(program, backlog=3_000 * US)
+    assert inside(result)
+    assert max(errors(result)) < 12 * US
+
+
+def test_an_unknown_backlog_is_the_least_one() -> None:
+    """Nothing ties the device to the host: it is as far ahead as the elapsed times allow."""
+    ops = [linear(40 * US, 20 * US)] * 12
+    result = simulate.simulate([step(0, *ops)])
+    assert inside(result)
+    assert np.median(errors(result)) < 3 * US
