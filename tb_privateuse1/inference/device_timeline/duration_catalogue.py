@@ -24,6 +24,12 @@ _SPREAD = 0.5
 LEAST = 3
 """The least number of instances that bound the others."""
 
+_POOLED, _OUTLIERS = 4, 0.05
+"""The least number of hidden calls that bound each other, and the share of extremes left out."""
+
+_ALIKE, _ALIKE_NS = 0.15, 1_000
+"""How far the same work on the same shapes differs from call to call."""
+
 _MOST_KERNELS = 64
 """The number of an operator's own segments that get their own keys, from its end."""
 
@@ -103,7 +109,31 @@ def typical_durations(instances: Instances) -> TypicalDurations:
     bottom = np.where(enough, np.maximum(least - beyond, 0), -1)
     top = np.where(enough, most + beyond, -1)
     typical = np.where(narrow[key] >= 0, narrow[key], wide[name])
+    pooled_low, pooled_high = _pooled_limits(instances, count)
+    free = ~enough & (pooled_high >= 0)
+    bottom, top = np.where(free, pooled_low, bottom), np.where(free, pooled_high, top)
     return TypicalDurations(typical, bottom[key], top[key])
+
+
+def _pooled_limits(instances: Instances, count: int) -> tuple[I64, I64]:
+    """Return limits per key that the limits of all its calls have in common; -1 if there are none.
+
+    A call that hides in a long stretch of host time may be bounded in a shorter one: the same work
+    on the same shapes takes about as long.
+    """
+    rows = np.flatnonzero(instances.shaped)
+    none = np.full(count, -1, np.int64)
+    if not len(rows):
+        return none, none
+    key = instances.key[rows]
+    size = np.bincount(key, minlength=count)
+    at = np.minimum(np.cumsum(size) - size + (size * _OUTLIERS).astype(np.int64), len(rows) - 1)
+    high = instances.high[rows][np.lexsort((instances.high[rows], key))][at]
+    low = instances.low[rows][np.lexsort((-instances.low[rows], key))][at]
+    fits = (size >= _POOLED) & (low <= high)
+    wide = high + (high * _ALIKE).astype(np.int64) + _ALIKE_NS
+    narrow = np.maximum(low - (low * _ALIKE).astype(np.int64) - _ALIKE_NS, 0)
+    return np.where(fits, narrow, -1), np.where(fits, wide, -1)
 
 
 def _medians(group: I64, length: I64, seen: Bools) -> I64:

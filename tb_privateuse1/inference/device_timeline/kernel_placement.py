@@ -266,12 +266,13 @@ def fill_lengths(placed: Placed, typical: TypicalDurations) -> Placed:
     known = (typical.length >= 0) & ~placed.seen
     low = np.maximum(placed.length_low, typical.low)
     high = np.minimum(placed.length_high, typical.high)
-    agreed = known & (typical.low >= 0) & (low <= high)
+    agreed = ~placed.seen & (typical.low >= 0) & (low <= high)
     length_low = np.where(agreed, low, placed.length_low)
     length_high = np.where(agreed, high, placed.length_high)
-    length = np.where(known, np.clip(typical.length, length_low, length_high), placed.length)
+    length = np.where(known, typical.length, placed.length)
+    length = np.where(known | agreed, np.clip(length, length_low, length_high), length)
     ends = known & np.isin(placed.evidence, (END_PINNED, SYNC))
-    narrow = agreed & (placed.evidence == END_PINNED)
+    narrow = agreed & known & (placed.evidence == END_PINNED)
     first = np.maximum(placed.start_low, placed.end_low - length_high)
     latest = np.minimum(placed.start_high, placed.end_high - length_low)
     narrow &= first <= latest
