@@ -251,8 +251,9 @@ def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
     may = launching_operators.correct_by_evidence(
         prior.may, ops, places, segments, surely, none, unexplained
     )
+    # Whether a copy waits is no matter of its place; a paused host looks like a wait.
     blocking = launching_operators.blocking_operators(
-        ops, places, stream.strings, may, events, bounds, c
+        ops, stream.keys, stream.strings, may, events, bounds, c
     )
     return may, blocking
 

@@ -148,7 +148,7 @@ def test_tables() -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
 def test_real_traces(path: Path) -> None:
     """Nothing changed, nothing gained; faster is never slower; the path is the step."""
     made = load(path)
