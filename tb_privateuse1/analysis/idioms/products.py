@@ -83,7 +83,8 @@ def without_units(trace: Trace) -> Slow:
     rows, memory = rates.rows, reachable(trace).memory
     chosen = np.flatnonzero((rows.type == FP32) & rows.product & (rows.flops > 0))
     best = reachable(trace).products.get("fp32")
-    measured = rates.compute_source == "best_seen" and memory is not None and best is not None
+    seen = all(roof.source == "best_seen" for roof in rates.roofs if roof.kind == "compute")
+    measured = seen and memory is not None and best is not None
     if not measured or not len(chosen) or best >= _BALANCE * memory:  # type: ignore[operator]
         return Slow(chosen[:0], np.empty(0))
     duration = np.maximum(rows.duration_ns[chosen], 1)

@@ -1,10 +1,11 @@
 // The advice page: findings by cause, with the estimated saving, its basis and example events.
 import { color } from "../../lib/color";
-import type { AdviceTable as Result, AdviceRow, FineRow, RuleStatus } from "../../api/types";
+import type { AdviceTable as Result, AdviceRow, RuleStatus } from "../../api/types";
 import { count, duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { Fine } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -66,13 +67,7 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
           )}
         </div>
       )}
-      {ranks > 1 && (
-        <p class="muted" data-testid="one-of-ranks" data-value={ranks}>
-          {texts.oneOfRanks(ranks, (text) => (
-            <a {...linkProps({ view: "distributed" })}>{text}</a>
-          ))}
-        </p>
-      )}
+      {ranks > 1 && <OneOfRanks ranks={ranks} />}
       {result.rows.length === 0 && <Nothing result={result} />}
       {causes.map((c) => (
         <section key={c.cause} data-testid="cause" data-key={c.cause} data-value={c.saving_ns ?? ""}>
@@ -98,20 +93,14 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
   );
 }
 
-/** What was checked and costs nothing. */
-function Fine({ rows }: { rows: readonly FineRow[] }) {
-  if (!rows.length) return null;
+/** Only one rank was asked: a link to the findings over all of them. */
+function OneOfRanks({ ranks }: { ranks: number }) {
   return (
-    <section data-testid="fine" data-value={rows.length}>
-      <h2>{texts.fine}</h2>
-      <ul>
-        {rows.map((row) => (
-          <li key={row.name} data-key={row.name} data-value={row.share}>
-            {row.statement}
-          </li>
-        ))}
-      </ul>
-    </section>
+    <p class="muted" data-testid="one-of-ranks" data-value={ranks}>
+      {texts.oneOfRanks(ranks, (text) => (
+        <a {...linkProps({ view: "distributed" })}>{text}</a>
+      ))}
+    </p>
   );
 }
 
