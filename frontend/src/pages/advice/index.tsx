@@ -33,7 +33,7 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
   const aside = new Set(state.value.aside?.split(",") ?? []);
   const only = state.value.group;
   const shown = result.rows.filter((r) => !aside.has(r.rule) && (only === null || r.cause === only));
-  const away = result.rows.filter((r) => aside.has(r.rule));
+  const away = result.rows.filter((r) => aside.has(r.rule)).length;
   const causes = result.causes.filter((c) => shown.some((r) => r.cause === c.cause));
   return (
     <div class="mend">
@@ -42,31 +42,7 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
         {result.recording.hint && <span class="muted">{result.recording.hint}</span>}
       </p>
       <KeyFigures result={result} />
-      {result.rows.length > 0 && (
-        <div class="toolbar">
-          <Segmented
-            label={texts.cause}
-            value={only ?? "all"}
-            onPick={(c) => go({ group: c === "all" ? null : c, selected: null })}
-            choices={[
-              { value: "all", label: texts.all, title: texts.allHelp },
-              ...result.causes.map((c) => ({
-                value: c.cause,
-                label: texts.causes[c.cause as Cause].short,
-                title: texts.causes[c.cause as Cause].title,
-              })),
-            ]}
-          />
-          {away.length > 0 && (
-            <span class="muted" data-testid="aside" data-value={away.length}>
-              {texts.putAside(away.length)}{" "}
-              <button type="button" class="link" data-testid="bring-back" onClick={() => go({ aside: null })}>
-                {texts.bringBack}
-              </button>
-            </span>
-          )}
-        </div>
-      )}
+      {result.rows.length > 0 && <Toolbar result={result} only={only} away={away} />}
       {ranks > 1 && <OneOfRanks ranks={ranks} />}
       {result.rows.length === 0 && <Nothing result={result} />}
       {causes.map((c) => (
@@ -89,6 +65,35 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
         </p>
       )}
       <Questions asked={result.asked} />
+    </div>
+  );
+}
+
+/** The choice of a cause, and the way back to findings that were put aside. */
+function Toolbar({ result, only, away }: { result: Result; only: string | null; away: number }) {
+  return (
+    <div class="toolbar">
+      <Segmented
+        label={texts.cause}
+        value={only ?? "all"}
+        onPick={(c) => go({ group: c === "all" ? null : c, selected: null })}
+        choices={[
+          { value: "all", label: texts.all, title: texts.allHelp },
+          ...result.causes.map((c) => ({
+            value: c.cause,
+            label: texts.causes[c.cause as Cause].short,
+            title: texts.causes[c.cause as Cause].title,
+          })),
+        ]}
+      />
+      {away > 0 && (
+        <span class="muted" data-testid="aside" data-value={away}>
+          {texts.putAside(away)}{" "}
+          <button type="button" class="link" data-testid="bring-back" onClick={() => go({ aside: null })}>
+            {texts.bringBack}
+          </button>
+        </span>
+      )}
     </div>
   );
 }
