@@ -32,9 +32,11 @@ def main() -> None:
     # These need torch and the reference device; the table does not.
     from benchmarks.pairs import device_programs, host_programs
 
-    pairs = (*host_programs.PAIRS, *device_programs.PAIRS)
-    chosen = [pair for pair in pairs if options.only in pair.name]
-    record(chosen, options.folder, options.rounds, options.recordings)
+    modules = [
+        (module.__name__, [pair for pair in module.PAIRS if options.only in pair.name])
+        for module in (host_programs, device_programs)
+    ]
+    record(modules, options.folder, options.rounds, options.recordings)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Time and record one pair: ``python -m benchmarks.pairs.measure NAME FOLDER [--rounds N]``.
+"""Time and record one pair: ``python -m benchmarks.pairs.measure MODULE NAME FOLDER``.
 
 Both forms run in this process in turns (A B A B …): other programs on the machine slow both.
 Prints the times as JSON. The traces are in ``FOLDER/before-0``, ``after-0``, ``before-1`` …
@@ -43,17 +43,12 @@ _PRIORITY = -15
 """Of the system's scheduler, where it allows that: other programs hold a step up less often."""
 
 
-def pair_named(name: str) -> Pair:
-    """Return a pair; only those of the reference device load it."""
-    modules = ["benchmarks.pairs.host_programs"]
-    if not name.endswith("_cpu"):
-        importlib.import_module("refdevice")
-        modules.append("benchmarks.pairs.device_programs")
-    for module in modules:
-        for pair in importlib.import_module(module).PAIRS:
-            if pair.name == name:
-                return pair
-    raise SystemExit(f"there is no pair {name!r}")
+def pair_named(module: str, name: str) -> Pair:
+    """Return a pair of a module of programs. Importing the module may load the reference device."""
+    for pair in importlib.import_module(module).PAIRS:
+        if isinstance(pair, Pair) and pair.name == name:
+            return pair
+    raise SystemExit(f"{module} has no pair {name!r}")
 
 
 def wait(pair: Pair) -> None:
@@ -121,6 +116,7 @@ def record(pair: Pair, step: Step, out: Path, *, stacks: bool) -> None:
             str(out), worker_name="pair", use_gzip=True
         ),
         with_stack=stacks,
+        record_shapes=pair.shapes,
     ) as recording:
         for number in range(1 + STEPS):
             step()
@@ -191,6 +187,7 @@ def measure(pair: Pair, folder: Path, rounds: int, recordings: int) -> dict[str,
 def main() -> None:
     """Measure the pair that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("module", help="whose PAIRS have the pair")
     parser.add_argument("name")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rounds", type=int, default=25)
@@ -199,7 +196,7 @@ def main() -> None:
     go_first()
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    pair = pair_named(options.name)
+    pair = pair_named(options.module, options.name)
     print(json.dumps(measure(pair, options.folder, options.rounds, options.recordings)))
 
 

@@ -27,6 +27,7 @@ from benchmarks.pairs.pair import Pair
 ROOT = Path(__file__).parents[2]
 TRUTH = "pairs.json"
 BEFORE = "before.1"
+BOTH = ("before", "after")
 
 _FREED_MEMORY = 1 << 30
 """The C library keeps this much. Else whether memory goes back to the system, and is cleared when
@@ -36,16 +37,26 @@ _NOTCH = 1.57
 """McGill, Tukey and Larsen (1978): a median is within this many IQR / sqrt(n), 95 % of the time."""
 
 
-def record(pairs: Sequence[Pair], folder: Path, rounds: int, recordings: int) -> None:
-    """Measure pairs and write their truth and recordings, in place of earlier ones of the name."""
+def record(
+    modules: Sequence[tuple[str, Sequence[Pair]]],
+    folder: Path,
+    rounds: int,
+    recordings: int,
+    forms: Sequence[str] = ("before",),
+) -> None:
+    """Measure the pairs of modules; write their truth, and one recording of each of ``forms``.
+
+    A pair replaces an earlier one of its name.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / TRUTH
     truth = json.loads(file.read_text()) if file.exists() else {"pairs": {}}
     truth["machine"] = machine()
-    for pair in pairs:
+    for module, pair in [(module, pair) for module, pairs in modules for pair in pairs]:
         with tempfile.TemporaryDirectory() as work:
-            truth["pairs"][pair.name] = one = measured(pair, Path(work), rounds, recordings)
-            keep(Path(work), folder / pair.name, one.pop("typical"))
+            one = measured(module, pair, Path(work), rounds, recordings)
+            truth["pairs"][pair.name] = one
+            keep(Path(work), folder / pair.name, one.pop("typical"), forms)
         print(f"{pair.name}: {one['before_ns'] / 1e6:.2f} ms before", flush=True)
         file.write_text(json.dumps(truth, indent=1) + "\n")
 
@@ -59,13 +70,13 @@ def machine() -> dict[str, object]:
     }
 
 
-def measured(pair: Pair, work: Path, rounds: int, recordings: int) -> dict[str, Any]:
+def measured(module: str, pair: Pair, work: Path, rounds: int, recordings: int) -> dict[str, Any]:
     """Return the truth of one pair, and the number of its typical recording."""
-    times = run(pair, work, rounds, recordings)
+    times = run(module, pair, work, rounds, recordings)
     numbers = times["recordings"]
     recorded = {
         form: [prediction.step_ns(trace_in(work / f"{form}-{number}")) for number in numbers]
-        for form in ("before", "after")
+        for form in BOTH
     }
     steps = times.get("steps", recorded)
     usual = statistics.median(recorded["before"])
@@ -101,11 +112,12 @@ def gain_error(before: list[float], after: list[float], work: float) -> float:
     return float(_NOTCH * (high - low) / len(gains) ** 0.5)
 
 
-def run(pair: Pair, work: Path, rounds: int, recordings: int) -> dict[str, Any]:
+def run(module: str, pair: Pair, work: Path, rounds: int, recordings: int) -> dict[str, Any]:
     """Run ``measure`` in a process of its own. Raises CalledProcessError with what it printed."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
     command = [
-        *(sys.executable, "-W", "ignore", "-m", "benchmarks.pairs.measure", pair.name, str(work)),
+        *(sys.executable, "-W", "ignore", "-m", "benchmarks.pairs.measure"),
+        *(module, pair.name, str(work)),
         *("--rounds", str(rounds), "--recordings", str(recordings)),
     ]
     memory = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), _FREED_MEMORY)
@@ -129,14 +141,15 @@ def trace_in(folder: Path) -> Path:
     return path
 
 
-def keep(work: Path, folder: Path, typical: int) -> None:
-    """Copy the typical recording, with its sidecar."""
+def keep(work: Path, folder: Path, typical: int, forms: Sequence[str]) -> None:
+    """Copy the typical recording of each form, with its sidecar."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for path in (work / f"before-{typical}").glob("*.json.gz"):
-        kind = "kernel_event" if ".kernel_event." in path.name else "pt.trace"
-        text = without_places(gzip.decompress(path.read_bytes()))
-        (folder / f"{BEFORE}.{kind}.json.gz").write_bytes(gzip.compress(text, 9, mtime=0))
+    for form in forms:
+        for path in (work / f"{form}-{typical}").glob("*.json.gz"):
+            kind = "kernel_event" if ".kernel_event." in path.name else "pt.trace"
+            text = without_places(gzip.decompress(path.read_bytes()))
+            (folder / f"{form}.1.{kind}.json.gz").write_bytes(gzip.compress(text, 9, mtime=0))
 
 
 def without_places(text: bytes) -> bytes:

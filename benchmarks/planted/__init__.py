@@ -1,0 +1,5 @@
+"""Faults planted into tuned programs: does the advice find each, at the price of its removal?
+
+``python -m benchmarks.planted record FOLDER`` times each program with and without its fault and
+records both. ``python -m benchmarks.planted table FOLDER`` compares the advice with these times.
+"""
