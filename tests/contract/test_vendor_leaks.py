@@ -23,13 +23,14 @@ FORMATS = {
         *("hip_runtime_version", "hip_driver_version"),
     },
     "inference.trace_metadata": {"cuda_sync"},
+    "analysis.work.models.products": {"cutlass_scaled_mm"},
     "export.trace_tables": {
         "achieved occupancy that CUPTI estimates, in percent, JSON",
         "bytes, counted as the NCCL tests do",
     },
 }
 """Words that a format prescribes, by module: keys and categories that Kineto writes for every
-device, and how figures of the exported tables are defined."""
+device, names of other programs' operators, and how figures of the exported tables are defined."""
 
 
 def words(source: str) -> set[str]:

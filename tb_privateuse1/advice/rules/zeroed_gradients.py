@@ -7,10 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.table import I64
 
 _ZERO_GRAD = r"^Optimizer\.zero_grad#"
 _FILLS = r"^aten::(zero_|_foreach_zero_)$"
+_ADDITION = r"^aten::add_?$"
+_ACCUMULATES = r"^torch::autograd::AccumulateGrad$"
+_AUTOGRAD = r"^(autograd::|torch::autograd::)"
 _LEAST = 0.005
 
 
@@ -30,15 +34,16 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = fills[is_zeroing]
     if not len(rows):
         return
-    is_fill = np.zeros(len(ops), np.bool_)
-    is_fill[rows] = True
-    device = case.of_device(case.time(case.launched_by(is_fill), "kernels"))
-    host_ops = np.concatenate((rows, np.unique(ranges[ranges >= 0])))
+    additions = _first_additions(case, rows)
+    goes = np.zeros(len(ops), np.bool_)
+    goes[rows] = goes[additions] = True
+    kernels = case.launched_by(goes)
+    device = case.of_device(case.time(kernels, "kernels"))
+    host_ops = np.concatenate((rows, np.unique(ranges[ranges >= 0]), additions))
     host = case.of_host(case.time(host_ops))
     claim = None if host is None else intervals.merge(host, device)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
-    per_step = len(rows) / len(case.steps)
     cost = (
         ""
         if claim is None
@@ -46,28 +51,45 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
     yield RuleFinding(
         title=say(
-            "Gradients are filled with zeros: {each:,.0f} fills a step{cost}",
-            each=per_step,
+            "Gradients are filled with zeros{cost}",
             cost=cost,
         ),
         explanation=say(
-            "zero_grad writes zeros in {calls}, and the backward pass reads them again to add "
-            "to them. Dropped gradients are simply written.",
+            "zero_grad writes zeros in {calls}, and the backward pass reads them again in "
+            "{additions}. Dropped gradients are simply written.",
             calls=plural(len(rows), "call"),
+            additions=plural(len(additions), "addition"),
         ),
         events=len(rows),
         evidence=case.examples("ops", rows),
         how=say(
-            "Time of zero_grad while the device had nothing to do, and of its kernels while "
-            "others waited for the device: dropping references takes next to none. The "
-            "additions that fall away as well are not counted."
+            "Time of zero_grad and of the additions to zeros: the host's while the device had "
+            "nothing to do, and the kernels' while others waited for the device."
         ),
         claim=claim,
-        removes=case.without(ops=host_ops, kernels=case.launched_by(is_fill)),
+        removes=case.without(ops=host_ops, kernels=kernels),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("device"),
     )
+
+
+def _first_additions(case: RuleContext, fills: I64) -> I64:
+    """Return the additions to gradients that are zeros: those of the first pass after a fill.
+
+    A dropped gradient is taken as it is (torch/csrc/autograd/functions/accumulate_grad.h). A pass
+    ends where operators outside of autograd follow; later passes add up batches.
+    """
+    ops = case.trace.ops
+    additions = case.ops(_ADDITION)
+    accumulates = np.append(case.named("ops", _ACCUMULATES), False)
+    additions = additions[accumulates[ops.parent[additions]]]
+    additions = additions[np.argsort(ops.start_ns[additions], kind="stable")]
+    forward = case.top[~case.named("ops", _AUTOGRAD)[case.top]]
+    passes = np.searchsorted(np.sort(ops.start_ns[forward]), ops.start_ns[additions])
+    following = np.searchsorted(ops.start_ns[additions], ops.start_ns[fills])
+    first = groupby.distinct_values(following[following < len(additions)])
+    return np.sort(additions[np.isin(passes, passes[first])])
 
 
 _NEAR = 4

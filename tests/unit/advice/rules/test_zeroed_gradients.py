@@ -32,7 +32,7 @@ def _fills(run: Program, fill: str) -> None:
 def test_they_are_found(where: str) -> None:
     (row,) = found(RULE, program("aten::zero_", where).trace())
     assert row.events == 60
-    assert row.title.startswith("Gradients are filled with zeros: 20 fills a step")
+    assert row.title.startswith("Gradients are filled with zeros, ")
     assert row.saving_ns is not None
     assert row.saving_ns > 3 * 110_000, "20 times 8 us less the product's 50"
 
@@ -43,3 +43,21 @@ def test_other_zeros_are_none_of_it() -> None:
 
 def test_dropped_gradients_are_fine() -> None:
     assert found(RULE, program("aten::detach").trace()) == []
+
+
+@pytest.mark.parametrize("fill", ["aten::zero_", "aten::_foreach_zero_"])
+def test_the_additions_of_the_first_batch_go_too(fill: str) -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            with run.range("Optimizer.zero_grad#SGD.zero_grad"):
+                run.rest(1)
+                run.op(fill, 9, kernel=40)
+            for _ in range(2):
+                run.op("aten::mm", 10, kernel=5000)
+                for _ in range(20):
+                    with run.around("torch::autograd::AccumulateGrad"):
+                        run.op("aten::add_", 9, kernel=100)
+    (row,) = found(RULE, run.trace())
+    assert "60 additions" in row.explanation
+    assert row.saving_ns == pytest.approx(3 * 20 * 100_000, rel=0.15)
