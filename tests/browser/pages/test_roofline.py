@@ -24,6 +24,10 @@ SOME = ((1024, 500), (1024, 900), (512, 300), (256, 150), (128, 120))
 """Sizes of products, and their times in us."""
 
 
+SLOW = ((tensor(1024, 1024), tensor(1024, 1024)), (tensor(4096, 256), tensor(256, 1024)))
+"""Products with the same FLOPs, the second kind three times as slow."""
+
+
 def recording(products: tuple[tuple[int, float], ...]) -> dict[str, Any]:
     """Return a trace of products and additions, one kernel each, within a frame of a program."""
     events: list[Any] = []
@@ -40,6 +44,19 @@ def recording(products: tuple[tuple[int, float], ...]) -> dict[str, Any]:
     return make.document(frame, make.kernel("ncclAllReduce", at, at + 100), *events)
 
 
+def slow_shape() -> dict[str, Any]:
+    """Return a trace of calls of both kinds."""
+    events: list[Any] = []
+    for i in range(10):
+        kind, at = i // 5, 1.0 + 400 * i
+        events += [
+            make.op("aten::mm", at, at + 5, **texts("aten::mm", *SLOW[kind])),
+            make.launch(at + 1, at + 2, i + 1),
+            make.kernel("gemm", at + 10, at + 10 + 100.001 * (1 + 2 * kind), i + 1),
+        ]
+    return make.document(*events)
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("roofline")
@@ -49,6 +66,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         (folder / run / "w.1700000000000.pt.trace.json").write_text(json.dumps(document))
 
     write("some", recording(SOME))
+    write("slow", slow_shape())
     write("many", recording(tuple((64 + 4 * i, 20 + 1.3 * i) for i in range(1000))))
     plain = (make.op("aten::mm", 0, 9), make.launch(1, 2, 7), make.kernel("gemm", 3, 8, 7))
     write("plain", make.document(*plain))
@@ -66,8 +84,7 @@ def page(visit: Callable[[Server], Dashboard], server: Server) -> Dashboard:
 def opened(page: Dashboard, run: str = "some", **state: str) -> Locator:
     """Open the page and return the chart."""
     page.open(run=run, view="roofline", **state)
-    chart = page.get("roofline-chart")
-    expect(chart).to_be_visible()
+    chart = page.shows("roofline-chart")
     page.rests()
     return chart
 
@@ -181,12 +198,28 @@ def test_lists_types_and_files(page: Dashboard, tmp_path: Path) -> None:
     assert (tmp_path / "roofline.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_an_outlier_has_its_evidence_and_its_point(page: Dashboard) -> None:
+    chart = opened(page, run="slow", list="outliers")
+    (outlier,) = result(page, "run=slow")["outliers"]
+    (cells,) = page.rows("outliers").values()
+    assert (cells["kind"], number(cells["extra_ns"])) == ("shape", outlier["extra_ns"])
+    page.get("table-outliers").locator("tbody tr[data-key]").get_by_text("slow shape").click()
+    details = page.shows("roofline-details", value=outlier["longest_row"])
+    for text in (outlier["evidence"], outlier["check"]):
+        expect(details).to_contain_text(text)
+    assert violations(page) == []
+    page.get("outlier-to-point").click()
+    expect(chart.locator(".points path.hidden")).to_have_count(1)
+    (row,) = page.rows("roofline").values()
+    assert row["input_shapes"] == outlier["input_shapes"]
+
+
 @pytest.mark.parametrize(("run", "testid"), [
     ("plain", "roofline-no-shapes"), ("some", "roofline-no-sheet"), ("host", "no-device-times"),
 ])  # fmt: skip
 def test_what_is_missing_is_said(page: Dashboard, run: str, testid: str) -> None:
     page.open(run=run, view="roofline")
-    expect(page.get(testid)).to_be_visible()
+    page.shows(testid)
     expect(page.get("roofline-chart")).to_have_count(1 if run == "some" else 0)
 
 
@@ -213,6 +246,7 @@ def test_a_thousand_points(page: Dashboard) -> None:
 @pytest.mark.parametrize("run", ["some", "inferred", "plain"])
 def test_nothing_is_objected_to(page: Dashboard, run: str) -> None:
     page.open(run=run, view="roofline")
+    page.rows("roofline")
     page.get("table-roofline").locator("tbody tr[data-key]").first.click()
     page.shows("roofline-details")
     assert violations(page) == []

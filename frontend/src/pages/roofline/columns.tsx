@@ -143,7 +143,7 @@ export const OUTLIERS: readonly Column<Outlier>[] = [
     key: "name",
     ...heads.outlier,
     kind: "text",
-    width: 240,
+    width: 170,
     value: (r) => r.name || texts.device,
     cell: (r) => (
       <a
@@ -159,7 +159,7 @@ export const OUTLIERS: readonly Column<Outlier>[] = [
     key: "kind",
     ...heads.kind,
     kind: "text",
-    width: 168,
+    width: 128,
     value: (r) => texts.kinds[r.kind].title,
     code: (r) => r.kind,
     cell: (r) => (
@@ -168,21 +168,21 @@ export const OUTLIERS: readonly Column<Outlier>[] = [
       </span>
     ),
   },
-  field("input_shapes", heads.shapes, "text", 200, {
+  field("input_shapes", heads.shapes, "text", 150, {
     cell: (r) => (
       <span class="value" title={r.input_shapes ?? ""}>
         {r.input_shapes ?? MISSING}
       </span>
     ),
   }),
-  field("factor", heads.factor, "count", 72, {
-    cell: (r) => <span class="value">{number(r.factor)} ×</span>,
+  field("factor", heads.factor, "count", 64, {
+    cell: (r) => <span class="value">{texts.times(number(r.factor))}</span>,
   }),
-  field("extra_ns", heads.extra, "time", 88),
-  field("calls", heads.calls, "count", 68),
-  field("median_ns", heads.median, "time", 80),
-  field("expected_ns", heads.expected, "time", 80),
-  field("evidence", heads.evidence, "text", 420, {
+  field("extra_ns", heads.extra, "time", 76),
+  field("calls", heads.calls, "count", 60),
+  field("median_ns", heads.median, "time", 72),
+  field("expected_ns", heads.expected, "time", 76),
+  field("evidence", heads.evidence, "text", 330, {
     cell: (r) => (
       <span class="value" title={`${r.evidence}\n${r.check}`}>
         {r.evidence}
@@ -216,7 +216,7 @@ export const ROOFS: readonly Column<RoofRow>[] = [
     key: "source",
     ...heads.source,
     kind: "text",
-    width: 240,
+    width: 170,
     value: (r) => texts.sources[r.source],
     code: (r) => r.source,
   },

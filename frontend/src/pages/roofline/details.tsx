@@ -1,6 +1,6 @@
 // The open point: its figures, its longest call, its source line, and the pages that have it.
 import type { ComponentChildren } from "preact";
-import type { RooflineRow } from "../../api/types";
+import type { Outlier, RooflineRow } from "../../api/types";
 import {
   boundOf,
   bytes,
@@ -23,7 +23,7 @@ import { titleOf, type By } from "./columns";
 import { number, operations, perSecond } from "./points";
 
 const texts = t.roofline;
-const facts = texts.facts;
+const { facts, columns: heads } = texts;
 
 /** The figures of a point: its tooltip, and the first part of its details. */
 export function PointFacts({ row }: { row: RooflineRow }) {
@@ -82,13 +82,80 @@ interface PointDetailsProps {
 }
 
 export function PointDetails({ row, by, selected }: PointDetailsProps) {
-  const links = useView("links", selected, { table: "kernels", index: row.longest_row }, null);
+  return (
+    <Details
+      title={titleOf(row)}
+      shapes={row.input_shapes}
+      longest={row.longest_row}
+      selected={selected}
+      launcher={by === "module" || by === "kernel"}
+      way={by !== "module" && <ToTable row={row} by={by} />}
+    >
+      <PointFacts row={row} />
+    </Details>
+  );
+}
+
+/** What speaks for an outlier, and what would refute it. */
+export function OutlierDetails({ outlier: o, selected }: { outlier: Outlier; selected: Selected }) {
+  return (
+    <Details
+      title={o.name || texts.device}
+      shapes={o.input_shapes}
+      longest={o.longest_row}
+      selected={selected}
+      launcher={o.kind === "kernel_slower"}
+      way={o.kind === "shape" && <ToPoint outlier={o} />}
+    >
+      <table>
+        <tbody>
+          <Fact label={heads.kind.title}>{texts.kinds[o.kind].title}</Fact>
+          <Fact label={heads.factor.title}>{texts.times(number(o.factor))}</Fact>
+          <Fact label={heads.extra.title}>{duration(o.extra_ns)}</Fact>
+          <Fact label={heads.median.title}>{duration(o.median_ns)}</Fact>
+          <Fact label={heads.expected.title}>{duration(o.expected_ns)}</Fact>
+          <Fact label={heads.calls.title}>{count(o.calls)}</Fact>
+        </tbody>
+      </table>
+      <p class="words">{o.evidence}</p>
+      <p class="words muted">{o.check}</p>
+    </Details>
+  );
+}
+
+/** To its point on the chart, and its row. */
+function ToPoint({ outlier: { name, input_shapes: shapes } }: { outlier: Outlier }) {
+  const filter = [`name=${quote(name)}`, ...(shapes === null ? [] : [`input_shapes=${quote(shapes)}`])];
+  return (
+    <a
+      {...linkProps({ by: "shape", list: null, sort: null, selected: null, filter: filter.join(" ") })}
+      data-testid="outlier-to-point"
+    >
+      {texts.toPoint}
+    </a>
+  );
+}
+
+interface DetailsProps {
+  title: string;
+  shapes: string | null;
+  /** The longest activity: what the links are about. */
+  longest: number;
+  selected: Selected;
+  /** Whether to name the operator that launched it. */
+  launcher: boolean;
+  /** One more link. */
+  way: ComponentChildren;
+  children: ComponentChildren;
+}
+
+function Details({ title, shapes, longest, selected, launcher, way, children }: DetailsProps) {
   return (
     <section
       class="pointdetails"
       data-testid="roofline-details"
-      data-value={row.longest_row}
-      aria-label={texts.detailsOf(titleOf(row))}
+      data-value={longest}
+      aria-label={texts.detailsOf(title)}
     >
       <button
         type="button"
@@ -100,26 +167,37 @@ export function PointDetails({ row, by, selected }: PointDetailsProps) {
       >
         ✕
       </button>
-      <h2>{titleOf(row)}</h2>
-      {row.input_shapes !== null && <p class="muted small wrap">{row.input_shapes}</p>}
-      <PointFacts row={row} />
+      <h2>{title}</h2>
+      {shapes !== null && <p class="muted small wrap">{shapes}</p>}
+      {children}
       <p class="ways">
         <a
-          {...linkProps({ view: "timeline", item: `kernels:${row.longest_row}` })}
+          {...linkProps({ view: "timeline", item: `kernels:${longest}` })}
           data-testid="roofline-to-timeline"
           title={texts.toTimeline}
         >
           {texts.timeline}
         </a>
-        {by !== "module" && <ToTable row={row} by={by} />}
-        <a {...linkProps({ event: `kernels/${row.longest_row}` })} data-testid="roofline-to-record">
+        {way}
+        <a {...linkProps({ event: `kernels/${longest}` })} data-testid="roofline-to-record">
           {texts.record}
         </a>
       </p>
-      <Show resource={links}>
-        {({ source, operator, captured }) => (
+      <Origin longest={longest} selected={selected} launcher={launcher} />
+    </section>
+  );
+}
+
+/** The line of the program, and the operator, of an activity. */
+function Origin({ longest, selected, launcher }: Pick<DetailsProps, "longest" | "selected" | "launcher">) {
+  const links = useView("links", selected, { table: "kernels", index: longest }, null);
+  return (
+    <Show resource={links}>
+      {({ source, operator, captured }) => {
+        const line = source ?? captured?.source ?? null;
+        return (
           <>
-            {(by === "module" || by === "kernel") && operator && (
+            {launcher && operator && (
               <p class="small">
                 {texts.launchedBy}{" "}
                 <a {...linkProps({ view: "operators", filter: `name = ${quote(operator.name)}` })}>
@@ -128,16 +206,12 @@ export function PointDetails({ row, by, selected }: PointDetailsProps) {
               </p>
             )}
             <div class="small" data-testid="roofline-source">
-              {(source ?? captured?.source) ? (
-                <SourceLink {...(source ?? captured?.source ?? { file: "", line: 0 })} />
-              ) : (
-                <span class="muted">{texts.noSource}</span>
-              )}
+              {line ? <SourceLink {...line} /> : <span class="muted">{texts.noSource}</span>}
             </div>
           </>
-        )}
-      </Show>
-    </section>
+        );
+      }}
+    </Show>
   );
 }
 

@@ -17,7 +17,7 @@ import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { RooflineChart } from "./chart";
 import { OUTLIERS, pointColumns, ROOFS, titleOf, UNKNOWN, type By } from "./columns";
-import { PointDetails, PointFacts } from "./details";
+import { OutlierDetails, PointDetails, PointFacts } from "./details";
 import { DistanceBar } from "./distance-bar";
 import { isDotted } from "./layout";
 import { keyOf, pointsOf, roofsOf, withinReach } from "./points";
@@ -178,15 +178,22 @@ function Points({ result, by, selected }: PartProps) {
     const parsed = readFilter((list === "points" && filter) || "", columns);
     return new Set(filterRows(rows, parsed, columns).map((i) => keyOf(rows[i] as RooflineRow)));
   }, [rows, columns, filter, list]);
-  const opened = key === null ? undefined : byKey.get(key);
-  const onSelect = (to: string): void => go({ selected: to === key ? null : to });
+  const opened = key === null || list !== "points" ? undefined : byKey.get(key);
+  const details = <OpenDetails {...{ result, list, by, selected }} row={opened} />;
+  const some = opened !== undefined || outlierOf(result, list) !== undefined;
+  const onSelect = (to: string): void =>
+    go({
+      selected: to === key ? null : to,
+      ...(list !== "points" && { list: null, sort: null, filter: null }),
+    });
   return (
     <>
       {points.length > 0 && (
-        <div class={opened ? "columns withdetails" : "columns withdetails whole"}>
+        <div class={some ? "columns withdetails" : "columns withdetails whole"}>
           <div>
             <RooflineChart
-              {...{ points, roofs, shown, inferred, selected: key, onSelect }}
+              {...{ points, roofs, shown, inferred, onSelect }}
+              selected={opened ? key : null}
               tooltip={(at) => <Tooltip row={byKey.get(at)} />}
             />
             <ChartNote
@@ -195,17 +202,38 @@ function Points({ result, by, selected }: PartProps) {
               dotted={roofs.some(isDotted)}
             />
           </div>
-          {opened && <PointDetails row={opened} by={by} selected={selected} />}
+          {some && details}
         </div>
       )}
-      {points.length === 0 && opened && <PointDetails row={opened} by={by} selected={selected} />}
+      {points.length === 0 && some && details}
       <Lists
         {...{ result, by, list, columns, inferred }}
-        selected={opened ? key : null}
-        onSelect={onSelect}
+        selected={some ? key : null}
+        onSelect={(to) => go({ selected: to === key ? null : to })}
       />
     </>
   );
+}
+
+/** The outlier that is open. */
+const outlierOf = ({ outliers }: Result, list: List) =>
+  list === "outliers" ? outliers.find((o) => outlierKey(o) === state.value.selected) : undefined;
+
+const outlierKey = ({ kind, longest_row }: Result["outliers"][number]): string => `${kind} ${longest_row}`;
+
+interface OpenDetailsProps {
+  result: Result;
+  list: List;
+  by: By;
+  selected: Selected;
+  /** The open point. */
+  row: RooflineRow | undefined;
+}
+
+function OpenDetails({ result, list, by, selected, row }: OpenDetailsProps) {
+  const outlier = outlierOf(result, list);
+  if (outlier) return <OutlierDetails outlier={outlier} selected={selected} />;
+  return row ? <PointDetails row={row} by={by} selected={selected} /> : null;
 }
 
 /** The column of the table's order, if it is one of the time at a distance. */
@@ -278,9 +306,10 @@ function Lists({ result, by, list, columns, inferred, selected, onSelect }: List
           {...texts.nouns.outlier}
           columns={OUTLIERS}
           rows={result.outliers}
-          rowKey={(r) => `${r.kind} ${r.longest_row}`}
+          rowKey={outlierKey}
           defaultSort="-extra_ns"
-          onOpen={(r) => go({ event: `kernels/${r.longest_row}` })}
+          selected={selected}
+          onOpen={(r) => onSelect(outlierKey(r))}
         />
       );
     case "unknown":
@@ -322,7 +351,7 @@ function ListChoice({ result, list }: { result: Result; list: List }) {
     <Segmented
       label={texts.list}
       value={list}
-      onPick={(to) => go({ list: to === "points" ? null : to, sort: null, filter: null })}
+      onPick={(to) => go({ list: to === "points" ? null : to, sort: null, filter: null, selected: null })}
       choices={LISTS.map((value) => ({
         value,
         label: texts.lists[value].title(counts[value]),

@@ -38,6 +38,8 @@ export const roofline = {
   operators: "Operators",
   kernels: "Kernels",
   record: "Record",
+  times: (factor: string) => `${factor} ×`,
+  toPoint: "Point",
   launchedBy: "Launched by",
   noSource: "No source line: record with with_stack=True.",
   device: "the device",

@@ -38,6 +38,8 @@ export const roofline: Translation<typeof english.roofline> = {
   operators: "算子",
   kernels: "Kernel",
   record: "记录",
+  times: (factor) => `${factor} ×`,
+  toPoint: "点",
   launchedBy: "发起者",
   noSource: "没有源代码行：请使用 with_stack=True 记录。",
   device: "设备",
