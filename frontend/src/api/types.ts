@@ -936,6 +936,8 @@ export interface Outlier {
   operator: string | null;
   input_shapes: string | null;
   peer_shapes: string | null;
+  kernel: string | null;
+  peer_kernel: string | null;
   calls: number;
   device_ns: number;
   median_ns: number;

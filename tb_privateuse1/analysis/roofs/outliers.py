@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from tb_privateuse1.analysis.roofs.shape_outliers import ShapeOutlier, shape_outliers
 from tb_privateuse1.analysis.roofs.slowdowns import Slowdown, Slowdowns, slowdowns
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.i18n.units import shorten, with_unit
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import Trace
@@ -31,6 +32,10 @@ class Outlier:
     input_shapes: str | None
     peer_shapes: str | None
     """Of the shape that shows what is possible."""
+    kernel: str | None
+    """The kernel that takes longest in its longest call; null for the device."""
+    peer_kernel: str | None
+    """The same of the similar shape: another one may be the reason."""
     calls: int
     device_ns: int
     median_ns: int
@@ -63,13 +68,15 @@ def _of_shape(trace: Trace, one: ShapeOutlier) -> Outlier:
         operator=trace.text(ops.name[one.op]),
         input_shapes=trace.text(ops.shapes[one.op]) or None,
         peer_shapes=trace.text(ops.shapes[one.peer_op]) or None,
+        kernel=trace.text(trace.kernels.name[one.longest]),
+        peer_kernel=trace.text(trace.kernels.name[one.peer_longest]),
         calls=one.calls,
         device_ns=one.device_ns,
         median_ns=one.median_ns,
         expected_ns=one.expected_ns,
         factor=one.median_ns / max(one.expected_ns, 1),
         extra_ns=one.extra_ns,
-        evidence=_shape_evidence(trace, one),
+        evidence=_with_layout(trace, one, _shape_evidence(trace, one)),
         check=say(
             "It is refuted if the peer does less than its shapes say, or if the time stays the "
             "same with the peer's layout, alignment and values."
@@ -103,6 +110,39 @@ def _shape_evidence(trace: Trace, one: ShapeOutlier) -> str:
     )
 
 
+def _with_layout(trace: Trace, one: ShapeOutlier, evidence: str) -> str:
+    """Return the evidence, with the strides if only the slow shape is not contiguous."""
+    own, peer = (_contiguous(trace, row) for row in (one.op, one.peer_op))
+    if own is not False or peer is False:
+        return evidence
+    strides = shorten(trace.text(trace.ops.strides[one.op]), 120)
+    layout = say("Its inputs are not contiguous: their strides are {strides}.", strides=strides)
+    return join_sentences([evidence, layout])
+
+
+def _contiguous(trace: Trace, op: int) -> bool | None:
+    """Return whether all inputs of an operator lie in the order of their dimensions.
+
+    None if their strides are not recorded.
+    """
+    shapes, strides = (trace.text(column[op]) for column in (trace.ops.shapes, trace.ops.strides))
+    try:
+        pairs = list(zip(json.loads(shapes), json.loads(strides), strict=True))
+        return all(_in_order(*pair) for pair in pairs)
+    except (ValueError, TypeError):
+        return None
+
+
+def _in_order(shape: list[int], strides: list[int]) -> bool:
+    """Return whether strides are those of a contiguous tensor; a dimension of size 1 has any."""
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size > 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
 def _of_slowdowns(trace: Trace, slow: Slowdowns) -> Iterator[Outlier]:
     if slow.of_device:
         yield _of_device(slow)
@@ -123,6 +163,8 @@ def _of_device(slow: Slowdowns) -> Outlier:
         operator=None,
         input_shapes=None,
         peer_shapes=None,
+        kernel=None,
+        peer_kernel=None,
         calls=calls,
         device_ns=total,
         median_ns=round(last / calls),
@@ -152,6 +194,8 @@ def _of_kernel(trace: Trace, one: Slowdown, slow: Slowdowns) -> Outlier:
         operator=trace.text(operator) or None,
         input_shapes=(trace.text(trace.ops.shapes[op]) or None) if op >= 0 else None,
         peer_shapes=None,
+        kernel=trace.text(kernels.name[one.row]),
+        peer_kernel=None,
         calls=one.calls,
         device_ns=one.device_ns,
         median_ns=one.last_ns,

@@ -49,6 +49,7 @@ class ShapeOutlier:
     """The time of its calls above the expected time."""
     longest: int
     """The row of its longest activity in ``trace.kernels``."""
+    peer_longest: int
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,7 @@ def _outliers(trace: Trace, shapes: _Shapes, group: I64, least_ns: float) -> Ite
             more_bytes=float(size[similar][best]),
             extra_ns=max(int(shapes.total_ns[i]) - int(shapes.calls[i]) * usual, 0),
             longest=_longest(trace, group, i),
+            peer_longest=_longest(trace, group, peer),
         )
 
 

@@ -243,6 +243,14 @@ def test_a_thousand_points(page: Dashboard) -> None:
     assert points.get_attribute("data-drawn") is None
 
 
+def test_a_link_to_a_point_shows_its_row(page: Dashboard) -> None:
+    last = str(result(page, "run=many&by=shape")["rows"][-1]["longest_row"])
+    opened(page, run="many", by="shape", selected=last)
+    row = page.get("table-roofline").locator("tr.selected")
+    expect(row).to_have_attribute("data-key", last)
+    expect(row).to_be_in_viewport()
+
+
 @pytest.mark.parametrize("run", ["some", "inferred", "plain"])
 def test_nothing_is_objected_to(page: Dashboard, run: str) -> None:
     page.open(run=run, view="roofline")

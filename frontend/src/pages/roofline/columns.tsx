@@ -192,6 +192,8 @@ export const OUTLIERS: readonly Column<Outlier>[] = [
   field("check", heads.check, "text", 320, { optional: true }),
   field("device_ns", heads.device, "time", 84, { optional: true }),
   field("peer_shapes", heads.peer, "text", 200, { optional: true }),
+  field("kernel", heads.kernel, "text", 200, { optional: true }),
+  field("peer_kernel", heads.peerKernel, "text", 200, { optional: true }),
 ];
 
 export const UNKNOWN: readonly Column<UnknownWork>[] = [

@@ -115,6 +115,12 @@ export function OutlierDetails({ outlier: o, selected }: { outlier: Outlier; sel
           <Fact label={heads.median.title}>{duration(o.median_ns)}</Fact>
           <Fact label={heads.expected.title}>{duration(o.expected_ns)}</Fact>
           <Fact label={heads.calls.title}>{count(o.calls)}</Fact>
+          {o.peer_kernel !== null && o.kernel !== o.peer_kernel && (
+            <>
+              <Fact label={heads.kernel.title}>{o.kernel}</Fact>
+              <Fact label={heads.peerKernel.title}>{o.peer_kernel}</Fact>
+            </>
+          )}
         </tbody>
       </table>
       <p class="words">{o.evidence}</p>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,11 +26,16 @@ def product(shape: tuple[int, int, int], duration: float, kernel: str = "gemm") 
     return kernel, shape, duration
 
 
-def record(calls: Sequence[Call], *more: Any) -> Trace:
-    """Return a trace of products m x k x n, one after another; durations are in us."""
+def record(calls: Sequence[Call], *more: Any, strides: Sequence[str] = ()) -> Trace:
+    """Return a trace of products m x k x n, one after another; durations are in us.
+
+    ``strides`` are those of the calls, as texts.
+    """
     events, at = list(more), 1.0
     for i, (kernel, (m, k, n), duration) in enumerate(calls, 1):
         args = texts("aten::mm", tensor(m, k), tensor(k, n))
+        if strides:
+            args["Input Strides"] = json.loads(strides[i - 1])
         events += [
             make.op("aten::mm", at, at + 5, **args),
             make.launch(at + 1, at + 2, i),
@@ -64,6 +70,23 @@ def test_a_shape_that_is_slower_than_its_peer_is_found() -> None:
     assert one.factor == pytest.approx(3 / more, rel=1e-3)
     assert one.extra_ns == one.device_ns - 5 * one.expected_ns
     assert "1 times its FLOPs" in one.evidence
+
+
+ROWS, COLUMNS = "[[1024,1],[1024,1]]", "[[1,1024],[1024,1]]"
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "contiguous"),
+    [(COLUMNS, ROWS, False), (ROWS, COLUMNS, True), (COLUMNS, "[[1,2048],[2048,1]]", True)],
+)
+def test_a_layout_that_may_be_the_reason_is_named(slow: str, fast: str, contiguous: bool) -> None:
+    """The same shapes in another layout, which only counts if the fast calls do not have it."""
+    calls = [product(LARGE, 100, "fast")] * 5 + [product(LARGE, 300, "slow")] * 5
+    (one,) = found(record(calls, strides=[fast] * 5 + [slow] * 5))
+    assert one.evidence.startswith("100.000 us a call with the same shapes")
+    assert ("not contiguous" in one.evidence) is not contiguous
+    assert (slow in one.evidence) is not contiguous
+    assert (one.kernel, one.peer_kernel) == ("slow", "fast")
 
 
 @pytest.mark.parametrize("factor", [1, 2])

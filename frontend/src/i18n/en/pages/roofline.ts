@@ -159,6 +159,11 @@ export const roofline = {
     evidence: { title: "Evidence", help: "The tooltip also says what would refute it." },
     check: { title: "Refuted if", help: "What would show that it is no outlier." },
     peer: { title: "Similar shapes", help: "Of the call that shows what is possible." },
+    kernel: { title: "Kernel", help: "The one that takes longest in a call." },
+    peerKernel: {
+      title: "Similar kernel",
+      help: "That of the similar shape: another kernel may be the reason.",
+    },
     rate: { title: "Rate", help: "Dense, without sparsity." },
     reachable: { title: "Best here", help: "The best rate of this recording." },
     source: { title: "Source" },

@@ -137,6 +137,8 @@ export const roofline: Translation<typeof english.roofline> = {
     evidence: { title: "依据", help: "提示中还说明什么会推翻它。" },
     check: { title: "可推翻的条件", help: "什么会表明它不是异常。" },
     peer: { title: "相似形状", help: "表明可能速度的调用的形状。" },
+    kernel: { title: "Kernel", help: "一次调用中耗时最长的 Kernel。" },
+    peerKernel: { title: "相似的 Kernel", help: "相似形状的 Kernel：不同的 Kernel 可能就是原因。" },
     rate: { title: "速率", help: "稠密速率，不含稀疏。" },
     reachable: { title: "本次最佳", help: "本次记录的最佳速率。" },
     source: { title: "来源" },
