@@ -107,6 +107,8 @@ export function OutlierDetails({ outlier: o, selected }: { outlier: Outlier; sel
       launcher={o.kind === "kernel_slower"}
       way={o.kind === "shape" && <ToPoint outlier={o} />}
     >
+      <p class="words">{o.evidence}</p>
+      <p class="words muted">{o.check}</p>
       <table>
         <tbody>
           <Fact label={heads.kind.title}>{texts.kinds[o.kind].title}</Fact>
@@ -117,17 +119,22 @@ export function OutlierDetails({ outlier: o, selected }: { outlier: Outlier; sel
           <Fact label={heads.calls.title}>{count(o.calls)}</Fact>
           {o.peer_kernel !== null && o.kernel !== o.peer_kernel && (
             <>
-              <Fact label={heads.kernel.title}>{o.kernel}</Fact>
-              <Fact label={heads.peerKernel.title}>{o.peer_kernel}</Fact>
+              <Fact label={heads.kernel.title}>{clamped(o.kernel)}</Fact>
+              <Fact label={heads.peerKernel.title}>{clamped(o.peer_kernel)}</Fact>
             </>
           )}
         </tbody>
       </table>
-      <p class="words">{o.evidence}</p>
-      <p class="words muted">{o.check}</p>
     </Details>
   );
 }
+
+/** The first lines of a name, and all of it in the tooltip. */
+const clamped = (name: string | null): ComponentChildren => (
+  <span class="clamped" title={name ?? ""}>
+    {name}
+  </span>
+);
 
 /** To its point on the chart, and its row. */
 function ToPoint({ outlier: { name, input_shapes: shapes } }: { outlier: Outlier }) {
@@ -173,7 +180,9 @@ function Details({ title, shapes, longest, selected, launcher, way, children }: 
       >
         ✕
       </button>
-      <h2>{title}</h2>
+      <h2 class="clamped" title={title}>
+        {title}
+      </h2>
       {shapes !== null && <p class="muted small wrap">{shapes}</p>}
       {children}
       <p class="ways">
