@@ -15,9 +15,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.inference.base import Strings
-from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.groupby import split_by_value, with_descendants
-from tb_privateuse1.trace.model import FRAME, KERNEL, MEMCPY, MEMSET, NONE, Captures, Trace
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.groupby import group_rows, split_by_value, with_descendants
+from tb_privateuse1.trace.model import (
+    FRAME,
+    KERNEL,
+    MEMCPY,
+    MEMSET,
+    NONE,
+    OPERATOR,
+    CapturedOps,
+    Captures,
+    Trace,
+)
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 _BEGIN = re.compile(r"begin_?capture|capture_?begin", re.IGNORECASE)
@@ -27,6 +37,7 @@ _FILL = re.compile("memset|memory_?fill", re.IGNORECASE)
 _LAUNCH = re.compile("launch", re.IGNORECASE)
 _GRAPH = re.compile("graph|instantiate", re.IGNORECASE)
 
+_INPUTS = ("shapes", "dtypes", "strides", "concrete")
 _UNNAMED = -2
 """The name of a captured kernel whose call does not say it."""
 
@@ -59,10 +70,14 @@ class _Sequence:
 
 @dataclass(frozen=True)
 class _Capture:
-    """The calls of one capture, and the node of ``Captures`` that each was made in."""
+    """The calls of one capture, and the row of ``Captures`` and operator that each was made in."""
 
     calls: _Sequence
     node: I32
+    op: I32
+    """Row of ``CapturedOps``, or ``NONE``."""
+    inputs: I64
+    """A number for what the operator and those around it got: equal for equal inputs."""
 
 
 def add_captures(trace: Trace, others: Callable[[], Sequence[Trace]] | None = None) -> Trace:
@@ -102,8 +117,10 @@ def _matched(trace: Trace, recording: Trace, replays: Sequence[_Sequence]) -> Tr
     if not len(windows):
         return None
     table, node_of_call = _nodes(recording, windows, strings)
-    known = _by_kernels(_captures(recording, windows, node_of_call, strings))
-    column = np.full(len(trace.kernels), NONE, np.int32)
+    operators, op_of_call = _operators(recording, windows, strings)
+    places = _Places(node_of_call, op_of_call, _input_numbers(operators))
+    known = _by_kernels(_captures(recording, windows, places, strings))
+    column, op = (np.full(len(trace.kernels), NONE, np.int32) for _ in range(2))
     for replay in replays:
         capture = known.get(replay.kernels)
         if capture is None and len(np.unique(trace.kernels.lane[replay.row])) == 1:
@@ -112,23 +129,35 @@ def _matched(trace: Trace, recording: Trace, replays: Sequence[_Sequence]) -> Tr
             continue
         for kind in (KERNEL, MEMCPY, MEMSET):
             rows = replay.row[replay.kind == kind]
-            nodes = capture.node[capture.calls.kind == kind]
-            if len(rows) == len(nodes):
-                column[rows] = nodes
+            same = capture.calls.kind == kind
+            if len(rows) == same.sum():
+                column[rows], op[rows] = capture.node[same], capture.op[same]
     if not (column >= 0).any():
         return None
-    kernels = dataclasses.replace(trace.kernels, capture=column)
-    return dataclasses.replace(trace, kernels=kernels, captures=table, strings=tuple(strings.all))
+    kernels = dataclasses.replace(trace.kernels, capture=column, captured_op=op)
+    return dataclasses.replace(
+        trace,
+        kernels=kernels,
+        captures=table,
+        captured_ops=operators,
+        strings=tuple(strings.all),
+    )
 
 
 def _by_kernels(captures: Sequence[_Capture]) -> Mapping[bytes, _Capture]:
-    """Return captures by their kernels; none where two with the same kernels differ in context."""
+    """Return captures by their kernels; none where two with the same kernels differ in context.
+
+    If only the inputs of their operators differ, as of two batch sizes, the operators are unknown.
+    """
     known: dict[bytes, _Capture] = {}
     ambiguous = set()
     for capture in captures:
-        other = known.setdefault(capture.calls.kernels, capture)
+        key = capture.calls.kernels
+        other = known.setdefault(key, capture)
         if not np.array_equal(other.node, capture.node):
-            ambiguous.add(capture.calls.kernels)
+            ambiguous.add(key)
+        elif not np.array_equal(other.inputs, capture.inputs):
+            known[key] = dataclasses.replace(other, op=np.full_like(other.op, NONE))
     return {key: capture for key, capture in known.items() if key and key not in ambiguous}
 
 
@@ -181,7 +210,51 @@ def _nodes(trace: Trace, windows: I64, strings: Strings) -> tuple[Captures, I32]
     return Captures(ids, kinds.astype(np.int8), nodes.parent), call_tree.take(nodes.of, leaf)
 
 
-def _captures(trace: Trace, windows: I64, node: I32, strings: Strings) -> list[_Capture]:
+def _operators(trace: Trace, windows: I64, strings: Strings) -> tuple[CapturedOps, I32]:
+    """Return the operators around captured calls, and that of each launch, or ``NONE``."""
+    ops, launches = trace.ops, trace.launches
+    wanted = (ops.kind == OPERATOR) & (_inside(windows, ops.start_ns) >= 0)
+    holder = call_tree.self_or_nearest(ops.parent, wanted)
+    captured = _inside(windows, launches.start_ns) >= 0
+    inner = np.where(captured, call_tree.take(holder, launches.op), NONE)
+    used = np.zeros(len(ops), np.int64)
+    used[inner[inner >= 0]] = 1
+    rows = np.flatnonzero(wanted & (with_descendants(ops.parent, used) > 0))
+    place = np.full(len(ops), NONE, np.int32)
+    place[rows] = np.arange(len(rows))
+
+    def texts(column: I32) -> I32:
+        ids, which = np.unique(column[rows], return_inverse=True)
+        known = [strings.id(trace.text(one)) if one >= 0 else NONE for one in ids.tolist()]
+        return np.array(known, np.int32)[which]
+
+    up = call_tree.take(holder, ops.parent[rows])
+    columns = {name: texts(getattr(ops, name)) for name in ("name", *_INPUTS)}
+    table = CapturedOps(**columns, parent=call_tree.take(place, up))
+    return table, call_tree.take(place, inner.astype(np.int32))
+
+
+def _input_numbers(operators: CapturedOps) -> I64:
+    """Return a number for the inputs of each operator and of those around it."""
+    _, number = group_rows(operators.name, *(getattr(operators, name) for name in _INPUTS))
+    depth = intervals.depths(operators.parent)
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        rows = depth == level
+        around = np.where(rows, np.append(number, NONE)[operators.parent], NONE)
+        _, number = group_rows(number, around)
+    return number.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where launches were made: by launch the node and the operator, by operator its inputs."""
+
+    node: I32
+    op: I32
+    inputs: I64
+
+
+def _captures(trace: Trace, windows: I64, places: _Places, strings: Strings) -> list[_Capture]:
     """Return the calls of each capture that put something into its graph."""
     launches, names = trace.launches, trace.strings
     ran = np.zeros(len(launches) + 1, np.bool_)
@@ -199,5 +272,7 @@ def _captures(trace: Trace, windows: I64, node: I32, strings: Strings) -> list[_
             strings.find(trace.text(n)) if n >= 0 else _UNNAMED for n in launches.kernel_name[row]
         ]
         calls_of = _Sequence.of(row, kind[part], np.array(named, np.int64), launches.start_ns[row])
-        found.append(_Capture(calls_of, node[calls_of.row]))
+        op = places.op[calls_of.row]
+        inputs = np.append(places.inputs, NONE)[op]
+        found.append(_Capture(calls_of, places.node[calls_of.row], op, inputs))
     return found

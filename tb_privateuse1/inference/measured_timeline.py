@@ -77,6 +77,7 @@ def build_activities(
         launch=launch,
         op=_operators(events, launch, ops, launches),
         capture=np.full(len(events), NONE, np.int32),
+        captured_op=np.full(len(events), NONE, np.int32),
         step=np.full(len(events), NONE, np.int32),
         config=config,
         correlation=correlation,

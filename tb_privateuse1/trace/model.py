@@ -166,7 +166,8 @@ class Kernels(Table):
     """Device activities (kernels, copies, fills), by start.
 
     ``launch`` and ``op`` are the runtime call and the operator it came from, ``capture`` the row of
-    ``Captures`` from which a graph's replay has it. The bounds are the
+    ``Captures`` from which a graph's replay has it, ``captured_op`` that of ``CapturedOps``. The
+    bounds are the
     largest errors of start and duration; 0 if measured. ``event`` is ``NONE`` if inferred.
     """
 
@@ -179,6 +180,7 @@ class Kernels(Table):
     launch: I32
     op: I32
     capture: I32
+    captured_op: I32
     step: I32
     config: I32
     correlation: I64
@@ -199,6 +201,21 @@ class Captures(Table):
     name: I32
     kind: I8
     parent: I32
+
+
+@dataclass(frozen=True)
+class CapturedOps(Table):
+    """Calls of operators in the capture of a graph that is replayed, with their inputs.
+
+    ``parent`` is the row of the call around; the other columns are those of ``Ops``.
+    """
+
+    name: I32
+    parent: I32
+    shapes: I32
+    dtypes: I32
+    strides: I32
+    concrete: I32
 
 
 @dataclass(frozen=True)
@@ -285,6 +302,7 @@ TABLES: dict[str, type[Table]] = {
     "lanes": Lanes,
     "kernels": Kernels,
     "captures": Captures,
+    "captured_ops": CapturedOps,
     "device_annotations": DeviceAnnotations,
     "memory": Memory,
     "steps": Steps,
@@ -315,6 +333,7 @@ class Trace:
     lanes: Lanes = field(default_factory=Lanes.empty)
     kernels: Kernels = field(default_factory=Kernels.empty)
     captures: Captures = field(default_factory=Captures.empty)
+    captured_ops: CapturedOps = field(default_factory=CapturedOps.empty)
     device_annotations: DeviceAnnotations = field(default_factory=DeviceAnnotations.empty)
     memory: Memory = field(default_factory=Memory.empty)
     steps: Steps = field(default_factory=Steps.empty)

@@ -294,6 +294,10 @@ def _unlinked(trace: Trace, row: int | None, group: Group, limit: int) -> tuple[
     """Return the rows of activities without an operator."""
     inside = in_step(trace.kernels.step, row)
     any_launch = len(trace.launches) > 0
+    found = without_operator.rows_without_operator(trace, inside, group, limit)
+    member = np.full(len(trace.kernels), NONE, np.int64)
+    for i, one in enumerate(found):
+        member[one.activities] = i
     return tuple(
         OperatorRow(
             **one.origin._asdict(),
@@ -307,16 +311,16 @@ def _unlinked(trace: Trace, row: int | None, group: Group, limit: int) -> tuple[
             device_bound_ns=one.bound_ns,
             device_total_bound_ns=one.bound_ns,
             bounded_share=one.bounded_ns / one.device_ns if one.device_ns else 0.0,
-            kernels=one.kernels,
+            kernels=len(one.activities),
             launches=one.launches if any_launch else None,
             launch_ns=one.launch_ns if any_launch else None,
             forward=None,
             backward_device_ns=None,
             backward_bound_ns=None,
-            **dict.fromkeys(COLUMNS),
+            **work.columns(),
             longest_row=None,
         )
-        for one in without_operator.rows_without_operator(trace, inside, group, limit)
+        for one, work in zip(found, group_figures(trace, member, len(found)), strict=True)
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from tests.support.make import Event, annotation, frame, kernel, op, span
 
 
@@ -11,9 +14,16 @@ def call(name: str, at: float, correlation: int = -1) -> Event:
 
 
 def captured(
-    start: float, *, named: bool = True, ops: tuple[str, ...] = ("mm", "add")
+    start: float,
+    *,
+    named: bool = True,
+    ops: tuple[str, ...] = ("mm", "add"),
+    inputs: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Event]:
-    """The capture of a graph with a kernel for each operator, in a module of the model."""
+    """The capture of a graph with a kernel for each operator, in a module of the model.
+
+    ``inputs`` has the recorded inputs of operators by their names.
+    """
     end = start + 10 * len(ops)
     events = [
         annotation("capture_32", start - 5, end + 5),
@@ -27,7 +37,8 @@ def captured(
         launched = call("cudaLaunchKernel", at + 3)
         if named:
             launched["args"]["kernel"] = f"{name}_kernel"
-        events += [op(f"aten::{name}", at + 1, at + 8), launched]
+        recorded = (inputs or {}).get(name, {})
+        events += [op(f"aten::{name}", at + 1, at + 8, **recorded), launched]
     return events
 
 

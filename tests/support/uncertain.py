@@ -74,7 +74,8 @@ def _kernels(start: I64, end: I64, **known: Any) -> Kernels:
     return Kernels(
         **(
             zeros
-            | {"start_ns": start, "end_ns": end, "launch": none, "capture": none, "step": none}
+            | dict.fromkeys(("launch", "capture", "captured_op", "step"), none)
+            | {"start_ns": start, "end_ns": end}
             | known
         )
     )

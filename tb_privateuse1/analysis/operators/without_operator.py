@@ -35,7 +35,8 @@ class Row:
     """The activities of one launch call and captured operator."""
 
     origin: Origin
-    kernels: int
+    activities: I64
+    """Rows of ``trace.kernels``."""
     device_ns: int
     bound_ns: int | None
     bounded_ns: int
@@ -99,7 +100,7 @@ def _row(trace: Trace, rows: I64, origin: Origin) -> Row:
     calls = np.unique(kernels.launch[kernels.launch >= 0])
     return Row(
         origin=origin,
-        kernels=len(kernels),
+        activities=rows,
         device_ns=int(duration.sum()),
         bound_ns=uncertainty.bound_sum(kernels.duration_bound_ns),
         bounded_ns=int(duration[uncertainty.bounded_only(kernels)].sum()),

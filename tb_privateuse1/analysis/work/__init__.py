@@ -17,4 +17,5 @@ __all__ = [
     "operator_work",
     "registry",
     "relations",
+    "replays",
 ]

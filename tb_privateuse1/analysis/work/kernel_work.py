@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.analysis.work.replays import with_replays, working_operators
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Trace
@@ -20,6 +21,7 @@ class KernelWork(Table):
     ``op`` is the operator whose work it does a part of, or ``NONE``. The parts of an operator's
     activities are by their duration, and add up to its work exactly. Copies and fills have no part
     in the work of an operator that computes; if it has no other activity, its kernel was lost.
+    Activities of a graph's replay do the work of the operators of its capture; ``op`` is ``NONE``.
     """
 
     op: I32
@@ -35,7 +37,9 @@ class KernelWork(Table):
 def kernel_work(trace: Trace) -> KernelWork:
     """Return the work of each device activity; communication has none (``collectives``)."""
     work, kernels = operator_work(trace), trace.kernels
-    op = _working_operators(trace, work.known, np.where(kernels.communication, NONE, kernels.op))
+    launcher = np.where(kernels.communication, NONE, kernels.op).astype(np.int32)
+    own = working_operators(trace.ops.parent, work.known, launcher)
+    op, work = with_replays(trace, own, work)
     works = (kernels.kind == KERNEL) | ~np.append(work.flops > 0, False)[op]
     op = np.where(_has_worker(op, works), op, NONE).astype(np.int32)
     weight = np.where(works, np.maximum(kernels.end_ns - kernels.start_ns, 1), 0)
@@ -51,7 +55,7 @@ def kernel_work(trace: Trace) -> KernelWork:
         return result
 
     return KernelWork(
-        op=op,
+        op=np.where(op < len(trace.ops), op, NONE).astype(np.int32),
         flops=share(work.flops),
         read_bytes=share(work.read_bytes),
         written_bytes=share(work.written_bytes),
@@ -59,20 +63,6 @@ def kernel_work(trace: Trace) -> KernelWork:
         dtype=np.append(work.dtype, np.int8(0))[op],
         at_most=np.append(work.at_most, False)[op],
     )
-
-
-def _working_operators(trace: Trace, known: Bools, op: I32) -> I32:
-    """Return each operator itself if its work is known, else the innermost one around, or ``NONE``.
-
-    Only the operators of activities are read, so the cost does not depend on all others.
-    """
-    found = op.astype(np.int32)
-    rows = np.flatnonzero(found >= 0)
-    while len(rows):
-        rows = rows[~known[found[rows]]]
-        found[rows] = trace.ops.parent[found[rows]]
-        rows = rows[found[rows] >= 0]
-    return found
 
 
 def _has_worker(op: I32, works: Bools) -> Bools:

@@ -225,6 +225,7 @@ def _kernels(ops: Ops, rows: I64, work: Work, lane: int) -> Kernels:
         launch=none,
         op=row.astype(np.int32),
         capture=none.copy(),
+        captured_op=none.copy(),
         step=none.copy(),
         config=none.copy(),
         correlation=np.full(n, NONE, np.int64),
