@@ -41,14 +41,18 @@ _LONG_NS = 1_000_000
 _UNIT = 100
 """Device and host times of long ranges that differ by this factor are in different units."""
 
-_LONG_RANGES, _SHORT_UNIT = 4, 10
-"""With fewer long ranges than this, short ones count too, if they differ by less than that."""
+_SHORT_UNIT = 10
+"""Device and host times of all short ranges together that differ by less are in one unit."""
 
 _LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
 _LEAST_STEPS = 3
 """In fewer steps, idle time may be absent rather than not counted."""
 _EQUAL_NS = 2_000
 """The difference up to which a step's elapsed time equals the sum of its parts."""
+_PARTS_NS, _BESIDE_NS = 5_000, 10_000
+"""The least device time of a range's parts, and host time beside them, that show a sum."""
+_SUMS = 0.95
+"""The share of such ranges that must equal the sum of their parts."""
 _ROUNDING = 1_200
 """Four standard deviations of the error of one part's rounding to microseconds."""
 
@@ -109,6 +113,15 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         return Kind(
             "kernel_sum", resolution, say("The capture says that they are sums of kernels.")
         )
+    sums, ranges = _sums_of_parts(ops)
+    if claim is None and ranges >= _LEAST_STEPS and sums >= _SUMS * ranges:
+        evidence = say(
+            "In {sums} of {ranges} ranges the elapsed time is the sum of the parts', without the "
+            "host's time between them.",
+            sums=sums,
+            ranges=ranges,
+        )
+        return Kind("kernel_sum", resolution, evidence)
     fallback = _fallback_share(ops, strings)
     if claim is None and fallback >= _FALLBACK:
         message = say(
@@ -124,23 +137,48 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
 
 
 def _not_microseconds(ops: Ops) -> str | None:
-    """Return why the elapsed times are not in microseconds, or None."""
+    """Return why the elapsed times are not in microseconds, or None.
+
+    A range that waited for work launched before has no device time: so the range with the largest
+    ratio decides. Short ranges count too, as all long ones may have waited.
+    """
     host = ops.end_ns - ops.start_ns
     timed = ops.elapsed_ns != MISSING
     long = (host >= _LONG_NS) & timed
     if not long.any():
         return None
-    ratio = float(np.median(ops.elapsed_ns[long] / host[long]))
-    # A few long ranges may have waited for work launched before the recording.
+    ratio = float(np.max(ops.elapsed_ns[long] / host[long]))
     short = timed & ~long
     fits = int(ops.elapsed_ns[short].sum()) * _SHORT_UNIT > int(host[short].sum())
-    if ratio * _UNIT >= 1 or (fits and int(long.sum()) < _LONG_RANGES):
+    if ratio * _UNIT >= 1 or fits:
         return None
     return say(
-        "Ranges of 1 ms or more on the host have {ratio:.2g} times as much device time: "
+        "Ranges of 1 ms or more on the host have at most {ratio:.2g} times as much device time: "
         "the elapsed times are probably not in microseconds.",
         ratio=ratio,
     )
+
+
+def _sums_of_parts(ops: Ops) -> tuple[int, int]:
+    """Return how many ranges take as long as their parts, and of how many that would show it.
+
+    These took the host 10 us and more beside their parts, on a device that was idle most of the
+    time: between two events, idle time would count.
+    """
+    known = ops.elapsed_ns != MISSING
+    host = ops.end_ns - ops.start_ns
+    inside = np.flatnonzero(known & (ops.parent != NONE))
+    total, within, count = (np.zeros(len(ops), np.int64) for _ in range(3))
+    np.add.at(total, ops.parent[inside], ops.elapsed_ns[inside])
+    np.add.at(within, ops.parent[inside], host[inside])
+    np.add.at(count, ops.parent[inside], 1)
+    outer = known & (ops.parent == NONE)
+    if 2 * int(ops.elapsed_ns[outer].sum()) >= int(host[outer].sum()):
+        return 0, 0
+    usable = known & (count >= 2) & (total >= _PARTS_NS) & (host - within >= _BESIDE_NS)
+    room = _EQUAL_NS / 2 + _ROUNDING * np.sqrt(count) / 2
+    equal = usable & (np.abs(ops.elapsed_ns - total) <= room)
+    return int(equal.sum()), int(usable.sum())
 
 
 def _fallback_share(ops: Ops, strings: Strings) -> float:

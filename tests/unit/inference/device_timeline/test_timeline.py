@@ -190,6 +190,32 @@ def test_marks_that_fit_no_schedule_of_a_stream_are_refused() -> None:
     assert (finding.code, finding.count) == ("elapsed_not_of_a_stream", 21)
 
 
+def test_one_long_range_with_device_time_shows_the_unit() -> None:
+    """The others waited for work launched before the recording."""
+    events = [make.op("aten::item", i * 9000, i * 9000 + 8000, id=i + 1) for i in range(6)]
+    elapsed: dict[int, float | None] = {i + 1: 7.0 + i for i in range(6)}
+    refused = simulate.infer_from(events, elapsed)
+    assert "elapsed_unit" in {f.code for f in refused.meta.findings}
+    elapsed[3] = 900.0
+    inferred = simulate.infer_from(events, elapsed)
+    assert "elapsed_unit" not in {f.code for f in inferred.meta.findings}
+
+
+def test_ranges_that_leave_out_the_hosts_time_are_sums() -> None:
+    """No steps are needed: an idle device's events would count what the host did in between."""
+    events: list[make.Event] = []
+    elapsed: dict[int, float | None] = {}
+    for i in range(8):
+        begin, number = i * 400, 3 * i + 1
+        events.append(make.op("aten::linear", begin, begin + 300, id=number))
+        events.append(make.op("aten::mm", begin + 50, begin + 90, id=number + 1))
+        events.append(make.op("aten::add", begin + 200, begin + 230, id=number + 2))
+        elapsed |= {number: 31.0 + i, number + 1: 20.0 + i, number + 2: 11.0}
+    trace = simulate.infer_from(events, elapsed)
+    assert "elapsed_kernel_sum" in {f.code for f in trace.meta.findings}
+    assert ((trace.kernels.end_ns - trace.kernels.start_ns).sum()) == 8 * 31_000 + 28_000
+
+
 @pytest.mark.parametrize(
     ("unit", "code"), [(1_000_000, "elapsed_coarse"), (1, "elapsed_unit")], ids=["ms", "wrong"]
 )
