@@ -56,7 +56,11 @@ def test_the_figures_are_those_of_the_result(
     dashboard.open(**place)
     now = result(dashboard, "&".join(f"{k}={v}" for k, v in place.items()))
     same(dashboard, now)
-    assert dashboard.get("step-chart").get_attribute("data-bars") == str(len(now["steps"]))
+    chart, steps = dashboard.get("step-chart"), len(now["steps"])
+    if steps > 1:
+        expect(chart).to_have_attribute("data-bars", str(steps))
+    else:  # a single bar compares nothing
+        expect(chart).to_have_count(0)
     rows = dashboard.rows("steps")
     assert list(rows) == [step["name"] for step in now["steps"]]
     for step in now["steps"]:
