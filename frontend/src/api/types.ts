@@ -556,6 +556,7 @@ export interface Grid {
 export interface Instances {
   name: string;
   calls: number;
+  typical: Item | null;
   items: Item[];
   histogram: Bin[];
 }

@@ -93,6 +93,8 @@ class Instances:
 
     name: str
     calls: int
+    typical: Item | None
+    """The one of median duration; of an even number the longer of the two in the middle."""
     items: tuple[Item, ...]
     histogram: tuple[Bin, ...]
     """From the shortest to the longest, each about a fifth wider than the one before."""
@@ -125,10 +127,12 @@ def listed(
     columns = getattr(trace, table)
     duration = columns.end_ns[rows] - columns.start_ns[rows]
     by = -duration if order == "duration" else columns.start_ns[rows]
+    middle = rows[np.argsort(duration, kind="stable")][len(rows) // 2 : len(rows) // 2 + 1]
     page = rows[np.argsort(by, kind="stable")][offset : offset + min(limit, _MOST)]
     return Instances(
         name=name,
         calls=len(rows),
+        typical=next((item(trace, pyramid, table, row) for row in middle), None),
         items=tuple(item(trace, pyramid, table, row) for row in page),
         histogram=_histogram(duration),
     )

@@ -92,10 +92,16 @@ def test_a_button_that_closes_gives_the_focus_back(dashboard: Dashboard) -> None
     dashboard.get("table-kernels").get_by_role("grid").focus()
     for key in ("ArrowDown", "Enter"):
         dashboard.page.keyboard.press(key)
+    record = dashboard.shows("typical").get_by_test_id("typical-record")
+    record.focus()
+    dashboard.page.keyboard.press("Enter")
     close = dashboard.shows("record").get_by_test_id("record-close")
     close.focus()
     dashboard.page.keyboard.press("Enter")
     expect(dashboard.get("record")).to_have_count(0)
+    expect(record).to_be_focused()
+    dashboard.page.keyboard.press("Escape")
+    expect(dashboard.get("instances")).to_have_count(0)
     expect(dashboard.get("table-kernels").get_by_role("grid")).to_be_focused()
     drill = dashboard.get("drill").first
     drill.focus()

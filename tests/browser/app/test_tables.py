@@ -69,6 +69,24 @@ def test_the_activities_of_a_kernel(dashboard: Dashboard) -> None:
     )
 
 
+def test_a_row_opens_its_calls_and_names_the_typical_one(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="kernels", group="name")
+    first = dashboard.get("table-kernels").locator("tbody tr[data-key]").first
+    name = first.get_attribute("data-key")
+    for target in ("name", "share", "calls"):  # all of the row has one target
+        first.locator(f'td[data-column="{target}"]').click(position={"x": 4, "y": 4})
+        dashboard.shows("table-instances")
+        row = result(dashboard, "kernels?run=ddp&group=name")["rows"][0]
+        assert name == f"{row['kind']} {row['name']} "
+        place = f"instances?run=ddp&group=name&index={row['longest_row']}"
+        typical = result(dashboard, place)["typical"]
+        dashboard.shows("typical", value=typical["index"])
+        dashboard.get("instances-close").click()
+    first.click()
+    dashboard.get("typical-record").click()
+    dashboard.shows("record", event=f"kernels/{typical['index']}")
+
+
 def test_no_bar_is_behind_the_button_of_its_picture(dashboard: Dashboard) -> None:
     dashboard.open(run="ddp", view="kernels", group="name")
     dashboard.rows("kernels")
@@ -208,7 +226,8 @@ def test_csv_has_what_is_shown(dashboard: Dashboard, tmp_path: Path) -> None:
 
 def test_an_operator_leads_to_its_kernels(dashboard: Dashboard) -> None:
     dashboard.open(run="ddp", view="operators")
-    dashboard.get("table-operators").get_by_role("link", name="aten::mm").click()
+    dashboard.get("table-operators").locator('tr[data-key="aten::mm"]').click()
+    dashboard.get("operator-kernels").click()
     dashboard.shows("page-kernels")
     assert {cells["operator"] for cells in dashboard.rows("kernels").values()} == {"aten::mm"}
     expect(dashboard.get("filter")).to_have_value('operator = "aten::mm"')

@@ -114,11 +114,11 @@ def row(dashboard: Dashboard, table: str, at: int = 0) -> Locator:
 def to_the_source(trail: Trail, operator: str) -> str:
     """From the operator's row to the line of Python of the longest of its kernels."""
     d = trail.dashboard
-    name = d.get("table-operators").get_by_role("link", name=operator, exact=True)
-    trail.click(name, view="kernels", filter=f'operator = "{operator}"')
+    trail.click(d.get("table-operators").locator(f'tr[data-key="{operator}"]'))
+    trail.click(d.get("operator-kernels"), view="kernels", filter=f'operator = "{operator}"')
     longest = row(d, "kernels")
     told = longest.locator('td[data-column="name"]').get_attribute("data-value")
-    trail.click(longest.get_by_test_id("drill"), view="kernels")
+    trail.click(longest, view="kernels")
     first = row(d, "instances")
     took = first.locator('td[data-column="duration_ns"]').get_attribute("data-value")
     index = first.get_attribute("data-key")

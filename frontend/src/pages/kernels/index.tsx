@@ -113,7 +113,7 @@ function KernelTable({
         defaultSort="-total_ns"
         inferred={inferred}
         selected={opened ? keyOf(opened, group) : null}
-        onOpen={(r) => go({ event: `kernels/${r.longest_row}` })}
+        onOpen={(r) => go({ selected: r === opened ? null : String(r.longest_row) })}
       >
         <GroupChoice result={result} group={group} columns={(g) => columnsOf(inferred, result, g)} />
         <Notes result={result} />

@@ -142,7 +142,9 @@ function Name({ row, group }: { row: OperatorRow; group: Group }) {
         {wordOf(row, group)}
       </a>
     );
-  if (!row.kernels || group === "category") return <span class="value">{wordOf(row, group)}</span>;
+  // A row that opens has one target; the panel of its calls leads to its kernels.
+  if (!row.kernels || group === "category" || row.longest_row !== null)
+    return <span class="value">{wordOf(row, group)}</span>;
   return (
     <a
       class="value"

@@ -6,6 +6,7 @@ import { duration, exactDuration, percent } from "../../lib/format";
 import { useLatest, useView } from "../../state/use-result";
 import { rowOfStep, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
+import { linkProps } from "../../state/links";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { fitting } from "../../widgets/table/columns";
@@ -107,7 +108,7 @@ function OperatorTable({ result, group, selected: place, step }: OperatorTablePr
         defaultSort={device ? "-device_self_ns" : "-host_self_ns"}
         selected={(opened ?? drilled) ? keyOf((opened ?? drilled) as OperatorRow, group) : null}
         inferred={result.provenance.timeline === "inferred"}
-        onOpen={(r) => open(r, group, r === opened)}
+        onOpen={(r) => open(r, group, r === (opened ?? drilled))}
       >
         <GroupChoice result={result} group={group} />
         <Notes result={result} />
@@ -131,17 +132,26 @@ function OperatorTable({ result, group, selected: place, step }: OperatorTablePr
           step={step}
           inferred={false}
           close={() => go({ selected: null })}
-        />
+        >
+          {drilled.kernels !== null && drilled.kernels > 0 && drilled.name !== null && (
+            <a
+              {...linkProps({ view: "kernels", filter: `operator = ${quote(drilled.name)}` })}
+              data-testid="operator-kernels"
+            >
+              {texts.itsKernels}
+            </a>
+          )}
+        </InstancesPanel>
       )}
     </>
   );
 }
 
-/** What a click on a row shows: the operators of its category, its stack, or the longest call. */
+/** What a click on a row shows: the operators of its category, its stack, or its calls. */
 function open(row: OperatorRow, group: Group, isOpen: boolean): void {
   if (group === "category") go({ group: null, filter: `category = ${quote(row.category)}`, sort: null });
   else if (group === "stack" && row.stack !== null) go({ selected: isOpen ? null : String(row.longest_row) });
-  else if (row.longest_row !== null) go({ event: `ops/${row.longest_row}` });
+  else if (row.longest_row !== null) go({ selected: isOpen ? null : `calls:${row.longest_row}` });
 }
 
 /** What a row is; the order and filter stay as far as the new columns have them. */

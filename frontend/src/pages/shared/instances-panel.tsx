@@ -1,9 +1,11 @@
 // The instances behind a row of the kernel or operator table: durations and places.
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Instances, Item, Options } from "../../api/types";
 import { color, type Category } from "../../lib/color";
 import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
+import { duration, exactDuration } from "../../lib/format";
 import { readableName } from "../../lib/readable-name";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
@@ -14,6 +16,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { linkProps } from "../../state/links";
 import { Show } from "./load-states";
+import { ShortSourceLink } from "./source-link";
 
 interface InstancesPanelProps {
   selected: Selected;
@@ -25,6 +28,8 @@ interface InstancesPanelProps {
   step: number | null;
   inferred: boolean;
   close: () => void;
+  /** Links to other pages. */
+  children?: ComponentChildren;
 }
 
 /** Which lookup tells, of which table's row. */
@@ -47,6 +52,7 @@ export function InstancesPanel({
   step,
   inferred,
   close,
+  children,
 }: InstancesPanelProps) {
   const [order, setOrder] = useState<Order>("duration");
   useReturnFocus();
@@ -75,22 +81,48 @@ export function InstancesPanel({
             { value: "time", label: texts.first },
           ]}
         />
+        {children}
         <button type="button" class="quiet push" data-testid="instances-close" onClick={close}>
           {texts.close}
         </button>
       </div>
       <Show resource={resource}>
         {(found) => (
-          <Found
-            found={found}
-            of={view === "calls" ? texts.call : texts.activity}
-            fill={color(category)}
-            name={name}
-            inferred={inferred}
-          />
+          <>
+            {found.typical && <Typical item={found.typical} selected={selected} />}
+            <Found
+              found={found}
+              of={view === "calls" ? texts.call : texts.activity}
+              fill={color(category)}
+              name={name}
+              inferred={inferred}
+            />
+          </>
         )}
       </Show>
     </BottomPanel>
+  );
+}
+
+/** The one to look at first: the longest may be an exception. */
+function Typical({ item, selected }: { item: Item; selected: Selected }) {
+  const links = useView("links", selected, { table: item.table, index: item.index }, null);
+  const source = links.loaded.status === "ready" ? links.loaded.value.source : null;
+  const ns = item.end_ns - item.start_ns;
+  return (
+    <p class="typical" data-testid="typical" data-value={item.index}>
+      <span class="muted">{texts.typical}</span> <b title={exactDuration(ns)}>{duration(ns)}</b>
+      {source && <ShortSourceLink file={source.file} line={source.line} />}
+      <a
+        {...linkProps({ view: "timeline", item: `${item.table}:${item.index}` })}
+        data-testid="typical-timeline"
+      >
+        {texts.toTimeline}
+      </a>
+      <a {...linkProps({ event: `${item.table}/${item.index}` })} data-testid="typical-record">
+        {texts.toRecord}
+      </a>
+    </p>
   );
 }
 

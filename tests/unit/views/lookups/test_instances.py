@@ -42,6 +42,17 @@ def test_those_of_the_row_the_longest_first() -> None:
     assert ask(t, index=row_of(t, "aten::mm"), group="name").calls == 5
 
 
+def test_the_typical_one_has_the_median_duration() -> None:
+    t = some()
+    typical = ask(t, index=row_of(t, "aten::mm")).typical
+    assert typical is not None
+    assert typical.end_ns - typical.start_ns == 4_000
+    assert [ask(t, index=row_of(t, "aten::mm"), step=1).typical] == [
+        *ask(t, index=row_of(t, "aten::mm"), step=1).items
+    ]
+    assert ask(trace(op("a", 0, 1))).typical is None
+
+
 def test_in_order_of_time_in_a_step_and_by_pages() -> None:
     t = some()
     index = row_of(t, "aten::mm")
@@ -68,7 +79,7 @@ def test_kernels_without_a_duration() -> None:
 
 
 def test_what_is_not_there() -> None:
-    assert ask(Trace()) == Instances("", 0, (), ())
+    assert ask(Trace()) == Instances("", 0, None, (), ())
     for options in ({"index": 99}, {"index": -1}, {"limit": -1}, {"step": 7}):
         with pytest.raises(TraceError):
             ask(some(), **options)

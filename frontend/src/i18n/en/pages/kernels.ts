@@ -18,7 +18,7 @@ export const kernels = {
   others: (rows: number, total: string) => `${count(rows)} others: ${total}`,
   othersHelp: "The filter's first word is looked for in all.",
   columns: {
-    name: { title: "Kernel", help: "A row opens the record of its longest activity." },
+    name: { title: "Kernel", help: "A row opens its activities, the typical one first." },
     kind: { title: "Kind" },
     operator: { title: "Operator", help: "The innermost operator that launched it." },
     grid: { title: "Grid", help: "Blocks in each dimension." },

@@ -5,12 +5,17 @@ type Group = NonNullable<Options["operators"]["group"]>;
 
 /** `without`: why the trace has none of it. */
 const groups: Record<Group, { label: string; title: string; without: string; row: string }> = {
-  name: { label: "Name", title: "By name", without: "", row: "A row opens the record of its longest call." },
+  name: {
+    label: "Name",
+    title: "By name",
+    without: "",
+    row: "A row opens its calls, the typical one first.",
+  },
   shapes: {
     label: "Name and shapes",
     title: "By name and input shapes",
     without: "The trace was recorded without record_shapes=True.",
-    row: "A row opens the record of its longest call.",
+    row: "A row opens its calls, the typical one first.",
   },
   stack: {
     label: "Call stack",
@@ -22,7 +27,7 @@ const groups: Record<Group, { label: string; title: string; without: string; row
     label: "Module",
     title: "By name and the innermost nn.Module around it",
     without: "The trace has no modules: record with with_stack=True.",
-    row: "A row opens the record of its longest call.",
+    row: "A row opens its calls, the typical one first.",
   },
   category: {
     label: "Category",
@@ -74,6 +79,7 @@ export const operators = {
   nobodyHelp: "Device activities without a launch, or with one outside of all operators. Show them.",
   toKernels: (name: string) => `${name}\nShow its kernels`,
   noFrames: "no Python frames around",
+  itsKernels: "Its kernels",
   showCalls: "Show them, one by one",
   shareOfDevice: "Of all device self time.",
   shareOfHost: "Of all host self time.",

@@ -119,6 +119,7 @@ export const eventLink = {
 export const instancesPanel = {
   callsOf: (name: string) => `Calls of ${name}`,
   activitiesOf: (name: string) => `Activities of ${name}`,
+  typical: "Typical:",
   order: "Order",
   longest: "Longest",
   first: "First",

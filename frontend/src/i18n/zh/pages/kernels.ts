@@ -19,7 +19,7 @@ export const kernels: Translation<typeof english.kernels> = {
   others: (rows, total) => `其余 ${count(rows)} 个：${total}`,
   othersHelp: "筛选的第一个词会在全部行中查找。",
   columns: {
-    name: { title: "Kernel", help: "点击一行，打开其中时长最长的一次活动的记录。" },
+    name: { title: "Kernel", help: "点击一行，显示其各次活动，首先是典型的一次。" },
     kind: { title: "类型" },
     operator: { title: "算子", help: "下发它的最内层算子。" },
     grid: { title: "网格", help: "各维度的线程块数。" },

@@ -9,13 +9,13 @@ export const operators: Translation<typeof english.operators> = {
       label: "名称",
       title: "按名称",
       without: "",
-      row: "点击一行，打开其中时长最长的一次调用的记录。",
+      row: "点击一行，显示其各次调用，首先是典型的一次。",
     },
     shapes: {
       label: "名称与形状",
       title: "按名称与输入形状",
       without: "采集该 trace 时没有设置 record_shapes=True。",
-      row: "点击一行，打开其中时长最长的一次调用的记录。",
+      row: "点击一行，显示其各次调用，首先是典型的一次。",
     },
     stack: {
       label: "调用栈",
@@ -27,7 +27,7 @@ export const operators: Translation<typeof english.operators> = {
       label: "模块",
       title: "按名称与最内层的 nn.Module",
       without: "trace 中没有模块：采集时请设置 with_stack=True。",
-      row: "点击一行，打开其中时长最长的一次调用的记录。",
+      row: "点击一行，显示其各次调用，首先是典型的一次。",
     },
     category: {
       label: "类别",
@@ -70,6 +70,7 @@ export const operators: Translation<typeof english.operators> = {
   nobodyHelp: "没有下发记录，或在所有算子之外下发的设备活动。点击显示。",
   toKernels: (name) => `${name}\n显示其 kernel`,
   noFrames: "外层没有 Python 栈帧",
+  itsKernels: "其 kernel",
   showCalls: "逐次显示",
   shareOfDevice: "占全部设备自身时间的比例。",
   shareOfHost: "占全部主机自身时间的比例。",

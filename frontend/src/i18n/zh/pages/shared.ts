@@ -98,6 +98,7 @@ export const eventLink: Translation<typeof english.eventLink> = {
 export const instancesPanel: Translation<typeof english.instancesPanel> = {
   callsOf: (name) => `${name} 的各次调用`,
   activitiesOf: (name) => `${name} 的各次活动`,
+  typical: "典型：",
   order: "顺序",
   longest: "最长的",
   first: "最早的",
