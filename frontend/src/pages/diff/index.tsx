@@ -84,6 +84,11 @@ function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "r
           {texts.swap}
         </a>
       </div>
+      {other.place.rank !== selected.place.rank && (
+        <p class="notice warn" data-testid="ranks-differ">
+          {texts.ranksDiffer(selected.place.rank, other.place.rank)}
+        </p>
+      )}
       <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} shown={shown} />}</Show>
     </div>
   );

@@ -58,6 +58,24 @@ test("the base is what the URL says", () => {
     step: null,
   });
 });
+test("the run before is the last one of the same rank", () => {
+  const run = (name: string, rank: number, modified_ns: number) => ({
+    run: name,
+    workers: [{ ...worker(rank), spans: [span(1, modified_ns)] }],
+    warnings: [],
+  });
+  const runs = (...all: Runs["runs"]): Runs => ({ ...RUNS, runs: all });
+  const base = (all: Runs, name: string): string | undefined => {
+    const here = select(all, { ...NOTHING, run: name });
+    return (here && baseOf(all, { ...NOTHING, run: name }, here)?.place.run) ?? undefined;
+  };
+  const all = runs(run("first", 0, 10), run("mine", 0, 40), run("near", 0, 30), run("other rank", 7, 39));
+  expect(base(all, "mine")).toBe("near");
+  expect(base(all, "first")).toBe("near");
+  expect(base(all, "other rank")).toBe("near");
+  expect(base(runs(run("mine", 0, 1), run("b", 3, 9), run("c", 3, 5)), "mine")).toBe("c");
+});
+
 test("by default the span before, else another run, else another rank, else a step of its own", () => {
   const base = (runs: Runs, state: Partial<Choice>) => {
     const here = select(runs, { ...NOTHING, ...state });

@@ -30,6 +30,8 @@ export const diff = {
   ),
   commandLine: (command: ComponentChildren) => <>On the command line the two may be anywhere: {command}.</>,
   comparedWith: "compared with",
+  ranksDiffer: (now: number, base: number) =>
+    `The ranks differ: rank ${now} is compared with rank ${base}. Ranks of one job may do different work.`,
   run: "Run",
   rank: "Rank",
   span: "Span",

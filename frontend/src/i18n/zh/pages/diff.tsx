@@ -29,6 +29,8 @@ export const diff: Translation<typeof english.diff> = {
   ),
   commandLine: (command) => <>在命令行中，两个 trace 可以位于任何位置：{command}。</>,
   comparedWith: "对比",
+  ranksDiffer: (now, base) =>
+    `Rank 不同：rank ${now} 与 rank ${base} 对比。同一任务的各个 rank 可能工作不同。`,
   run: "运行",
   rank: "Rank",
   span: "采集段",
