@@ -45,8 +45,9 @@ RULE = Rule(
     looks_for=say("An activation whose result a product reads, also past another product."),
     why=say("One kernel reads both tensors and writes the product."),
     fix=say(
-        "Use a fused kernel (Liger's SwiGLU and GeGLU, vLLM's silu_and_mul, npu_swiglu on "
-        "Ascend), or torch.compile; one product for gate and up saves a launch as well."
+        "Use F.silu where a tensor multiplies its own sigmoid; else a fused kernel (Liger's "
+        "SwiGLU and GeGLU, vLLM's silu_and_mul, npu_swiglu on Ascend), or torch.compile; one "
+        "product for gate and up saves a launch as well."
     ),
     threshold=say("1 % of the step: it is one module of the model."),
     reference=say("Liger Kernel; vLLM's silu_and_mul."),

@@ -30,7 +30,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         spent = case.share(intervals.length(case.time(rows, "kernels")))
         yield RuleFinding(
             title=say(
-                "Products in float32 keep the device busy {share} of the time", share=percent(spent)
+                "Products in float32 keep the device busy {busy} of the time", busy=percent(spent)
             ),
             explanation=explanation,
             events=len(rows),

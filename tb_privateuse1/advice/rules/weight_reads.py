@@ -30,9 +30,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rate = size / max(float(rows.duration_ns[found.rows].sum()), 1.0)
     yield RuleFinding(
         title=say(
-            "Products wait for their weights: {rate:,.4g} GB/s, {reached} of what memory reaches",
+            "Products wait for their weights: {rate:,.4g} GB/s, {part} of what memory reaches",
             rate=rate,
-            reached=percent(rate * 1e9 / printed_memory(case.trace)),
+            part=percent(rate * 1e9 / printed_memory(case.trace)),
         ),
         explanation=say(
             "{products:,} products have so few rows that reading one operand takes longer than "
