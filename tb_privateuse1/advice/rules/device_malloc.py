@@ -15,25 +15,21 @@ from tb_privateuse1.advice.rules.base import (
     plural,
     say,
 )
+from tb_privateuse1.analysis.account.classes import NUMBER
+from tb_privateuse1.analysis.account.host_activity import LAUNCHES
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.vendors import words
+from tb_privateuse1.trace.table import I64
 
-_NAMES = (
-    r"(?i)(malloc|memalloc|free)(async|host|managed|physical|align32)?$"
-    r"|^(<runtimes>)Mem(Create|Map|Release|Unmap)$"
-)
-_OTHERS = r"(?i)freeze"
+_RETURNS = r"(?i)free|release|unmap"
 _LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the runtime calls that allocate or release in the judged steps."""
-    launches = case.trace.launches
-    names = _NAMES.replace("<runtimes>", words("runtime_prefixes", case.vendor.runtime_prefixes))
-    named = case.named("launches", names) & ~case.named("launches", _OTHERS)
-    is_judged = intervals.covered_length(case.window, launches.start_ns, launches.end_ns) > 0
-    rows = np.flatnonzero(named & is_judged)
-    claim = case.of_host(case.time(rows, "launches"))
+    launches, own = case.trace.launches, case.stretches
+    here = (own.time_class == NUMBER["device_memory"]) & (own.table == LAUNCHES)
+    rows = np.unique(own.row[here]).astype(np.int64)
+    claim = case.of_host(case.in_classes("device_memory"))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     called = sorted({case.trace.text(name) for name in launches.name[rows]})
@@ -45,9 +41,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         explanation=say(
             "{calls} of {names} within the judged steps. Such calls wait for the device and "
             "take up to milliseconds; the caching allocator makes them unnecessary once it "
-            "holds enough.",
+            "holds enough.{reason}",
             calls=plural(len(rows), "call"),
             names=join_list(called[:4]),
+            reason=_reason(case, rows),
         ),
         events=len(rows),
         evidence=case.examples("launches", rows),
@@ -58,6 +55,22 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         source=case.source(launches.op[rows].astype(np.int64)),
         lacks=case.lacks("memory", "stacks"),
     )
+
+
+def _reason(case: RuleContext, rows: I64) -> str:
+    """Return why steady steps allocate: memory comes and goes, or it only comes."""
+    launches, steps = case.trace.launches, case.trace.steps.take(case.steps)
+    returns = case.named("launches", _RETURNS)[rows]
+    step = np.searchsorted(steps.start_ns, launches.start_ns[rows], side="right")
+    taken, given = np.unique(step[~returns]), np.unique(step[returns])
+    if len(steps) < 2 or 2 * len(taken) <= len(steps):
+        return ""
+    if 2 * len(given) > len(steps):
+        return say(
+            " Steps return memory and take it again: the caching allocator is off, or it works at "
+            "the limit of the memory."
+        )
+    return say(" Steps take memory and return none: it grows, or shapes change.")
 
 
 RULE = Rule(

@@ -11,6 +11,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 
 _BETWEEN = r"(?i)HtoD|DtoH|H2D|D2H|Host|Pinned|Pageable"
+_READS = r"^aten::(_local_scalar_dense|nonzero|masked_select|is_nonzero|equal)$"
 _LEAST = 0.03
 
 
@@ -19,6 +20,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     kernels = case.trace.kernels
     rows = case.copies()
     rows = rows[case.named("kernels", _BETWEEN)[rows]]
+    # A value that the program reads goes with the read: ``item_sync`` and ``dynamic_result``.
+    rows = rows[case.around(kernels.op[rows], case.named("ops", _READS)) < 0]
     copying = case.time(rows, "kernels")
     exposed = intervals.intersect(copying, case.in_classes("exposed_copy"))
     if case.share(intervals.length(exposed)) < _LEAST:

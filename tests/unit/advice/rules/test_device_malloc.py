@@ -5,18 +5,26 @@ from tests.support import make
 from tests.support.program import Program, found
 
 
-def program(call: str) -> Program:
+def program(*calls: str) -> Program:
     run = Program()
     for _ in range(4):
         with run.step():
             run.op("aten::mm", 10, kernel=50)
-            start = run.now
-            run.rest(300)
-            run.launched += 1
-            correlation = {"correlation": run.launched}
-            run.events.append(make.span("cuda_runtime", call, start, run.now, **correlation))
+            for call in calls:
+                start = run.now
+                run.rest(300)
+                run.launched += 1
+                correlation = {"correlation": run.launched}
+                run.events.append(make.span("cuda_runtime", call, start, run.now, **correlation))
             run.op("aten::mm", 10, kernel=50)
     return run
+
+
+def test_memory_that_comes_and_goes_has_its_reason() -> None:
+    (row,) = found(RULE, program("cudaFree", "cudaMalloc").trace())
+    assert "Steps return memory and take it again" in row.explanation
+    (row,) = found(RULE, program("cudaMalloc").trace())
+    assert "Steps take memory and return none" in row.explanation
 
 
 def test_allocations_are_found() -> None:

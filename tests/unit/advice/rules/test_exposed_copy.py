@@ -33,3 +33,13 @@ def test_a_copy_alone_is_found() -> None:
 
 def test_a_copy_beside_a_kernel_is_fine() -> None:
     assert found(RULE, program(beside=True).trace()) == []
+
+
+def test_the_copy_of_a_read_is_the_reads() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=400)
+            with run.around("aten::item"), run.around("aten::_local_scalar_dense"):
+                run.copy("DtoH", 200)
+    assert found(RULE, run.trace()) == []
