@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 
 @memoize
@@ -42,6 +42,17 @@ def shortened(case: RuleContext, rows: I64, shares: np.ndarray) -> intervals.Set
     kernels = case.trace.kernels
     begin, end = kernels.start_ns[rows], kernels.end_ns[rows]
     return intervals.union(begin, begin + np.floor((end - begin) * shares).astype(np.int64))
+
+
+def gaps_before(case: RuleContext, chosen: Bools) -> intervals.Set:
+    """Return the device's idle time directly before some activities, a flag per row each.
+
+    Work may be queued in it: each activity has a start-up of its own.
+    """
+    starts, ends = case.limits.all_idle
+    following = np.searchsorted(case.trace.kernels.start_ns, ends)
+    kept = np.append(chosen, False)[following]
+    return starts[kept], ends[kept]
 
 
 def claim_of(case: RuleContext, slow: Slow) -> intervals.Set:

@@ -31,6 +31,9 @@ COMPOSITES = (
 )
 """Operators with one kernel in most backends: the backend's author, not the model's, fuses them."""
 
+PARTICULAR = ("norm", "rotary", "gate")
+"""Idioms with rules of their own."""
+
 _LONGEST_LIST = 12
 
 
@@ -82,6 +85,9 @@ def fuse(
     # Without sizes, chains are mere neighbors: enough to count kernels, not to count launches.
     host = (case.of_host(launching) if "shapes" in case.has else None) or intervals.EMPTY
     device = _of_device(case, device_time.shortened(case, rows, shares), launching)
+    later = np.zeros(len(case.trace.kernels), np.bool_)
+    later[rows[1:]] = chain[rows[1:]] == chain[rows[:-1]]
+    between = device_time.gaps_before(case, later)
     return Fusion(
         graph=graph,
         group=group,
@@ -91,7 +97,7 @@ def fuse(
         kernels=rows,
         shares=shares,
         removed_ops=removed,
-        claim=intervals.merge(device, host),
+        claim=intervals.merge(intervals.merge(device, host), between),
     )
 
 
@@ -157,12 +163,12 @@ def _outermost_alone(case: RuleContext, graph: Graph, rows: I64) -> I64:
 
 
 def in_chains(case: RuleContext) -> Bools:
-    """Return a flag per row of ``trace.kernels``: it is part of a chain that one kernel would do.
+    """Return a flag per row of ``trace.kernels``: it is part of attention, a norm, … by hand.
 
-    Rules on single kernels leave these to the rules on chains.
+    Rules on single kernels leave these to the rules on such chains.
     """
     chains, attention = chains_of(case.trace), attention_chains(case.trace)
-    saves = np.append(chains.table.saved_ns > 0, False)
+    saves = np.append((chains.table.saved_ns > 0) & chains.of(*PARTICULAR), False)
     in_one = np.append(saves[chains.chain] | (attention.chain >= 0), False)
     flags: Bools = in_one[chains.graph.kernel_node]
     return flags

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.idioms import optimizers
+from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import OPERATOR
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 _STEP = r"^Optimizer\.step#(?!.*[Ff]used)"
 """A fused optimizer has a reason for its remaining operators per parameter."""
@@ -37,6 +41,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if host is not None:
         host = intervals.merge(host, _before_launches(case, steps, spent))
     claim = None if host is None else bottleneck.shorten(host, removed)
+    fused = _fused(case, is_step)
+    if claim is not None:
+        claim = intervals.merge(claim, device_time.claim_of(case, fused))
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
     per_step = len(children) / max(len(case.steps), 1)
@@ -60,17 +67,28 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         evidence=case.examples("ops", steps),
         how=say(
             "The optimizer's host time while the device had nothing to do or waited between its "
-            "activities, less {kinds} of {each:,.0f} calls ({share}).",
+            "activities, less {kinds} of {each:,.0f} calls ({share}); and the device's time "
+            "beyond one pass over parameters, gradients and state, while others waited for it.",
             kinds=kinds,
             each=per_step,
             share=percent(removed),
         ),
         claim=claim,
-        removes=case.without(ops=steps, share=removed),
+        removes=dataclasses.replace(
+            case.without(ops=steps, share=removed), kernels=fused.rows, shares=fused.shares
+        ),
         confidence="high",
         source=case.source(steps),
         lacks=case.lacks("device"),
     )
+
+
+def _fused(case: RuleContext, is_step: Bools) -> Slow:
+    """Return the updates' activities, and the share that one fused pass over all of them saves."""
+    inside = case.around(np.arange(len(is_step)), is_step) >= 0
+    found = optimizers.updates(case.trace, inside & case.judged)
+    rows = np.empty(0, np.int64) if found is None else found.kernels
+    return Slow(rows, np.full(len(rows), 0.0 if found is None else found.share))
 
 
 def _before_launches(case: RuleContext, steps: I64, spent: intervals.Set) -> intervals.Set:
@@ -78,18 +96,11 @@ def _before_launches(case: RuleContext, steps: I64, spent: intervals.Set) -> int
 
     They are launched by then, one at a time: each has a start-up, or a launch that waits for it.
     """
-    kernels = case.trace.kernels
-    starts, ends = intervals.intersect(case.limits.all_idle, spent)
-    if not len(ends) or not len(kernels):
-        return intervals.EMPTY
     is_step = np.zeros(len(case.trace.ops), np.bool_)
     is_step[steps] = True
-    own = np.zeros(len(kernels) + 1, np.bool_)
+    own = case.trace.kernels.launch < 0  # nobody knows who launched these
     own[case.launched_by(is_step)] = True
-    own[:-1] |= kernels.launch < 0  # nobody knows who launched these
-    following = np.searchsorted(kernels.start_ns, ends)
-    kept = own[following]
-    return starts[kept], ends[kept]
+    return intervals.intersect(device_time.gaps_before(case, own), spent)
 
 
 RULE = Rule(
@@ -102,7 +113,8 @@ RULE = Rule(
     ),
     why=say("A model has hundreds of parameters, most of them small: the host is busy launching."),
     fix=say(
-        "Pass fused=True where the backend has the kernel, else foreach=True, to the optimizer."
+        "Pass fused=True where the backend has the kernel, else foreach=True, to the optimizer. "
+        "Only fused=True saves passes over memory as well."
     ),
     threshold=say("30 operators a step and 1 % of it: below that there is nothing to merge."),
     reference=say("torch's OptimizerSingleTensorPattern."),

@@ -5,8 +5,11 @@ __all__ = [
     "base",
     "chains",
     "flow",
+    "growth",
     "nodes",
+    "optimizers",
     "products",
     "rates",
     "registry",
+    "series",
 ]

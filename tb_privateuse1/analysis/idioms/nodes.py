@@ -30,7 +30,8 @@ FUSIBLE = (ELEMENTWISE, COPY, CAST, ROWS, TOTAL)
 
 _DROPOUTS = ("native_dropout", "dropout", "_fused_dropout")
 _COPIES = ("copy", "_copy_from")
-_MOST_READS = 64
+MOST_READS = 64
+"""Inputs of a node that count; lists of tensors may have thousands."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,7 @@ def _tensors_read(word: str, call: Arguments | None) -> list[Tensor]:
         found = [one for one in (call.optional(0),) if one is not None and one.shape]
     elif word in ("fill", "zero"):
         found = []
-    return found[:_MOST_READS]
+    return found[:MOST_READS]
 
 
 def _written(word: str, call: Arguments | None) -> int | None:

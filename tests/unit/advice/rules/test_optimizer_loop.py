@@ -4,6 +4,7 @@ import pytest
 
 from tb_privateuse1.advice.rules.optimizer_loop import RULE
 from tests.support.program import Program, found
+from tests.support.sized import FP32, SizedProgram, full
 
 KINDS = ("aten::mul_", "aten::add_", "aten::addcdiv_")
 
@@ -40,3 +41,30 @@ def test_a_handful_of_parameters_is_fine() -> None:
 
 def test_a_fused_optimizer_is_fine() -> None:
     assert found(RULE, program(together=False, name="FusedAdam").trace()) == []
+
+
+def sized(*, together: bool) -> SizedProgram:
+    run = SizedProgram()
+    parameter = full(1024, 1024, dtype=FP32)
+    for _ in range(3):
+        with run.step():
+            run.product(2048, 2048, 2048)
+            with run.range("Optimizer.step#Adam.step"):
+                for _ in range(12 if not together else 0):
+                    run.run("aten::lerp_", parameter, parameter, "0.1")
+                    run.run("aten::mul_", parameter, "0.9")
+                    run.run("aten::addcmul_", parameter, parameter, parameter, "1")
+                    run.run("aten::sqrt", parameter)
+                    run.run("aten::addcdiv_", parameter, parameter, parameter, "1")
+                if together:
+                    run.op("aten::_fused_adam_", 10, kernel=12 * 7 * 4.2)
+            run.wait()
+    return run
+
+
+def test_passes_over_memory_count_where_the_device_limits() -> None:
+    """Of 15 passes of 4 MB, a fused kernel needs 7."""
+    (row,) = found(RULE, sized(together=False).trace())
+    assert row.saving_share is not None
+    assert 0.1 < row.saving_share < 0.5
+    assert found(RULE, sized(together=True).trace()) == []

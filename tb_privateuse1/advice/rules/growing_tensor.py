@@ -1,0 +1,68 @@
+"""A tensor that grows by concatenation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice import device_time
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.analysis.idioms.growth import growing
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield concatenations of an earlier one's result with something new."""
+    grown = growing(case.trace)
+    found = grown.where(case.judged_kernels[grown.rows])
+    claim = device_time.claim_of(case, found)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    ops = np.unique(case.trace.kernels.op[found.rows]).astype(np.int64)
+    yield RuleFinding(
+        title=say(
+            "A tensor grows by concatenation: {each:,.0f} times a step",
+            each=len(ops) / max(len(case.steps), 1),
+        ),
+        explanation=say(
+            "{calls:,} concatenations join the result of an earlier one with something new. Each "
+            "copies all that is there: on average {copied:.0f} % of its bytes.",
+            calls=len(ops),
+            copied=100 * float(found.shares.mean()),
+        ),
+        events=len(ops),
+        evidence=case.examples("ops", ops),
+        how=say(
+            "The part of their time in which they copy what was there, while others waited for "
+            "the device."
+        ),
+        claim=claim,
+        removes=device_time.removal_of(case, found),
+        confidence="high",
+        source=case.source(ops),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="growing_tensor",
+    title=say("Tensor that grows by concatenation"),
+    cause="device",
+    looks_for=say(
+        "Concatenations of two tensors, the larger one the result of an earlier one, in three "
+        "sizes or more."
+    ),
+    why=say("The bytes that are copied grow with the square of the length."),
+    fix=say(
+        "Allocate the final size once and write each part into a slice (a static cache: "
+        "cache_implementation='static' in transformers); or keep the parts in a list and "
+        "concatenate once, at the end."
+    ),
+    threshold=say("1 % of the step."),
+    reference=say("The static cache of transformers; PagedAttention."),
+    check=check,
+    needs=("device", "operators", "links", "shapes"),
+)

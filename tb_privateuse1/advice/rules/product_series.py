@@ -1,0 +1,73 @@
+"""Small products one after the other that one batched product would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.analysis.idioms import series
+from tb_privateuse1.analysis.idioms.nodes import PRODUCT
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield runs of equal products without other device work between them."""
+    runs = series.product_series(case.trace)
+    found = fusion.fuse(case, runs.graph, runs.run, runs.duration_ns, runs.fused_ns)
+    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+        return
+    ops = found.ops(found.typical)
+    is_product = runs.graph.nodes.role == PRODUCT
+    products = int(np.count_nonzero(is_product & np.isin(found.group, found.calls)))
+    trace = case.trace
+    yield RuleFinding(
+        title=say(
+            "Equal small products one after the other: {each:,.0f} a step",
+            each=products / max(len(case.steps), 1),
+        ),
+        explanation=say(
+            "In a typical series, `{name}` of {shapes} runs {times:,} times and takes {now:,.3g} "
+            "us of device time. One batched product would need about {fused:,.3g} us.",
+            name=trace.text(trace.ops.name[ops[0]]),
+            shapes=trace.text(trace.ops.shapes[ops[0]])[:80],
+            times=int(np.count_nonzero(is_product & (found.group == found.typical))),
+            now=float(found.duration_ns[found.typical]) / 1e3,
+            fused=float(found.fused_ns[found.typical]) / 1e3,
+        ),
+        events=products,
+        evidence=case.examples("ops", ops),
+        how=say(
+            "Their time beyond that of one batched product, while others waited for the device; "
+            "and the host's time for all but one, while the device had nothing to do."
+        ),
+        claim=found.claim,
+        removes=fusion.removal(case, found),
+        confidence="medium",
+        source=case.source(found.ops()),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="product_series",
+    title=say("Small products in a loop"),
+    cause="launching",
+    looks_for=say(
+        "Eight or more products of equal shapes in a row whose result has another size than their "
+        "operands."
+    ),
+    why=say("Each one is a launch, and too small to fill the device."),
+    fix=say(
+        "Stack the operands and call torch.bmm or einsum once, or torch.vmap; experts of "
+        "different sizes take a grouped product."
+    ),
+    threshold=say("Eight products and 1 % of the step."),
+    reference=say("torch.bmm; grouped GEMM."),
+    check=check,
+    needs=("device", "operators", "links", "shapes"),
+)

@@ -1,0 +1,100 @@
+"""Equal small products one after the other, where one batched product does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.nodes import MOST_READS, PRODUCT, Graph, graph
+from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable
+from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
+from tb_privateuse1.analysis.roofs.rates import device_rates
+from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.trace.groupby import distinct_values, sums
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+_PLACES = ("select", "slice", "narrow")
+_MANY = 8
+"""Products in a row. Query, key and value are three, and gates of a recurrent cell four."""
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Runs of equal products, and the run of each node of the graph (-1: none).
+
+    ``fused_ns`` is the time of a batched product: of its bytes, its FLOPs at the best rate here, or
+    of the longest product of the run, whichever is greatest.
+    """
+
+    graph: Graph
+    run: I64
+    duration_ns: I64
+    fused_ns: I64
+
+
+def _places_before(trace: Trace, op: I32, begins: Bools) -> I64:
+    """Return how many places of tensors were selected before each node, since the one before.
+
+    For the first node of a run it is the number before the second one.
+    """
+    ops = trace.ops
+    selects = np.zeros(len(trace.strings) + 1, np.bool_)
+    for name in distinct_values(ops.name).tolist():
+        selects[name] = reduced_name(trace.text(name)) in _PLACES
+    until = np.append(0, np.cumsum(selects[ops.name]))[op]
+    since = np.diff(until, prepend=0)
+    return np.where(begins, np.append(since[1:], 0), since)
+
+
+def _add_joins(found: Graph, run: I64) -> None:
+    """Add the concatenation of a run's results directly behind it: a batched product writes it."""
+    last = np.flatnonzero((run[:-1] >= 0) & (run[1:] != run[:-1]))
+    join = last[found.named("cat", "stack")[last + 1]] + 1
+    number = np.bincount(run[run >= 0], minlength=1)
+    inputs = np.bincount(found.reads.node, minlength=len(run))
+    results = found.reads_size(join, found.nodes.written_bytes[join - 1])
+    results &= inputs[join] == np.minimum(number[run[join - 1]], MOST_READS)
+    # torch records no shapes of long lists.
+    whole = join[results | (inputs[join] == 0)]
+    run[whole] = run[whole - 1]
+
+
+@memoize
+def product_series(trace: Trace) -> Series:
+    """Return runs of equal products of a thread without other device work between them."""
+    found, rates = graph(trace), device_rates(trace)
+    nodes = found.nodes
+    same = (nodes.call[1:] == nodes.call[:-1]) & (nodes.thread[1:] == nodes.thread[:-1])
+    same &= nodes.step[1:] == nodes.step[:-1]
+    begins = np.append(True, ~same)[: len(nodes)]
+    run = np.cumsum(begins) - 1
+    # A product that has the size of its operand may be the operand of the next one, unless both
+    # operands are places of larger tensors.
+    feeds = found.reads_size(np.arange(len(nodes)), nodes.written_bytes)
+    usable = (nodes.role == PRODUCT) & nodes.known & ~nodes.in_optimizer
+    usable &= ~feeds | (_places_before(trace, nodes.op, begins) >= 2)
+    length, fit = np.bincount(run), np.bincount(run[usable], minlength=int(run.max(initial=-1)) + 1)
+    kept = ((length >= _MANY) & (fit == length))[run] if len(run) else usable
+    number = np.cumsum(begins & kept) - 1
+    run = np.where(kept, number, -1)
+    count = int(run.max(initial=-1)) + 1
+    longest = np.zeros(count, np.int64)
+    np.maximum.at(longest, run[kept], nodes.duration_ns[kept])
+    _add_joins(found, run)
+    node = found.kernel_node
+    of_kernel = np.where(node >= 0, np.append(run, -1)[node], -1)
+    rows, best = rates.rows, reachable(trace).products
+    rate = np.array([best.get(name, np.inf) for name in RATE_TYPES] + [np.inf])[rows.type]
+    least = np.maximum(
+        np.maximum(rows.flops, 0) / rate, np.maximum(rows.bytes, 0) / printed_memory(trace)
+    )
+    least_ns = sums(of_kernel, np.rint(1e9 * least).astype(np.int64), count)
+    return Series(
+        graph=found,
+        run=run,
+        duration_ns=sums(run, nodes.duration_ns, count),
+        fused_ns=np.maximum(least_ns, longest),
+    )
