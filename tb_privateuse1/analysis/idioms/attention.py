@@ -101,13 +101,14 @@ Inside = tuple[I64, I64]
 def _product_before(found: Graph, center: I64) -> tuple[I64, Inside]:
     """Return the product whose result each softmax reads, or -1, and the nodes on the way."""
     nodes, largest = found.nodes, _largest_read(found)
+    unsized = _unsized(found)
     size = largest[center]
     product = np.full(len(center), -1, np.int64)
     owners, between = [], []
     for offset in range(1, _NEAR + 1):
         node = np.maximum(center - offset, 0)
         near = (center >= offset) & (nodes.thread[node] == nodes.thread[center]) & (product < 0)
-        fits = near & ((nodes.written_bytes[node] == size) | ~nodes.known[node])
+        fits = near & ((nodes.written_bytes[node] == size) | unsized[node])
         role = nodes.role[node]
         product = np.where(fits & (role == PRODUCT), node, product)
         on_way = fits & np.isin(role, (ELEMENTWISE, CAST)) & (product < 0)
@@ -120,6 +121,7 @@ def _product_before(found: Graph, center: I64) -> tuple[I64, Inside]:
 def _product_after(found: Graph, center: I64) -> tuple[I64, Inside]:
     """Return the product that reads each softmax's result, or -1, and the nodes on the way."""
     nodes = found.nodes
+    unsized = _unsized(found)
     size = nodes.written_bytes[center]
     product = np.full(len(center), -1, np.int64)
     owners, between = [], []
@@ -127,7 +129,7 @@ def _product_after(found: Graph, center: I64) -> tuple[I64, Inside]:
         node = np.minimum(center + offset, len(nodes) - 1)
         near = (center + offset < len(nodes)) & (nodes.thread[node] == nodes.thread[center])
         near &= product < 0
-        fits = near & (found.reads_size(node, size) | ~nodes.known[node])
+        fits = near & (found.reads_size(node, size) | unsized[node])
         role = nodes.role[node]
         product = np.where(fits & (role == PRODUCT), node, product)
         on_way = fits & np.isin(role, (ELEMENTWISE, CAST)) & (product < 0)
@@ -135,6 +137,16 @@ def _product_after(found: Graph, center: I64) -> tuple[I64, Inside]:
         owners.append(np.flatnonzero(on_way))
         between.append(node[on_way])
     return product, (_concatenated(owners), _concatenated(between))
+
+
+def _unsized(found: Graph) -> Bools:
+    """Return nodes whose sizes are unknown; of products, those of batches only.
+
+    Without sizes, a router of experts looks the same: a product of matrices, and a softmax.
+    """
+    unsized: Bools = ~found.nodes.known
+    unsized &= (found.nodes.role != PRODUCT) | found.named("bmm", "baddbmm", "matmul")
+    return unsized
 
 
 def _concatenated(parts: list[I64]) -> I64:

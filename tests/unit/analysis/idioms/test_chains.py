@@ -156,3 +156,11 @@ def test_chains_do_not_depend_on_where_they_stand() -> None:
     many = chains_of(program(chains.rms_norm, steps=3, layers=4).trace()).table
     assert len(many) == 12 * len(one)
     assert set(np.unique(many.external_bytes)) == set(one.external_bytes.tolist())
+
+
+def test_without_sizes_only_batches_of_products_are_attention() -> None:
+    run = SizedProgram()
+    with run.step():
+        for name, us in (("mm", 100), ("_softmax", 20), ("topk", 10), ("mm", 100)):
+            run.op(f"aten::{name}", 10, kernel=us)
+    assert len(attention_chains(run.trace()).table) == 0
