@@ -38,6 +38,15 @@ export function Show<T>({ resource: { loaded, retry, cancel }, children }: ShowP
   }
 }
 
+/** The share of the work that is done, 0 to 1; null if only the bytes are known, and all are read: what
+ * follows takes a time that nobody knows, and a full bar would say that it is over. */
+export function shareDone({ bytes_done, bytes_total, traces, traces_done }: Progress): number | null {
+  const part = bytes_total > 0 ? Math.min(1, bytes_done / bytes_total) : null;
+  // Of several traces, bytes are of those that are not done.
+  const share = traces > 1 ? (traces_done + (part ?? 0) * (traces - traces_done)) / traces : part;
+  return share === 1 ? null : share;
+}
+
 function Reading({ progress, cancel }: { progress: Progress | null; cancel: () => void }) {
   const seconds = useSeconds();
   if (!progress)
@@ -46,12 +55,7 @@ function Reading({ progress, cancel }: { progress: Progress | null; cancel: () =
         {texts.loading} {seconds > 2 && `${seconds} s`}
       </p>
     );
-  const part = progress.bytes_total > 0 ? Math.min(1, progress.bytes_done / progress.bytes_total) : null;
-  // Of several traces, bytes are of those that are not done.
-  const share =
-    progress.traces > 1
-      ? (progress.traces_done + (part ?? 0) * (progress.traces - progress.traces_done)) / progress.traces
-      : part;
+  const share = shareDone(progress);
   return (
     <section class="state" role="status" data-testid="progress" data-phase={progress.phase}>
       <h2>{texts.phases[progress.phase]}</h2>
