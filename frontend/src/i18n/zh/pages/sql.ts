@@ -65,6 +65,7 @@ const CHINESE: Readonly<Record<string, string>> = {
     "其事件在 trace 文件中的序号；null：没有文件记录它",
   "Python function with file and line, or module": "带文件与行号的 Python 函数，或模块",
   "function of the device's runtime or driver": "设备运行时或驱动的函数",
+  "operator that ran in the capture of a graph": "图捕获期间运行的算子",
   "row of captured_ops: the innermost one around it": "captured_ops 的行号：包含它的最内层算子",
   "row of captured_ops: the operator of the graph's capture": "captured_ops 的行号：图捕获时的算子",
   "row of ops: who called it": "ops 的行号：调用者",
