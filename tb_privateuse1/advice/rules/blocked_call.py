@@ -122,7 +122,7 @@ RULE = Rule(
         "Remove the call from the loop, make it asynchronous, or move it to where the device has "
         "enough work in its queue."
     ),
-    threshold=say("3 % of the step."),
+    threshold=say("3 % of the step: below that, other causes of waiting weigh as much."),
     reference=say("docs/reference/definitions.md, account of time."),
     check=check,
     needs=("device",),
