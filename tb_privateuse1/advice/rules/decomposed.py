@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.fusion import COMPOSITES
+from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.analysis.idioms.nodes import graph
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import NONE
 
 _LEAST, _MANY = 0.01, 3
@@ -16,24 +18,20 @@ _LEAST, _MANY = 0.01, 3
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield such operators with three or more launching operators inside."""
-    ops, kernels = case.trace.ops, case.trace.kernels
-    is_composite = case.named("ops", COMPOSITES)
-    rows = case.launched_by(is_composite)
-    if not len(rows):
+    ops, nodes = case.trace.ops, graph(case.trace).nodes
+    composite = case.around(nodes.op, case.named("ops", fusion.COMPOSITES))
+    calls, count = np.unique(composite[composite != nodes.op], return_counts=True)
+    built = calls[(count >= _MANY) & (calls != NONE)]
+    place = np.full(len(ops) + 1, -1, np.int64)
+    place[built] = np.arange(len(built))
+    group = place[composite]
+    longest = np.zeros(len(built), np.int64)
+    np.maximum.at(longest, group[group >= 0], nodes.duration_ns[group >= 0])
+    duration = sums(group, nodes.duration_ns, len(built))
+    found = fusion.fuse(case, graph(case.trace), group, duration, longest)
+    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
         return
-    launcher = kernels.op[rows].astype(np.int64)
-    composite = case.around(launcher, is_composite)
-    is_inner = composite != launcher
-    # Count the launching operators inside each of them.
-    pairs = np.unique(np.stack((composite[is_inner], launcher[is_inner])), axis=1)
-    calls, count = np.unique(pairs[0], return_counts=True)
-    affected = calls[count >= _MANY]
-    activities = rows[np.isin(composite, affected)]
-    device = case.time(activities, "kernels")
-    host = case.of_host(case.time(affected))
-    claim = intervals.merge(case.of_device(device), host or intervals.EMPTY)
-    if not len(affected) or case.share(intervals.length(claim)) < _LEAST:
-        return
+    affected, claim = built[found.calls], found.claim
     names = [case.trace.text(name) for name in np.unique(ops.name[affected])]
     share = percent(case.share(intervals.length(claim)))
     yield RuleFinding(
@@ -55,19 +53,19 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "inside, each of which reads and writes memory again. Other backends have one "
             "kernel for each.",
             calls=len(affected),
-            activities=len(activities),
+            activities=len(found.kernels),
         ),
         events=len(affected),
         evidence=case.examples("ops", affected),
         how=say(
-            "Time of the calls while the device had nothing to do, and of their activities "
-            "while others waited for the device. A kernel of its own will need some of it, so "
-            "this is at most."
+            "Time of all activities of a call but the longest, while others waited for the device; "
+            "and the host's time for all operators inside but one, while the device had nothing "
+            "to do."
         ),
         claim=claim,
-        removes=case.without(ops=affected, kernels=activities),
+        removes=fusion.removal(case, found),
         confidence="medium",
-        source=case.source(affected[affected != NONE]),
+        source=case.source(affected),
         lacks=case.lacks("stacks"),
     )
 
