@@ -69,6 +69,16 @@ export function percent(share: number | null): string {
   return `${Math.abs(of100) < 1 ? of100.toFixed(2) : significant(of100)} %`;
 }
 
+const OPERATIONS: readonly [string, number][] = [
+  ["PFLOP", 1e15],
+  ["TFLOP", 1e12],
+  ["GFLOP", 1e9],
+  ["MFLOP", 1e6],
+];
+
+/** `3.50 TFLOP`. */
+export const operations = (flops: number): string => scaled(flops, OPERATIONS, "FLOP");
+
 /** `1.50 GB/s`: as the NCCL tests have it, in powers of ten. */
 export function rate(bytesPerS: number | null): string {
   if (bytesPerS === null) return MISSING;

@@ -37,6 +37,12 @@ def same(dashboard: Dashboard, now: Any) -> None:
     assert dashboard.figure("average_step_ns") == now["average_step_ns"]
     assert dashboard.figure("utilisation") == now["utilisation"]
     assert dashboard.figure("duration_ns") == now["duration_ns"]
+    card = dashboard.get("device-use").locator("[data-key]")
+    pairs = card.evaluate_all("rows => rows.map(r => [r.dataset.key, r.dataset.value])")
+    for key, value in pairs:
+        assert number(value) == now["use"][key], key
+    known = ("mfu", "product_flops", "samples_per_s", "tokens_per_s")
+    assert {key for key in known if now["use"][key] is not None} <= {key for key, _ in pairs}
     top = {row["name"]: row["total_ns"] for row in now["top_operators"]}
     assert bars(dashboard, "top-operators") == top
     if totals["span_ns"] is None:

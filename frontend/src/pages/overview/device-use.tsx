@@ -1,6 +1,6 @@
 // The share of the device's peak that the steps use, and their samples and tokens per second.
 import type { Overview } from "../../api/types";
-import { percent, percentLimits, significant } from "../../lib/format";
+import { operations, percent, percentLimits, significant } from "../../lib/format";
 import { t } from "../../i18n";
 import { ModelledNote } from "../shared/work";
 
@@ -27,11 +27,7 @@ export function DeviceUse({ now, step }: DeviceUseProps) {
         {use.mfu !== null && <Share name="mfu" use={use} />}
         {use.hfu !== use.mfu && <Share name="hfu" use={use} />}
         {use.product_flops !== null && (
-          <Fact
-            name="product_flops"
-            exact={use.product_flops}
-            value={`${significant(use.product_flops / 1e12)} TFLOP`}
-          />
+          <Fact name="product_flops" exact={use.product_flops} value={operations(use.product_flops)} />
         )}
         <PerSecond name="samples_per_s" use={use} />
         <PerSecond name="tokens_per_s" use={use} />

@@ -50,6 +50,8 @@ test("the share of the peak stands with its unit and help", () => {
   expect(row("mfu")?.title).toContain("FLOPs");
   expect(row("product_flops")?.textContent).toContain("3.50 TFLOP");
   expect(row("samples_per_s")?.textContent).toContain("8.00");
+  show({ ...USE, product_flops: 8.19e9 });
+  expect(row("product_flops")?.textContent).toContain("8.19 GFLOP");
   expect(row("tokens_per_s")?.textContent).toContain("35,185");
 });
 
