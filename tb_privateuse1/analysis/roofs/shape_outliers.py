@@ -2,16 +2,23 @@
 
 No data sheet is needed: another call of the same operator shows what the device can do. It must
 have between half and twice as many FLOPs and bytes, so that caches and launches weigh the same.
+
+Libraries compute convolutions with fewer operations than their shapes say (Winograd, FFT),
+depending on the size of the kernel and the stride. So only equal ones are compared.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.analysis.operators.groups import name_categories
+from tb_privateuse1.analysis.operators.kinds_of_work import KINDS
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.undisturbed import undisturbed
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
@@ -58,6 +65,7 @@ class _Shapes(Table):
 
     op: I64
     family: I64
+    """Only shapes of one family are compared; ``MISSING`` with none."""
     calls: I64
     total_ns: I64
     median_ns: I64
@@ -95,17 +103,18 @@ def _shapes(trace: Trace, chosen: Bools) -> tuple[_Shapes, I64]:
     first, member = group_rows(
         *(column[calls] for column in (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete))
     )
-    _, family = group_rows(ops.name[calls[first]], work.dtype[calls[first]])
+    heads = calls[first]
+    kind = _convolution_kinds(trace, heads, work.flops[heads])
+    _, family = group_rows(ops.name[heads], work.dtype[heads], kind)
     group = np.full(count, MISSING, np.int64)
     group[calls] = member
 
     def median(column: I64) -> I64:
         return _medians(column[calls], member, len(first))
 
-    heads = calls[first]
     return _Shapes(
         op=heads,
-        family=family,
+        family=np.where(kind == MISSING, MISSING, family),
         calls=np.bincount(member, minlength=len(first)).astype(np.int64),
         total_ns=sums(member, time[calls], len(first)),
         median_ns=median(time),
@@ -114,6 +123,42 @@ def _shapes(trace: Trace, chosen: Bools) -> tuple[_Shapes, I64]:
         flops=work.flops[heads],
         bytes=size[heads],
     ), group
+
+
+def _convolution_kinds(trace: Trace, rows: I64, flops: I64) -> I64:
+    """Return a number by size of a convolution's kernel and stride: 0 for other operators.
+
+    ``MISSING`` if one of them is unknown, as of most gradients by weight.
+    """
+    name = trace.ops.name[rows]
+    numbers: dict[str, int] = {}
+    found = np.zeros(len(rows), np.int64)
+    is_convolution = name_categories(trace)[name] == KINDS.index("convolution")
+    for i in np.flatnonzero(is_convolution).tolist():
+        shapes = trace.text(trace.ops.shapes[rows[i]])
+        kind = _convolution_kind(trace.text(name[i]), shapes, int(flops[i]))
+        found[i] = MISSING if kind is None else numbers.setdefault(kind, len(numbers) + 1)
+    return found
+
+
+def _convolution_kind(name: str, shapes: str, flops: int) -> str | None:
+    """Return the size of the kernel and the stride, from the inputs that have places.
+
+    Strides are not always recorded. They show in the number of places: of a forward pass (input,
+    weight) by its FLOPs, of a backward pass by its inputs (gradient, input, weight).
+    """
+    try:
+        sizes = [one for one in json.loads(shapes) if len(one) > 2]
+        *sides, weight = sizes
+        if len(sides) != (2 if "backward" in name else 1):
+            return None
+        places = [math.prod(side[2:]) for side in sides]
+        if len(sides) == 1:
+            places.append(flops // (2 * sides[0][0] * math.prod(weight)))
+        stride = (max(places) / min(places)) ** (1 / (len(weight) - 2))
+        return f"{weight[2:]} {round(stride)}"
+    except (ValueError, TypeError, ZeroDivisionError):
+        return None
 
 
 def _medians(values: I64, group: I64, count: int) -> I64:
@@ -126,7 +171,7 @@ def _medians(values: I64, group: I64, count: int) -> I64:
 
 
 def _outliers(trace: Trace, shapes: _Shapes, group: I64, least_ns: float) -> Iterator[ShapeOutlier]:
-    enough = shapes.calls >= LEAST_CALLS
+    enough = (shapes.calls >= LEAST_CALLS) & (shapes.family != MISSING)
     for i in np.flatnonzero(enough & (shapes.total_ns >= least_ns)).tolist():
         peers = np.flatnonzero(enough & (shapes.family == shapes.family[i]))
         flops, size = _ratios(shapes.flops, i, peers), _ratios(shapes.bytes, i, peers)

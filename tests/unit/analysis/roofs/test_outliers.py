@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.roofs.outliers import Outlier, outliers
 from tb_privateuse1.analysis.roofs.shape_outliers import shape_outliers
 from tb_privateuse1.analysis.roofs.slowdowns import LEAST_CALLS, slowdowns
 from tb_privateuse1.analysis.roofs.undisturbed import undisturbed
+from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import make
 from tests.unit.analysis.work.calls import tensor, texts
@@ -119,6 +120,43 @@ def test_inferred_times_must_show_it_at_their_worst() -> None:
     assert len(shape_outliers(bounded(t, 1000), np.ones(10, np.bool_))) == 1
     assert shape_outliers(bounded(t, 60_000), np.ones(10, np.bool_)) == []
     assert found(bounded(t, MISSING)) == ()
+
+
+def convolution(x: list[int], weight: list[int], stride: int, us: float, at: float) -> list[Any]:
+    """Return a convolution, padded to keep the size if the stride is 1, and its kernel."""
+    pair = [str([value] * 2) for value in (stride, weight[-1] // 2, 1, 0)]
+    inputs = (tensor(*x), tensor(*weight), None, *pair[:3], False, pair[3], 1)
+    number = int(at) + 1
+    return [
+        make.op("aten::convolution", at, at + 5, **texts("aten::convolution", *inputs)),
+        make.launch(at + 1, at + 2, number),
+        make.kernel("conv", at + 10, at + 10 + us, number),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("x", "weight", "stride", "outliers"),
+    [
+        ([32, 128, 28, 28], [128, 128, 3, 3], 1, 1),
+        ([32, 384, 28, 28], [384, 384, 1, 1], 1, 0),
+        ([32, 128, 56, 56], [64, 128, 3, 3], 2, 0),
+    ],
+    ids=["same kind", "other kernel", "other stride"],
+)
+def test_convolutions_are_compared_with_their_kind(
+    x: list[int], weight: list[int], stride: int, outliers: int
+) -> None:
+    """A convolution of 3 x 3 may need fewer operations (Winograd), others may not."""
+    events: list[Any] = []
+    for i in range(5):
+        events += convolution([32, 64, 56, 56], [64, 64, 3, 3], 1, 100.001, 1000.0 * i)
+        events += convolution(x, weight, stride, 400.001, 1000.0 * i + 500)
+    t = make.trace(*events)
+    work = operator_work(t)
+    size = work.read_bytes + work.written_bytes
+    for column in (work.flops, size):
+        assert 0.5 <= column[1] / column[0] <= 2, "of a similar size"
+    assert len(found(t)) == outliers
 
 
 def series(first: float, last: float, count: int = 60, kernel: str = "gemm") -> list[Call]:
