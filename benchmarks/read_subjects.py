@@ -38,7 +38,7 @@ def ours(path: str) -> dict[str, Any]:
     """File to the trace model that the views ask."""
     chrome = importlib.import_module("tb_privateuse1.readers.chrome")
     infer = importlib.import_module("tb_privateuse1.inference")
-    trace = infer.build(chrome.read(path), None, use_up=True)
+    trace = infer.build_trace(chrome.read(path), None, use_up=True)
     return {"events": sum(len(getattr(trace, t)) for t in ("ops", "frames", "launches", "kernels"))}
 
 

@@ -7,11 +7,12 @@ asks for what it needs, and ``UnknownWork`` says that it is not there.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 ITEM_BYTES = {
     "": 0,
@@ -199,12 +200,25 @@ def parse_arguments(
     return Arguments(name, inputs, tuple(v if isinstance(v, str) else "" for v in values))
 
 
+def typed_shapes(shapes: str, dtypes: str) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Yield shape and type of each recorded tensor with dimensions that is in no list."""
+    try:
+        dims, kinds = _list(shapes), _list(dtypes)
+    except UnknownWork:
+        return
+    for one, kind in zip(dims, kinds, strict=False):
+        if isinstance(one, list) and one and isinstance(kind, str):
+            dtype = _SPELLINGS.get(_lowered(kind))
+            if dtype and all(type(size) is int for size in one):
+                yield tuple(one), dtype
+
+
 def _list(text: str) -> list[Any]:
     if len(text) > _LONGEST_TEXT:
         raise UnknownWork
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise UnknownWork from None
     if not isinstance(found, list):
         raise UnknownWork
@@ -216,7 +230,7 @@ def _input(dims: Any, kind: Any, steps: Any) -> Input:
         return None
     if not kind and dims:
         return _tensor(dims, "", steps)
-    dtype = _SPELLINGS.get(kind if kind == "bool" else _lowered(kind))
+    dtype = _SPELLINGS.get(_lowered(kind))
     if dtype is not None:
         return _tensor(dims, dtype, steps)
     if not kind.startswith("TensorList") or not all(isinstance(one, list) for one in dims):
@@ -232,8 +246,9 @@ def _lowered(kind: str) -> str:
 
 
 def _tensor(dims: list[Any], dtype: str, steps: Any) -> Tensor | None:
-    if not all(type(d) is int and 0 <= d < _MOST for d in dims):
-        return None
+    for size in dims:
+        if type(size) is not int or not 0 <= size < _MOST:
+            return None
     elements = math.prod(dims)
     if elements > _MOST:
         return None
@@ -244,9 +259,11 @@ def _stored(dims: list[int], steps: Any, elements: int) -> int:
     """Return the distinct elements: an expanded or overlapping view shows more than there are."""
     if not elements or not isinstance(steps, list) or len(steps) != len(dims):
         return elements
-    if not all(type(s) is int and 0 <= s < _MOST for s in steps):
-        return elements
-    extent: int = 1 + sum((d - 1) * s for d, s in zip(dims, steps, strict=True))
+    extent = 1
+    for size, step in zip(dims, steps, strict=True):
+        if type(step) is not int or not 0 <= step < _MOST:
+            return elements
+        extent += (size - 1) * step
     return min(elements, extent)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tb_privateuse1.analysis.work import arguments
-from tb_privateuse1.analysis.work.arguments import Arguments, Input, Tensor, UnknownWork
+from tb_privateuse1.analysis.work.arguments import Arguments, Input, Tensor
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -26,15 +26,10 @@ def types_by_shape(trace: Trace) -> Types:
     first, _ = group_rows(ops.shapes[rows], ops.dtypes[rows])
     types: Types = {}
     for row in rows[first].tolist():
-        try:
-            call = arguments.parse_arguments(
-                "", trace.text(ops.shapes[row]), trace.text(ops.dtypes[row])
-            )
-        except UnknownWork:
-            continue
-        for one in call.tensors():
-            if one.dtype and one.shape:
-                types.setdefault(one.shape, set()).add(one.dtype)
+        for shape, dtype in arguments.typed_shapes(
+            trace.text(ops.shapes[row]), trace.text(ops.dtypes[row])
+        ):
+            types.setdefault(shape, set()).add(dtype)
     return types
 
 

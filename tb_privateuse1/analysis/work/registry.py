@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, Arguments, UnknownWork
@@ -66,6 +66,7 @@ _MOST = 1 << 62
 """No call has more operations or bytes: larger figures come from a damaged file."""
 
 
+@lru_cache(maxsize=4096)
 def reduced_name(name: str) -> str:
     """Return the name without namespace, overload, library and the marks of in-place and out.
 
@@ -74,9 +75,10 @@ def reduced_name(name: str) -> str:
     """
     made = _NODE.match(name)
     word = made[1] if made else name.rpartition("::")[2].partition(".")[0]
-    for form, key in embedding_tables.FORMS:
-        if form.match(word):
-            return key
+    if embedding_tables.WORDS.search(word):
+        for form, key in embedding_tables.FORMS:
+            if form.match(word):
+                return key
     if word.startswith("__"):
         # ``__iand__`` is ``__and__`` in place.
         return f"__{word[3:]}" if word.startswith("__i") else word

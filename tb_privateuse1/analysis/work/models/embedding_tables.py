@@ -35,6 +35,9 @@ FORMS = (
 """Names by optimizer, device and weighting; the variants with another batch per table (``vbe``) and
 without pooling (``nobag``) have other results."""
 
+WORDS = re.compile("_embedding_|LookupFunction")
+"""A word of all these names: few others have one."""
+
 STEP = 7
 """Operations per element of a row's step, such as row-wise Adagrad's."""
 _NO_POOLING = "2"
