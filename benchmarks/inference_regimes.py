@@ -1,6 +1,6 @@
 """Record the reference device in every regime that makes inference easy or hard.
 
-    python -m benchmarks.inference_regimes FOLDER [REGIME ...]
+    python -m benchmarks.inference_regimes FOLDER [--variations] [REGIME ...]
 
 Writes trace, sidecar and the device's own log below ``FOLDER/<regime>``, each in a process of its
 own, for ``python -m benchmarks.inference_accuracy --folder FOLDER``. Needs torch and a compiler.
@@ -62,6 +62,31 @@ REGIMES = {
 }
 
 
+_DEVICES: dict[str, dict[str, object]] = {
+    "slow": {"speed": 0.3, "launch_latency_ns": 9_000},
+    "even": {"speed": 1.5, "kernel_gap_ns": 1_400, "launch_jitter_ns": 1_500},
+    "quick": {"speed": 12.0, "kernel_fixed_ns": 20_000, "launch_latency_ns": 4_000},
+    "noisy": {"speed": 0.8, "jitter": 0.15, "launch_jitter_ns": 4_000, "clock_drift_ppm": -30.0},
+    "dear": {"speed": 0.6, "event_cost_ns": 1_200, "queue_depth": 64},
+}
+
+_PROGRAMS = {
+    "mlp": ("mlp", ""),
+    "mlp_stall": ("mlp", "stall"),
+    "mha_wait": ("mha", "wait"),
+    "transformer_compete": ("transformer", "compete"),
+    "inference": ("inference", ""),
+    "streams": ("streams", ""),
+}
+
+VARIATIONS = {
+    f"{program}_{device}": Regime(workload, settings, around, 4)
+    for program, (workload, around) in _PROGRAMS.items()
+    for device, settings in _DEVICES.items()
+}
+"""Each program on each device, for a judgment of what was developed on the regimes."""
+
+
 def _waiting(step: Step) -> Step:
     import torch
 
@@ -113,7 +138,7 @@ def record(name: str, folder: Path) -> None:
     from refdevice.workloads.script import arguments
     from refdevice.workloads.script import record as profiled
 
-    regime = REGIMES[name]
+    regime = {**REGIMES, **VARIATIONS}[name]
     torch.manual_seed(0)
     torch.set_num_threads(1)
     refdevice.configure(**regime.settings)
@@ -141,16 +166,18 @@ def record_all(folder: Path, names: list[str]) -> None:
 
 
 def main() -> None:
-    """Record all regimes, or some."""
+    """Record all regimes or variations, or some."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("regime", nargs="*")
+    parser.add_argument("--variations", action="store_true", help="these instead of the regimes")
     parser.add_argument("--here", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.here:
         record(options.here, options.folder)
     else:
-        record_all(options.folder.resolve(), options.regime or list(REGIMES))
+        every = VARIATIONS if options.variations else REGIMES
+        record_all(options.folder.resolve(), options.regime or list(every))
 
 
 if __name__ == "__main__":
