@@ -68,7 +68,8 @@ def merge_files(
             message = i18n.replace_text(message, path, printable(path))
         raise TraceError(error.code, message, error.hint) from None
     if trace.meta.timeline == "none":
-        finding = trace.meta.findings[-1]
+        errors = [finding for finding in trace.meta.findings if finding.severity == "error"]
+        finding = errors[-1] if errors else trace.meta.findings[-1]
         raise TraceError("no_device_times", finding.message, finding.hint)
     atomic_output.save(out_path, write(trace, trace_path))
     return trace

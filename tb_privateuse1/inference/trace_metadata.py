@@ -113,7 +113,8 @@ def metadata_findings(
     found += _unknown_categories(raw, vendor)
     found += _impossible_sizes(raw)
     found += _capture_warnings(_facts(raw, sidecar))
-    if not len(activities.kernels):
+    refused = any(f.severity == "error" for f in activities.findings)
+    if not len(activities.kernels) and not refused:
         found.append(_no_device_times(raw, sidecar))
     return tuple(found)
 

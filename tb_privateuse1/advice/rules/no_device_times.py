@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_sentences, say
 
-_CODES = ("events_route_dead", "no_device_times", "elapsed_not_of_a_stream")
+_CODES = (
+    "events_route_dead",
+    "no_device_times",
+    "elapsed_coarse",
+    "elapsed_not_of_a_stream",
+    "elapsed_of_the_host",
+    "elapsed_unit",
+    "several_streams",
+)
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:

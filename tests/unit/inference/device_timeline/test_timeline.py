@@ -190,6 +190,13 @@ def test_marks_that_fit_no_schedule_of_a_stream_are_refused() -> None:
     assert (finding.code, finding.count) == ("elapsed_not_of_a_stream", 21)
 
 
+def test_a_refusal_is_the_only_error() -> None:
+    events = [make.op("aten::mm", i * 3000, i * 3000 + 2500, id=i + 1) for i in range(20)]
+    elapsed: dict[int, float | None] = {i + 1: 2.0 + i % 3 for i in range(20)}
+    trace = simulate.infer_from(events, elapsed)
+    assert [f.code for f in trace.meta.findings if f.severity == "error"] == ["elapsed_unit"]
+
+
 def test_one_long_range_with_device_time_shows_the_unit() -> None:
     """The others waited for work launched before the recording."""
     events = [make.op("aten::item", i * 9000, i * 9000 + 8000, id=i + 1) for i in range(6)]
