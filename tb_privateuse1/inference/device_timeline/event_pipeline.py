@@ -120,7 +120,9 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     ops, strings, c = stream.ops, stream.strings, stream.c
     may, blocking = _correct_prior(stream, prior)
     launching = launching_operators.launching_segments(stream.events, may)
-    solution, events = stream_solution.solve_stream(stream, launching, blocking, c)
+    solution, events = stream_solution.solve_stream(
+        stream, launching, blocking, c, dropped=prior.solution.dropped
+    )
     bounds, spans = solution.bounds, solution.spans
     segments = launching_operators.own_segments(events, may)
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
@@ -156,19 +158,29 @@ def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likel
     cost, samples = calibration.event_cost(ops, cautious.events, cautious.may, prior.behind, c)
     likely_c = calibration.with_event_cost(c, cost, _EVENT_DOUBT_NS, samples)
     blocking = cautious.blocking | idle
-    solve = functools.partial(stream_solution.solve_stream, stream, launching, blocking)
-    solution, events = solve(likely_c, likely=True)
+    solve = functools.partial(
+        stream_solution.solve_stream,
+        stream,
+        launching,
+        blocking,
+        likely=True,
+        dropped=cautious.solution.dropped,
+    )
+    solution, events = solve(likely_c)
     if solution.first_crossing > _ALMOST_NONE * len(events):
         # A wrong cost of an event contradicts itself all over the trace, not at a few claims.
-        wide, wide_events = solve(c, likely=True)
+        wide, wide_events = solve(c)
         if 2 * wide.first_crossing < solution.first_crossing:
             solution, events, likely_c = wide, wide_events, c
     certain = cautious.solution.bounds
     within = bounds = certain
     likely = np.clip(solution.bounds.likely, certain.low, certain.high)
-    narrowed = elapsed_kind.consistent(len(solution.dropped), solution.claims)
-    if narrowed:
+    consistent = elapsed_kind.consistent(len(solution.dropped), solution.claims)
+    if consistent:
         within = dataclasses.replace(solution.bounds, likely=likely)
+    # Statistics of rounding need a cost of events that fits.
+    narrowed = consistent and likely_c is not c
+    if narrowed:
         bounds = _narrow(stream, solution, certain, likely)
     return Likely(solution, events, likely_c, within, bounds, narrowed)
 

@@ -30,9 +30,11 @@ from tb_privateuse1.trace.table import I64, Bools
 _LAUNCH_FREE = re.compile(
     r"^(autograd::|torch::autograd::AccumulateGrad|profiler::|c10d::|gloo:|"
     r"record_param_comms$|Optimizer\.|enumerate\(|\w*Backward\d+$|"
+    r"aten::(size|stride|dim|numel|storage_offset|is_\w+)$|"
     r"TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper)"
 )
-"""Built-in autograd nodes end in a digit; they only call operators. Custom ones do not."""
+"""Built-in autograd nodes end in a digit; they only call operators. Custom ones do not. Older torch
+recorded reads of a tensor's shape."""
 
 _LOADER = "enumerate(DataLoader)"
 

@@ -39,8 +39,11 @@ def solve_stream(
     c: Calibration,
     *,
     likely: bool = False,
+    dropped: I64 | None = None,
 ) -> tuple[Solution, EventPairs]:
     """Return the bounds of all events, and the events with room for preempted threads.
+
+    ``dropped``: events whose claims contradicted others in an earlier phase.
 
     ``launching``: per event, whether its thread may launch before its next one. ``blocking``:
     operators that wait for their work. ``likely``: take waits for other streams as made.
@@ -59,7 +62,10 @@ def solve_stream(
         points = sync_points.add_limits(points, joins.likely_by_ns if likely else joins.by_ns)
         points = sync_points.add_idle_start(points, events, stream.waits, until, c)
     claims = _Claims(stream, events, launch_free, points, until, c)
-    return _drop_contradicted(claims.without_late_waits()), events
+    wrong = np.zeros(len(events), np.bool_)
+    if dropped is not None:
+        wrong[dropped] = True
+    return _drop_contradicted(claims, wrong), events
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +113,12 @@ class _Claims:
         solution = claims.solve()
         return (free, most) if most.crossing < solution.crossing else (claims, solution)
 
+    def claimed(self) -> Bools:
+        """Return the events at which there is a claim."""
+        events = self.launch_free.copy()
+        events[self.points.event] = True
+        return events
+
     def without(self, dropped: Bools) -> _Claims:
         """Return the claims less those at some events; waits for the whole device stay."""
         keep = ~dropped[self.points.event] | (self.points.earliest > NEVER)
@@ -119,14 +131,14 @@ class _Claims:
         return dataclasses.replace(self, launch_free=self.launch_free & ~dropped, points=points)
 
 
-def _drop_contradicted(start: tuple[_Claims, Solution]) -> Solution:
+def _drop_contradicted(all_claims: _Claims, wrong: Bools) -> Solution:
     """Return the solution without the claims at both ends of each contradiction.
 
-    If contradictions remain, no claim is used.
+    ``wrong`` are events without claims from the start. If contradictions remain, no claim is used.
     """
-    claims, best = start
+    claims, best = all_claims.without(wrong).without_late_waits()
     crossing = best.crossing
-    dropped = used = np.zeros(len(claims.events), np.bool_)
+    dropped = used = np.zeros(len(wrong), np.bool_)
     for _ in range(_ROUNDS):
         if not best.crossing:
             break
@@ -145,9 +157,11 @@ def _drop_contradicted(start: tuple[_Claims, Solution]) -> Solution:
         if not solution.crossing:
             best, used = solution, rest
     best = claims.without(used).with_likely_times(best)
-    gone = np.flatnonzero(claims.launch_free & used)
-    count = int(claims.launch_free.sum()) + len(claims.points.event)
-    return dataclasses.replace(best, dropped=gone, claims=count, first_crossing=crossing)
+    wrong = (wrong | used) & all_claims.claimed()
+    count = int(all_claims.launch_free.sum()) + len(all_claims.points.event)
+    return dataclasses.replace(
+        best, dropped=np.flatnonzero(wrong), claims=count, first_crossing=crossing
+    )
 
 
 def _compatible(claims: _Claims, solution: Solution) -> Bools:
