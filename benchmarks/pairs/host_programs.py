@@ -282,7 +282,7 @@ PAIRS = (
         ("module:Chain={part}",), stacks=True,
     ),
     Pair(
-        "no_stacks_cpu", "a recording without stacks", "cpu", no_stacks, (),
+        "no_stacks_cpu", "a recording without stacks", "cpu", no_stacks, ("stacks=0",),
         stacks=True, stacks_after=False,
     ),
 )  # fmt: skip

@@ -47,6 +47,11 @@ class Gain:
         """How far off the prediction is, as a share of the real gain."""
         return abs(self.predicted - self.real) / max(abs(self.real), 1e-9)
 
+    @property
+    def width(self) -> float:
+        """How wide the predicted range is, as a share of the predicted gain."""
+        return (self.high - self.low) / max(abs(self.predicted), 1e-9)
+
 
 @dataclass(frozen=True)
 class Row:
@@ -151,7 +156,9 @@ def median_error(gains: Sequence[Gain]) -> float:
 
 def summary(table: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Yield the figures over pairs: all, those developed on, and those held."""
-    yield "judged by", "pairs", "number", "inside", "inside with ±", "median error"
+    yield (
+        "judged by", "pairs", "number", "inside", "inside with ±", "median error", "median width",
+    )  # fmt: skip
     for truth, title in TRUTHS.items():
         for name, chosen in (
             ("all", list(table)),
@@ -161,7 +168,8 @@ def summary(table: Sequence[Row]) -> Iterator[tuple[str, ...]]:
             gains = [row.gain(truth) for row in chosen]
             if gains:
                 met = sum(gain.meets for gain in gains) / len(gains)
-                figures = (inside_share(gains), met, median_error(gains))
+                width = statistics.median(gain.width for gain in gains)
+                figures = (inside_share(gains), met, median_error(gains), width)
                 yield title, name, str(len(gains)), *(f"{figure:.0%}" for figure in figures)
 
 

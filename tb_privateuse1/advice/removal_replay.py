@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.simulation import changes, prediction
-from tb_privateuse1.analysis.simulation.changes import Shares
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
+from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools

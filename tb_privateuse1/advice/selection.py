@@ -12,7 +12,7 @@ import numpy as np
 from tb_privateuse1.advice.context import JudgedTrace
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.analysis.operators import source_lines
-from tb_privateuse1.analysis.simulation.changes import Shares
+from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import groupby, intervals, labels

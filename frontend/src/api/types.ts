@@ -177,7 +177,7 @@ export interface CauseRow {
 
 /** A change that was asked for, and what it touches in the chosen steps, per step. */
 export interface ChangeAsked {
-  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation";
+  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation" | "profiler" | "stacks";
   name: string;
   factor: number;
   text: string;
@@ -531,7 +531,7 @@ export interface Found {
 
 /** The saving of one item, per step. */
 export interface Gain {
-  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation";
+  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation" | "profiler" | "stacks";
   name: string;
   on_path_ns: number;
   half_gain_ns: number;

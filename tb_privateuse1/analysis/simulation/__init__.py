@@ -18,6 +18,7 @@ __all__ = [
     "path_classes",
     "points",
     "prediction",
+    "profiler_time",
     "rank_waits",
     "ranking",
     "submissions",

@@ -14,14 +14,13 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.analysis.simulation import changes, delays, rank_waits
-from tb_privateuse1.analysis.simulation.changes import Shares
 from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Graph
+from tb_privateuse1.analysis.simulation.profiler_time import Shares, is_dense, profiler_shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.submissions import Ranges
-from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.table import I64
 
 Name = Literal[
     "no_nameless_delays",
@@ -41,12 +40,6 @@ _INPUT_STAYS = 0.25
 """Workers take the data loader's work, but batches must still be handed over, and workers compete
 with the program for cores. This share of the time may stay."""
 
-_MOST_EVENT_NS = 2_000
-"""The profiler takes no longer than this for one event, also with stacks and shapes."""
-
-_MOST_OVERHEAD = 0.8
-"""The profiler takes no more than this share of a thread's time between two points."""
-
 
 @dataclass(frozen=True)
 class Assumptions:
@@ -56,6 +49,8 @@ class Assumptions:
     names: tuple[Name, ...]
     overhead: Shares
     """Share of the host's time before each point that the profiler may have taken."""
+    overhead_is_known: bool
+    """The recording is dense enough to estimate the profiler's time."""
     inputs: Shares
     """Share of the host's time before each point that lies in the data loader."""
     error_ns: I64
@@ -131,7 +126,7 @@ def _host_launches(graph: Graph, weights: Weights) -> Weights:
 def find_assumptions(trace: Trace, graph: Graph) -> Assumptions:
     """Return the assumptions for a trace; the first one is ``no_nameless_delays``."""
     n, cause, kernels = len(graph.points), graph.delay_cause, trace.kernels
-    overhead = _overhead(trace, graph)
+    overhead = profiler_shares(trace, graph.points)
     error = kernels.duration_bound_ns
     inferred = bool(error.any()) and not (error == MISSING).any()
     kept = (*delays.NAMELESS, delays.BEFORE_RECORDING)
@@ -154,41 +149,8 @@ def find_assumptions(trace: Trace, graph: Graph) -> Assumptions:
         graph=graph,
         names=tuple(name for name, used in is_used.items() if used),
         overhead=overhead,
+        overhead_is_known=is_dense(trace),
         inputs=changes.thread_shares(graph, Ranges.of(trace.ops, loads)),
         error_ns=error if inferred else np.zeros(len(kernels), np.int64),
         waiting_ns=waiting,
     )
-
-
-def _overhead(trace: Trace, graph: Graph) -> Shares:
-    """Return the share of the host's time before each point that the profiler may have taken.
-
-    It works at each start and end of a recorded range, so between two of these in a row there is
-    its own work, and little else where ranges are dense.
-    """
-    points, driving = graph.points, np.append(thread_roles(trace).driving, False)
-    tables = [t.take(driving[t.thread]) for t in (trace.ops, trace.frames)]
-    thread = np.concatenate([t.thread for t in tables])
-    start = np.concatenate([t.start_ns for t in tables])
-    end = np.concatenate([t.end_ns for t in tables])
-    if not len(thread):
-        return np.zeros(len(points))
-    edges, of = np.concatenate((start, end)), np.concatenate((thread, thread))
-    order = np.lexsort((edges, of))
-    between = np.diff(edges[order])[np.diff(of[order]) == 0]
-    each_ns = min(2 * float(np.median(between)), _MOST_EVENT_NS)
-    taken = each_ns * _counts(graph, thread, start)
-    return np.minimum(taken / np.maximum(points.gap_ns, 1), _MOST_OVERHEAD)
-
-
-def _counts(graph: Graph, thread: I32, start_ns: I64) -> I64:
-    """Return the number of starts on its thread between each point and the one before it."""
-    points = graph.points
-    found = np.zeros(len(points), np.int64)
-    for one, rows in groupby.split_by_value(thread):
-        low, high = np.searchsorted(points.thread, [one, one + 1])
-        at, before = points.at_ns[low:high], points.before[low:high]
-        since = np.where(before >= 0, points.at_ns[before], at)
-        starts = np.sort(start_ns[rows])
-        found[low:high] = np.searchsorted(starts, at) - np.searchsorted(starts, since)
-    return found

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, WAIT, Graph
+from tb_privateuse1.analysis.simulation.profiler_time import Shares, profiler_shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.i18n import say
@@ -23,8 +23,6 @@ from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
-
-Shares = NDArray[np.float64]
 
 Kind = Literal[
     "operator",
@@ -36,11 +34,16 @@ Kind = Literal[
     "data_loader",
     "launches",
     "synchronisation",
+    "profiler",
+    "stacks",
 ]
 """Kinds of change. ``category`` is a kind of work: gemm, convolution, …
-(``kinds_of_work.KINDS``)."""
+(``kinds_of_work.KINDS``). ``profiler`` is its own estimated time, ``stacks`` that for Python
+frames."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+RECORDING: tuple[Kind, ...] = ("profiler", "stacks")
+"""The kinds that change not the program but its recording."""
 NAMED: tuple[Kind, ...] = ("operator", "kernel", "module", "category")
 """The kinds with a name."""
 
@@ -156,7 +159,7 @@ def change_scope(trace: Trace, change: Change) -> Scope:
         case "launches":
             made = np.unique(kernels.launch[kernels.launch >= 0])
             return Scope(Ranges.of(launches, made), nothing)
-        case "synchronisation":
+        case "synchronisation" | "profiler" | "stacks":
             return Scope(nowhere, nothing)
         case "data_loader":
             rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
@@ -215,6 +218,10 @@ def apply_changes(
     freed = np.zeros(len(graph.waits.start_ns), np.bool_)
     for change in changes:
         touched = change_scope(trace, change)
+        if change.kind in RECORDING:
+            of_stacks = change.kind == "stacks"
+            taken = profiler_shares(trace, graph.points, of_stacks=of_stacks)
+            host *= 1 - (1 - change.factor) * taken
         ranges = calling_code(trace, touched.ranges) if with_callers else touched.ranges
         host *= 1 - (1 - change.factor) * thread_shares(graph, ranges)
         device[touched.kernels] *= change.factor

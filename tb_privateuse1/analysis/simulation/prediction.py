@@ -7,17 +7,19 @@ never narrower than the replay fits the recording.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.simulation import changes
-from tb_privateuse1.analysis.simulation.assumptions import Assumptions, find_assumptions
+from tb_privateuse1.analysis.simulation.assumptions import Assumptions, Name, find_assumptions
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.replay import Weights
+from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -25,7 +27,10 @@ Times = NDArray[np.float64]
 
 _MARGIN = 0.2
 """Changed code meets other caches, clocks and schedules. A gain is known no better than this share:
-the median error of the developed pairs was 18 % (docs/internals/pairs.md)."""
+the median error of the developed pairs was 18 % when it was chosen (docs/internals/pairs.md)."""
+
+_FEWEST = 2
+"""Steps with which the error of their mean is known."""
 
 
 def step_durations(trace: Trace, graph: Graph, weights: Weights) -> I64:
@@ -83,6 +88,10 @@ class Prediction:
 
     gain: I64
     others: tuple[Times, ...]
+    likely: tuple[Times, ...]
+    """The gains as recorded, with a part of the data loader's time, without the profiler's, and
+    none where the device's work is not known. The truth is between them: a prediction is their
+    middle."""
     waits: I64
     """The waits for unknown work and other ranks in each step: they may take up a gain."""
     error: I64
@@ -90,6 +99,9 @@ class Prediction:
     least_ns: int
     """No gain is known better than this."""
     has_bounds: bool
+    """False if the bound of an inferred activity is not known."""
+    may_vanish: bool
+    """The device's work is not known: it may take up the gain."""
     shortens: bool
     """No time is longer than in the recording, so no step can be."""
     lengthens: bool
@@ -103,63 +115,104 @@ class Prediction:
             return GainRange(round(gain), None, None)
         others = [gain, *(float(one[rows].mean()) for one in self.others)]
         low, high = min(others), max(others)
-        low -= min(max(low, 0.0), float(self.waits[rows].mean()))
+        low -= max(low, 0.0) if self.may_vanish else min(max(low, 0.0), self._waiting_ns(rows))
         error = abs(float(self.error[rows].mean()))
         margin = max(error, _MARGIN * abs(gain), float(self.least_ns))
-        low, high = min(low, gain - margin), max(high, gain + margin)
+        # How steps differ is independent of what the recording does not say.
+        noise = self._noise_ns(rows)
+        low = gain - math.hypot(max(gain - low, margin), noise)
+        high = gain + math.hypot(max(high - gain, margin), noise)
         if not self.lengthens:
             low, high = max(low, min(gain, 0.0)), max(high, 0.0)
         if not self.shortens:
             low, high = min(low, 0.0), min(high, max(gain, 0.0))
         return GainRange(round(gain), round(low), round(high))
 
+    def _waiting_ns(self, rows: I64) -> float:
+        return float(self.waits[rows].mean())
+
+    def _noise_ns(self, rows: I64) -> float:
+        """Return the standard error of the mean gain of some steps; 0 of a single one."""
+        if len(rows) < _FEWEST:
+            return 0.0
+        return float(self.gain[rows].std(ddof=1)) / math.sqrt(len(rows))
+
 
 def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> Prediction:
     """Return the gain of changes in each step."""
     with_callers = changes.apply_changes(graph, trace, made, with_callers=True)
-    return predict_weights(
-        trace, graph, base, changes.apply_changes(graph, trace, made), with_callers
+    weights = changes.apply_changes(graph, trace, made)
+    # Without the profiler, there is nothing of it to take away.
+    without: tuple[Name, ...] = ()
+    if any(change.kind in changes.RECORDING for change in made):
+        without = ("no_profiler",)
+    found = predict_weights(
+        trace,
+        graph,
+        base,
+        weights,
+        with_callers,
+        without=without,
+        of_loader=any(
+            one.kind == "data_loader" or one.name.startswith(call_tree.LOADER) for one in made
+        ),
     )
+    if not found.likely:
+        return found
+    least, most = (limit.reduce(found.likely) for limit in (np.minimum, np.maximum))
+    return replace(found, gain=np.rint((least + most) / 2).astype(np.int64))
 
 
 def predict_weights(
-    trace: Trace, graph: Graph, base: Baseline, weights: Weights, *alternatives: Weights
+    trace: Trace,
+    graph: Graph,
+    base: Baseline,
+    weights: Weights,
+    *alternatives: Weights,
+    without: tuple[Name, ...] = (),
+    of_loader: bool = False,
 ) -> Prediction:
     """Return the gain of other weights in each step.
 
     ``alternatives`` are other ways to make the same change: the range holds their gains, too.
+    ``without`` are assumptions that contradict the change, which is one of the data loader if
+    ``of_loader``.
     """
     made = base.assumptions
     shortens, lengthens = _directions(graph.weights, weights)
     if not (shortens or lengthens):
         nothing = np.zeros(len(base.held), np.int64)
-        return Prediction(nothing, (), nothing, nothing, 0, True, False, False)
-    gain = base.held - step_durations(trace, graph, weights)
-    others: list[Times] = []
+        return Prediction(nothing, (), (), nothing, nothing, 0, True, False, False, False)
+    gain = (base.held - step_durations(trace, graph, weights)).astype(np.float64)
+    others, likely = [gain], [gain]
     for name, before, under in zip(made.names, base.others, made.under(weights), strict=True):
+        if name in without:
+            continue
         other = before - step_durations(trace, graph, under)
         others.append(other.astype(np.float64))
         if name == "no_profiler":  # the same share of the recorded step
+            likely += others[-1:] if made.overhead_is_known else []
             others.append(other * (base.held / np.maximum(before, 1)))
-    partly = made.partly_loaded(weights)
-    for weights_ in (*alternatives, *([] if partly is None else [partly])):
+    for weights_ in alternatives:
         others.append((base.held - step_durations(trace, graph, weights_)).astype(np.float64))
+    if (partly := made.partly_loaded(weights)) is not None:
+        others.append((base.held - step_durations(trace, graph, partly)).astype(np.float64))
+        likely += others[-1:] if of_loader else []
+    may_vanish = not len(trace.kernels) and bottleneck.known_times(trace) != "host"
+    if may_vanish:
+        likely.append(np.zeros(len(gain)))
     return Prediction(
-        gain=gain,
+        gain=likely[0].astype(np.int64),
         others=tuple(others),
-        waits=_by_step(graph, made.waits(weights), trace),
+        likely=tuple(likely),
+        waits=_by_step(trace, graph.time_ns, made.waits(weights)),
         error=base.bare - base.held,
         least_ns=graph.latency_ns,
-        has_bounds=_has_bounds(trace),
+        has_bounds=not bool((trace.kernels.duration_bound_ns == MISSING).any()),
+        may_vanish=may_vanish,
         shortens=shortens,
         lengthens=lengthens,
     )
-
-
-def _has_bounds(trace: Trace) -> bool:
-    """Return whether errors of device times are known; not where a device's times are missing."""
-    known = len(trace.kernels) > 0 or bottleneck.known_times(trace) == "host"
-    return known and not bool((trace.kernels.duration_bound_ns == MISSING).any())
 
 
 def _directions(was: Weights, now: Weights) -> tuple[bool, bool]:
@@ -177,13 +230,13 @@ def _directions(was: Weights, now: Weights) -> tuple[bool, bool]:
     )
 
 
-def _by_step(graph: Graph, spent: I64, trace: Trace) -> I64:
-    """Return the time of nodes by the step in which they begin."""
+def _by_step(trace: Trace, at_ns: I64, spent: I64) -> I64:
+    """Return the time spent from some instants on, by the step in which they lie."""
     steps = trace.steps
     found = np.zeros(len(steps), np.int64)
     if not len(steps):
         return found
-    row = np.searchsorted(steps.start_ns, graph.time_ns, side="right") - 1
+    row = np.searchsorted(steps.start_ns, at_ns, side="right") - 1
     some = np.flatnonzero((spent > 0) & (row >= 0))
     np.add.at(found, row[some], spent[some])
     return found

@@ -10,7 +10,7 @@ export const whatif = {
   add: "Add",
   clear: "Clear",
   kinds:
-    "Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronisation. The table below has what gains most.",
+    "Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronisation; profiler and stacks (its own time, as estimated). The table below has what gains most.",
   remove: (line: string) => `Remove ${line}`,
   synchronisation: { label: "No waits", title: "As if the host never waited for the device" },
   launches: {
@@ -60,6 +60,8 @@ const kinds: Record<Gain["kind"], string> = {
   data_loader: "Data loading",
   launches: "Launches",
   synchronisation: "Waits for the device",
+  profiler: "The profiler's own time",
+  stacks: "The profiler's time for Python frames",
 };
 
 export const whatifTables = {

@@ -8,7 +8,7 @@ export const whatif: Translation<typeof english.whatif> = {
   add: "添加",
   clear: "清除",
   kinds:
-    "类型：operator（算子）、kernel、module（模块）、category（类别：gemm、convolution 等）、communication（通信）、copies（拷贝）、data_loader（数据加载）、launches（下发）、synchronisation（同步）。下表列出收益最大的项。",
+    "类型：operator（算子）、kernel、module（模块）、category（类别：gemm、convolution 等）、communication（通信）、copies（拷贝）、data_loader（数据加载）、launches（下发）、synchronisation（同步），以及 profiler 与 stacks（profiler 自身的时间，为估计值）。下表列出收益最大的项。",
   remove: (line) => `移除 ${line}`,
   synchronisation: { label: "无等待", title: "假设主机从不等待设备" },
   launches: { label: "更快的下发", title: "运行时调用及其后的延迟快一倍" },
@@ -53,6 +53,8 @@ export const whatifTables: Translation<typeof english.whatifTables> = {
     data_loader: "数据加载",
     launches: "下发",
     synchronisation: "等待设备",
+    profiler: "profiler 自身的时间",
+    stacks: "profiler 用于 Python 帧的时间",
   },
   table: "表格",
   gains: "各项收益",

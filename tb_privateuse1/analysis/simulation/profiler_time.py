@@ -1,0 +1,76 @@
+"""Estimate the profiler's own time on the host, from the recording itself.
+
+The profiler works at each start and end of a recorded range. So between two of these in a row there
+is its own work, and little else where ranges are dense.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.simulation.points import Points
+from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+Shares = NDArray[np.float64]
+
+_MOST_EVENT_NS = 2_000
+"""The profiler takes no longer than this for one event, also with stacks and shapes."""
+
+_FEWEST = 100
+"""The median distance of fewer ranges says nothing."""
+
+_MOST = 0.8
+"""The profiler takes no more than this share of a thread's time between two points."""
+
+
+def is_dense(trace: Trace) -> bool:
+    """Return whether ranges are so dense that the profiler's time for one is known."""
+    ranges = _driving_ranges(trace)[0]
+    return len(ranges.thread) >= _FEWEST and _each_ns(ranges) < _MOST_EVENT_NS
+
+
+def _driving_ranges(trace: Trace) -> tuple[Ranges, Ranges]:
+    """Return the operators and Python frames of threads that drive the device; the frames alone."""
+    driving = np.append(thread_roles(trace).driving, False)
+    ops, frames = (t.take(driving[t.thread]) for t in (trace.ops, trace.frames))
+    of_frames = Ranges.of(frames, np.arange(len(frames)))
+    return Ranges.of(ops, np.arange(len(ops))).and_(of_frames), of_frames
+
+
+def profiler_shares(trace: Trace, points: Points, *, of_stacks: bool = False) -> Shares:
+    """Return the share of the host's time before each point that the profiler may have taken.
+
+    With ``of_stacks`` for Python frames alone, which a recording without stacks does not have.
+    """
+    ranges, of_frames = _driving_ranges(trace)
+    counted = of_frames if of_stacks else ranges
+    if not len(counted.thread):
+        return np.zeros(len(points))
+    taken = _each_ns(ranges) * _counts(points, counted)
+    return np.minimum(taken / np.maximum(points.gap_ns, 1), _MOST)
+
+
+def _each_ns(ranges: Ranges) -> float:
+    """Return the profiler's time for one range: at its start and at its end."""
+    edges = np.concatenate((ranges.start_ns, ranges.end_ns))
+    thread = np.concatenate((ranges.thread, ranges.thread))
+    order = np.lexsort((edges, thread))
+    between = np.diff(edges[order])[np.diff(thread[order]) == 0]
+    return min(2 * float(np.median(between)), _MOST_EVENT_NS)
+
+
+def _counts(points: Points, ranges: Ranges) -> I64:
+    """Return the number of starts on its thread between each point and the one before it."""
+    found = np.zeros(len(points), np.int64)
+    for one, rows in groupby.split_by_value(ranges.thread):
+        low, high = np.searchsorted(points.thread, [one, one + 1])
+        at, before = points.at_ns[low:high], points.before[low:high]
+        since = np.where(before >= 0, points.at_ns[before], at)
+        starts = np.sort(ranges.start_ns[rows])
+        found[low:high] = np.searchsorted(starts, at) - np.searchsorted(starts, since)
+    return found
