@@ -55,6 +55,28 @@ def gaps_before(case: RuleContext, chosen: Bools) -> intervals.Set:
     return starts[kept], ends[kept]
 
 
+def idle_after(case: RuleContext, ranges: intervals.Set, share: float) -> intervals.Set:
+    """Return the device's idle time after host ranges that become shorter by a share.
+
+    The host is ahead by then: of the idle time up to the next range goes as much as it saves and
+    has not saved in the range itself.
+    """
+    idle = case.of_host(case.window)
+    starts, ends = ranges
+    if idle is None or not len(idle[0]) or not len(starts):
+        return intervals.EMPTY
+    inside = intervals.covered_length(idle, starts, ends)
+    ahead = np.maximum(np.floor((ends - starts - inside) * share).astype(np.int64), 0)
+    until = np.append(starts[1:], max(int(idle[1][-1]), int(ends[-1])))
+    # Idle time grows along the idle ranges only: where it has grown enough, the lead is used up.
+    before = np.append(0, np.cumsum(idle[1] - idle[0]))
+    points = np.stack((idle[0], idle[1])).T.ravel()
+    grown = np.stack((before[:-1], before[1:])).T.ravel()
+    enough = np.interp(ends, points, grown) + ahead
+    stop = np.minimum(np.interp(enough, grown, points).astype(np.int64), until)
+    return intervals.intersect(idle, intervals.union(ends, np.maximum(stop, ends)))
+
+
 def claim_of(case: RuleContext, slow: Slow) -> intervals.Set:
     """Return the time that goes if activities become shorter by their shares."""
     return of_device(case, shortened(case, slow.rows, slow.shares))

@@ -43,7 +43,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     claim = None if host is None else bottleneck.shorten(host, removed)
     fused = _fused(case, is_step)
     if claim is not None:
-        claim = intervals.merge(claim, device_time.claim_of(case, fused))
+        later = device_time.idle_after(case, spent, removed)
+        claim = intervals.merge(claim, intervals.merge(later, device_time.claim_of(case, fused)))
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
     per_step = len(children) / max(len(case.steps), 1)
@@ -67,8 +68,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         evidence=case.examples("ops", steps),
         how=say(
             "The optimizer's host time while the device had nothing to do or waited between its "
-            "activities, less {kinds} of {each:,.0f} calls ({share}); and the device's time "
-            "beyond one pass over parameters, gradients and state, while others waited for it.",
+            "activities, and the idle time behind it that an earlier host would fill, less {kinds} "
+            "of {each:,.0f} calls ({share}); and the device's time beyond one pass over "
+            "parameters, gradients and state, while others waited for it.",
             kinds=kinds,
             each=per_step,
             share=percent(removed),
