@@ -33,6 +33,7 @@ from tb_privateuse1.analysis.work.models import (
     reductions,
     serving,
     softmax,
+    transforms,
 )
 from tb_privateuse1.vendors import words
 
@@ -46,6 +47,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     elementwise,
     reductions,
     pooling,
+    transforms,
     indexing,
     copies,
     optimizers,

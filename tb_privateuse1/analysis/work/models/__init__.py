@@ -21,4 +21,5 @@ __all__ = [
     "reductions",
     "serving",
     "softmax",
+    "transforms",
 ]

@@ -18,6 +18,7 @@ BATCH = torch.randn(2, 6, 5)
 WHOLE = torch.arange(30).reshape(6, 5)
 IMAGE, FILTER = torch.randn(2, 4, 8, 8), torch.randn(6, 4, 3, 3)
 MASK = X > 0
+COMPLEX = torch.randn(6, 5, dtype=torch.complex64)
 EXPANDED = torch.randn(1, 5).expand(6, 5)
 CHANNELS = torch.rand(4)
 
@@ -78,6 +79,15 @@ PURE: dict[str, tuple[Any, ...]] = {
     "binary_cross_entropy_with_logits": (X, Y, None, None, 0),
     "logit_backward": (CHANNELS, CHANNELS),
     "bucketize": (X, V),
+    "_fft_r2c": (X, [1], 0, True),
+    "_fft_c2c": (COMPLEX, [0, 1], 0, True),
+    "_fft_c2r": (COMPLEX, [1], 2, 8),
+    "im2col": (IMAGE, [3, 3], [1, 1], [1, 1], [2, 2]),
+    "col2im": (torch.randn(2, 36, 16), [8, 8], [3, 3], [1, 1], [1, 1], [2, 2]),
+    "pixel_shuffle": (IMAGE, 2),
+    "pixel_unshuffle": (IMAGE, 2),
+    "reflection_pad2d": (IMAGE, [1, 2, 0, 3]),
+    "replication_pad1d": (BATCH, [1, 2]),
     "searchsorted": (V, X),
     "upsample_nearest2d_backward": (torch.randn(2, 4, 16, 16), [16, 16], [2, 4, 8, 8]),
     "upsample_bilinear2d_backward": (torch.randn(2, 4, 16, 16), [16, 16], [2, 4, 8, 8], False),
@@ -105,6 +115,7 @@ CHOSEN: dict[str, tuple[tuple[Any, ...], int, int]] = {
     "gather": ((X, 0, GATHERED), 15 * 8 + 15 * ITEM, 15 * ITEM),
     "index_copy_": ((X.clone(), 0, INDICES, Y[:3]), 3 * 8 + 15 * ITEM, 15 * ITEM),
     "_embedding_bag": ((X, INDICES, torch.tensor([0, 2])), 3 * 8 + 16 + 15 * ITEM, 10 * ITEM),
+    "reflection_pad2d_backward": ((torch.randn(2, 4, 9, 9), IMAGE, [1, 0, 0, 1]), 2592, 2048),
     "take": ((X, INDICES), 3 * 8 + 3 * ITEM, 3 * ITEM),
     "embedding_dense_backward": ((Y[:3], INDICES, 6, -1, False), 3 * 8 + 15 * ITEM, 30 * ITEM),
     "scatter_add_": ((X.clone(), 0, GATHERED, Y), 15 * 8 + 2 * 15 * ITEM, 15 * ITEM),
