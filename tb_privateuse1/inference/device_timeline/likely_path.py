@@ -46,19 +46,22 @@ def likely_times(
     points: SyncPoints,
     c: Calibration,
     solution: Solution,
-    reach: int,
+    *,
+    alone: bool,
 ) -> I64:
     """Return the likely device time of each event, inside the solution's bounds, in ns.
 
-    ``launch_free`` are the segments that the solution takes for launch-free. ``reach`` exceeds the
-    time between any two events.
+    ``launch_free`` are the segments that the solution takes for launch-free. ``alone``: the stream
+    waits for no other; else the points hold the likely waits for others.
     """
     low, high = solution.bounds.low, solution.bounds.high
     prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
     behind = low > prompt
-    # A wait tells the backlog only before the first event that is tied to the host.
-    tied = np.concatenate(([0], np.cumsum(solution.anchors)))[points.event]
-    nearer = np.where(tied == 0, points.nearer, NEVER)
+    nearer = points.nearer
+    if alone:
+        # A wait tells the backlog only before the first event that is tied to the host.
+        tied = np.concatenate(([0], np.cumsum(solution.anchors)))[points.event]
+        nearer = np.where(tied == 0, nearer, NEVER)
 
     ready = low.copy()
     np.maximum.at(ready, points.event, nearer)
@@ -72,7 +75,7 @@ def likely_times(
     least = np.where(elapsed_ns == MISSING, 0, np.maximum(span - _SLACK_NS, 0))
     most = np.where(elapsed_ns == MISSING, UNKNOWN, span + _SLACK_NS)
     segment = (np.full(len(events), c.event_low_ns), np.where(marks, c.event_high_ns, UNKNOWN))
-    spans, _ = constraints.tighten_spans(tree, least, most, *segment, reach)
+    spans, _ = constraints.tighten_spans(tree, least, most, *segment, solution.reach)
     path = np.clip(constraints.earliest_times(tree, spans, hosted), low, high)
 
     width = high - low

@@ -94,7 +94,8 @@ class _Claims:
         bounds = solution.bounds
         likely = likely_path.likely_times(
             self.events, self.stream.tree, self.stream.ops.elapsed_ns,
-            self.launch_free & ~solution.refuted, self.points, self.c, solution, solution.reach,
+            self.launch_free & ~solution.refuted, self.points, self.c, solution,
+            alone=self.until is None,
         )  # fmt: skip
         return dataclasses.replace(solution, bounds=dataclasses.replace(bounds, likely=likely))
 
