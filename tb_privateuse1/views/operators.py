@@ -65,7 +65,7 @@ class OperatorRow:
     input_shapes: str | None
     """As the trace has them; null unless grouped by shapes, or not recorded."""
     module: str | None
-    """The innermost module; null unless grouped by modules, and outside of all."""
+    """The class of the innermost module; null unless grouped by modules, and outside of all."""
     stack: str | None
     """Python frames, innermost first, separated by ``;``; null unless grouped by stacks."""
     calls: int
@@ -276,7 +276,7 @@ class _Texts:
                 trace.text(trace.ops.shapes[row]) or None if self._group == "shapes" else None
             ),
             "launcher": None,
-            "module": groups.module_title(module) if module else None,
+            "module": groups.module_class(module) if module else None,
             "stack": groups.call_site_of(groups.python_stack(trace, row))
             if self._group == "stack"
             else None,

@@ -34,7 +34,7 @@ def group_columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.int
         case "stack":
             return name, ops.stack[rows], _paths(trace)[ops.frame[rows]]
         case "module":
-            return name, innermost_modules(trace)[rows]
+            return name, _module_classes(trace)[innermost_modules(trace)[rows]]
         case "category":
             return (name_categories(trace)[name],)
 
@@ -65,6 +65,24 @@ def innermost_modules(trace: Trace) -> I32:
     forward = module_of.forward_operators(trace)
     frame = np.where(forward >= 0, call_tree.take(own, forward), own).astype(np.int32)
     return call_tree.take(frames.name, frame)
+
+
+def _module_classes(trace: Trace) -> I32:
+    """Return by string of the trace the first one that names a module of the same class.
+
+    The appended last entry is that of ``NONE``. Instances of a class run the same lines of code.
+    """
+    names = np.unique(trace.frames.name[call_tree.is_module(trace)])
+    first: dict[str, int] = {}
+    found = np.append(np.arange(len(trace.strings)), NONE).astype(np.int32)
+    for name in names.tolist():
+        found[name] = first.setdefault(call_tree.class_of(trace.text(name)), name)
+    return found
+
+
+def module_class(text: str) -> str | None:
+    """Return the module's class in a frame's name, such as ``Linear``; None without one."""
+    return call_tree.class_of(text).removeprefix(call_tree.MODULE) or None
 
 
 def module_title(text: str) -> str | None:
@@ -130,7 +148,9 @@ def matching_rows(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
     if group == "shapes":
         found |= has[ops.shapes[rows]]
     if group == "module":
-        found |= has[innermost_modules(trace)[rows]]
+        module = innermost_modules(trace)[rows]
+        classes = [text in (module_class(string) or "").lower() for string in trace.strings]
+        found |= np.array([*classes, False], np.bool_)[module]
     if group == "stack":
         within = call_tree.self_or_nearest(frames.parent, has[frames.name]) >= 0
         found |= has[ops.stack[rows]] | np.append(within, False)[ops.frame[rows]]

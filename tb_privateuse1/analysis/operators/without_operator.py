@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_privateuse1.analysis.operators import kinds_of_work, module_of
-from tb_privateuse1.analysis.operators.groups import Group, call_site_of, frame_stack, module_title
+from tb_privateuse1.analysis.operators.groups import Group, call_site_of, frame_stack, module_class
 from tb_privateuse1.trace import call_tree, kernel_context, uncertainty
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
@@ -87,7 +87,7 @@ def _origins(trace: Trace, rows: I64, group: Group) -> tuple[list[Origin], I64]:
         origin = Origin(
             name,
             trace.text(launcher[i]) or None,
-            module_title(trace.text(module[i])),
+            module_class(trace.text(module[i])),
             call_site_of(stack),
         )
         of.append(number.setdefault(origin, len(number)))

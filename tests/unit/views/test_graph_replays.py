@@ -64,7 +64,7 @@ def test_the_captures_operators_are_rows_of_their_own() -> None:
         (SERVED, "stack", "serve.py(9): step"),
         (KNOWN, "stack", "nn.Module: Net"),
         (SERVED, "module", None),
-        (KNOWN, "module", "Net_0"),
+        (KNOWN, "module", "Net"),
     ],
 )
 def test_modules_and_stacks_of_replays(t: Trace, group: Group, text: str | None) -> None:

@@ -168,13 +168,21 @@ def test_grouped_by_module_with_the_backward_pass() -> None:
     result = operators(t, group="module")
     assert result.has_modules
     assert {(r.module, r.name): r.calls for r in result.rows} == {
-        ("Linear_0", "aten::mm"): 2, ("Net_0", "aten::relu"): 1, ("Linear_0", "MmBackward0"): 1,
+        ("Linear", "aten::mm"): 2, ("Net", "aten::relu"): 1, ("Linear", "MmBackward0"): 1,
         (None, "aten::add"): 1,
     }  # fmt: skip
     rows = by_name(t)
     assert (rows["MmBackward0"].forward, rows["aten::relu"].forward) == ("aten::mm", None)
     assert rows["aten::mm"].backward_device_ns == 20_000
     assert rows["MmBackward0"].backward_device_ns == 0
+
+
+def test_instances_of_a_module_class_are_one_row() -> None:
+    """They run the same lines of code."""
+    result = operators(stacked(), group="module")
+    assert {(r.module, r.name): r.calls for r in result.rows} == {
+        ("Linear", "aten::mm"): 3, (None, "aten::relu"): 1,
+    }  # fmt: skip
 
 
 def test_grouped_by_category() -> None:
@@ -232,7 +240,8 @@ def test_an_objects_address_makes_no_other_call_stack() -> None:
     [
         ("name", "RELU", {"aten::relu"}), ("name", "gemm", {"aten::mm"}), ("name", "train", set()),
         ("stack", "linear_0", {"aten::mm"}), ("stack", "train.py", {"aten::mm", "aten::relu"}),
-        ("module", "Linear_1", {"aten::mm"}), ("category", "elem", {"elementwise"}),
+        ("module", "Linear", {"aten::mm"}), ("module", "Linear_1", set()),
+        ("category", "elem", {"elementwise"}),
         ("category", "relu", set()),
     ],
 )  # fmt: skip

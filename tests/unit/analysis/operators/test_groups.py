@@ -45,7 +45,7 @@ def test_rows_of_a_group(group: groups.Group, expected: list[int]) -> None:
         ("name", "MM", [True, True, False]),
         ("name", "gemm", [True, True, False]),
         ("name", "linear_0", [False, False, False]),
-        ("module", "linear_0", [True, False, False]),
+        ("module", "linear", [True, False, False]),
         ("shapes", "[4", [False, True, True]),
         ("stack", "train.py", [True, True, True]),
         ("category", "elementwise", [False, False, True]),

@@ -25,7 +25,7 @@ const groups: Record<Group, { label: string; title: string; without: string; row
   },
   module: {
     label: "Module",
-    title: "By name and the innermost nn.Module around it",
+    title: "By name and the class of the innermost nn.Module around it",
     without: "The trace has no modules: record with with_stack=True.",
     row: "A row opens its calls, the typical one first.",
   },
@@ -89,7 +89,7 @@ export const operators = {
     inputShapes: { title: "Input shapes" },
     module: {
       title: "Module",
-      help: "The innermost nn.Module; of backward operators that of the forward one.",
+      help: "The class of the innermost nn.Module; of backward operators that of the forward one.",
     },
     stack: { title: "Called from", help: "The innermost frame that is not torch's own; a row shows all." },
     share: { title: "Share" },

@@ -25,7 +25,7 @@ export const operators: Translation<typeof english.operators> = {
     },
     module: {
       label: "模块",
-      title: "按名称与最内层的 nn.Module",
+      title: "按名称与最内层 nn.Module 的类",
       without: "trace 中没有模块：采集时请设置 with_stack=True。",
       row: "点击一行，显示其各次调用，首先是典型的一次。",
     },
@@ -78,7 +78,7 @@ export const operators: Translation<typeof english.operators> = {
     name: { title: "算子" },
     category: { title: "类别", help: "按名称判断的工作类型。" },
     inputShapes: { title: "输入形状" },
-    module: { title: "模块", help: "最内层的 nn.Module；反向算子取其前向算子所在的模块。" },
+    module: { title: "模块", help: "最内层 nn.Module 的类；反向算子取其前向算子所在的模块。" },
     stack: { title: "调用位置", help: "不属于 torch 自身的最内层栈帧；点击一行显示全部。" },
     share: { title: "占比" },
     deviceSelf: { title: "设备自身时间", help: "算子自身下发的设备活动。" },
