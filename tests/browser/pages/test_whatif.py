@@ -64,10 +64,12 @@ def test_changes_are_predicted_and_kept_in_the_url(page: Dashboard) -> None:
 
 def test_what_is_no_change_is_said(page: Dashboard) -> None:
     page.watch.expected.append("the server responded with a status of 400")
-    page.open(run="run", view="whatif", changes="aten::mn=0.5").shows("error", code="bad_change")
-    expect(page.get("error")).to_contain_text("aten::mm")
+    page.open(run="run", view="whatif", changes="aten::mn=0.5")
+    expect(page.shows("change-refused", code="bad_change")).to_contain_text("aten::mm")
+    page.shows("table-gains")  # the page stays
+    assert page.figure("measured_ns") == 100_000
     page.get("change-clear").click()
-    page.shows("table-gains")
+    expect(page.get("change-refused")).to_have_count(0)
 
 
 def test_a_row_is_tried(page: Dashboard) -> None:

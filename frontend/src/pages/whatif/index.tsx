@@ -23,10 +23,19 @@ export function WhatIf({ selected }: PageProps) {
   const asked = useView("whatif", selected, { ranking: false, ...(changes !== null && { changes }) });
   const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}/${step}`);
   const ranked = useView("whatif", selected, {});
+  // A line that is not understood, or of nothing that there is, must not replace the page.
+  const refused = loaded.status === "failed" && ranked.loaded.status === "ready" ? loaded.failure : null;
   return (
     <div class="whatif fill" aria-busy={asked.loaded !== loaded} data-testid="whatif">
       <Editor changes={loaded.status === "ready" ? loaded.value.changes : []} />
-      <Show resource={{ ...asked, loaded }}>{(result) => <Page result={result} ranked={ranked} />}</Show>
+      {refused && (
+        <p class="notice warn" role="alert" data-testid="change-refused" data-code={refused.code}>
+          <b>{refused.message}</b> {refused.hint}
+        </p>
+      )}
+      <Show resource={refused ? ranked : { ...asked, loaded }}>
+        {(result) => <Page result={result} ranked={ranked} />}
+      </Show>
     </div>
   );
 }

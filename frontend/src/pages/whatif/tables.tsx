@@ -174,9 +174,13 @@ const GAINS: readonly Column<Gain>[] = [
       </span>
     ),
   },
-  field("half_gain_share", texts.ofGains.halfGainShare, "share", 136, { bar: () => "kernel" }),
+  field("half_gain_share", texts.ofGains.halfGainShare, "share", 136, {
+    bar: () => "kernel",
+    scale: "gain",
+  }),
   field("free_gain_share", texts.ofGains.freeGainShare, "share", 248, {
     bar: () => "kernel",
+    scale: "gain",
     cell: (r) => (
       <span class="value">
         {percent(r.free_gain_share)}{" "}

@@ -26,6 +26,8 @@ export interface Column<Row> {
   bound?: (row: Row) => number | null;
   /** A bar in the cell, of this colour; `share` columns only. */
   bar?: (row: Row) => Category;
+  /** Bars of columns with the same scale have the same length for the same value. */
+  scale?: string;
   /** What part of that bar, 0 to 1, stands for what only has limits. */
   bounded?: (row: Row) => number;
   /** Shown only if it is chosen. */

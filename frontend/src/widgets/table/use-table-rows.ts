@@ -41,11 +41,24 @@ export function useTableRows<Row>(
     [tree, sorted, filtered, rows],
   );
   const parents = useMemo(() => new Set(sorted.map((row) => around?.[row])), [sorted, around]);
-  const largest = useMemo(
-    () => new Map(columns.filter((c) => c.bar).map((c) => [c.key, largestOf(rows, c)])),
-    [rows, columns],
-  );
+  const largest = useMemo(() => largestByColumn(rows, columns), [rows, columns]);
   return { keys, parsed, chosen, filtered, sorted, order, parents, largest };
+}
+
+/** The value whose bar is full, by column. */
+export function largestByColumn<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): ReadonlyMap<string, number> {
+  const barred = columns.filter((c) => c.bar);
+  const own = new Map(barred.map((c) => [c.key, largestOf(rows, c)]));
+  const shared = (column: Column<Row>): number =>
+    Math.max(
+      ...barred
+        .filter((c) => c === column || (column.scale !== undefined && c.scale === column.scale))
+        .map((c) => own.get(c.key) ?? 1),
+    );
+  return new Map(barred.map((c) => [c.key, shared(c)]));
 }
 
 /** With its bound, whose whisker is in the scale, too. Not Math.max(...): an argument list has a limit,

@@ -86,8 +86,8 @@ export const whatifTables = {
       help: "What the step gains if it takes half its time; of waits, without them.",
     },
     freeGainShare: { title: "Free", help: "What the step gains without it, and the range of that." },
-    halfGain: { title: "Twice as fast" },
-    freeGain: { title: "Free" },
+    halfGain: { title: "Twice as fast, time" },
+    freeGain: { title: "Free, time" },
     freeGainLow: { title: "Free, at least", help: "The least gain under all assumptions." },
     freeGainHigh: { title: "Free, at most", help: "The greatest gain under all assumptions." },
     onPath: {

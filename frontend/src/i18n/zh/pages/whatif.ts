@@ -73,8 +73,8 @@ export const whatifTables: Translation<typeof english.whatifTables> = {
     kind: { title: "类型", help: "点击“2×”或“去除”，将该改动添加到上方。" },
     halfGainShare: { title: "快一倍", help: "它的时间减半时迭代的收益；对等待则为去除它时的收益。" },
     freeGainShare: { title: "去除", help: "去除它时迭代的收益及其范围。" },
-    halfGain: { title: "快一倍" },
-    freeGain: { title: "去除" },
+    halfGain: { title: "快一倍（时间）" },
+    freeGain: { title: "去除（时间）" },
     freeGainLow: { title: "去除（至少）", help: "所有假设下的最小收益。" },
     freeGainHigh: { title: "去除（至多）", help: "所有假设下的最大收益。" },
     onPath: {
