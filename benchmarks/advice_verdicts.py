@@ -139,7 +139,7 @@ def tables(verdicts: Iterable[Verdict]) -> Iterator[str]:
         for piece in (piece for verdict in own for piece in verdict.expected):
             rules = ", ".join(f"`{rule}`" for rule in piece.rules) or "none"
             yield (
-                f"| `{piece.recording}` | {piece.advice} | {piece.share:g} % | "
+                f"| {piece.recording} | {piece.advice} | {piece.share:g} % | "
                 f"{piece.found:.0f} % | {rules} |\n"
             )
         yield from (f"must not be said: {t}\n" for verdict in own for t in verdict.forbidden)

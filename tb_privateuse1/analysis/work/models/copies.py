@@ -68,7 +68,7 @@ def item(call: Arguments) -> Work:
 
 
 def padded(call: Arguments) -> Work:
-    """Return the work of ``constant_pad_nd(x, pad, value)`` and other borders, from the last axis."""
+    """Return the work of ``constant_pad_nd(x, pad, value)`` and of other borders."""
     x, pad = call.tensor(0), call.integers(1)
     if len(pad) % 2 or len(pad) // 2 > len(x.shape):
         raise UnknownWork
