@@ -59,6 +59,7 @@ class _Calls:
     """The calls of forward passes, by start: ``which`` is an index into ``distinct``."""
 
     which: I64
+    start_ns: I64
     number: I64
     """The forward pass."""
     passes: int
@@ -71,14 +72,19 @@ class _Calls:
     def of(self, wanted: Callable[[_Call], bool]) -> _Calls:
         """Return the calls for which a condition holds."""
         mask = np.array([wanted(call) for call in self.distinct], np.bool_)[self.which]
-        return _Calls(self.which[mask], self.number[mask], self.passes, self.distinct)
+        return self.take(np.flatnonzero(mask))
+
+    def take(self, rows: I64) -> _Calls:
+        """Return some of the calls."""
+        columns = self.which[rows], self.start_ns[rows], self.number[rows]
+        return _Calls(*columns, self.passes, self.distinct)
 
     def first(self) -> _Calls:
         """Return the first call of each pass; raises _Unclear if a pass has none."""
         number, at = np.unique(self.number, return_index=True)
         if not len(number) or len(number) < self.passes:
             raise _Unclear(say("Not every forward pass has a convolution or product with shapes."))
-        return _Calls(self.which[at], number, self.passes, self.distinct)
+        return self.take(at)
 
     def total(self, count: Callable[[_Call], int]) -> int:
         """Return the sum of a number over all calls."""
@@ -124,7 +130,8 @@ def _forward_calls(trace: Trace, steps: I64) -> _Calls:
     rows, at = rows[order], at[order]
     first, group = group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
     distinct = tuple(_call(trace, row) for row in rows[first].tolist())
-    return _Calls(group, at, len(starts), distinct).of(lambda call: bool(call.shape))
+    found = _Calls(group, ops.start_ns[rows], at, len(starts), distinct)
+    return found.of(lambda call: bool(call.shape))
 
 
 def _passes(trace: Trace, steps: I64) -> tuple[I64, I64]:
@@ -182,7 +189,7 @@ def _samples(trace: Trace, steps: I64, calls: _Calls) -> int:
     try:
         found = _lookups(calls)
     except _Unclear:
-        found = _first_products(trace, calls)
+        found = _first_products(trace, steps, calls)
     if len(found.which) > found.passes:
         raise _Unclear(say("A forward pass looks up its embedding several times."))
     if len({(one.name, one.weight) for one in found.used}) > 1:
@@ -199,10 +206,22 @@ def _samples(trace: Trace, steps: I64, calls: _Calls) -> int:
     return found.total(lambda call: _batch(call.shape, of_attention))
 
 
-def _first_products(trace: Trace, calls: _Calls) -> _Calls:
-    """Return the first convolution or product of each forward pass."""
+def _first_products(trace: Trace, steps: I64, calls: _Calls) -> _Calls:
+    """Return the first convolution or product of each forward pass.
+
+    Raises _Unclear if another one may be before it: in work that no operator launched, such as the
+    replay of a graph, or in an earlier pass of steps that are not marked.
+    """
     products = calls.named(*_CONVOLUTIONS, *_PRODUCTS)
     found = products.first()
+    kernels = trace.kernels
+    launch = kernels.launch[(kernels.op < 0) & (kernels.launch >= 0) & ~kernels.communication]
+    starts, ends = _passes(trace, steps)
+    at_ns = trace.launches.start_ns[launch]
+    number = np.searchsorted(starts, at_ns, side="right") - 1
+    inside = (number >= 0) & (at_ns < np.append(ends, 0)[number])
+    if (at_ns[inside] < found.start_ns[number[inside]]).any():
+        raise _Unclear(say("Work of no operator, such as a graph's replay, is before the product."))
     marked = all(trace.text(n).startswith(call_tree.STEP) for n in trace.steps.name.tolist())
     if not marked and not len(training_phases.find_passes(trace).backward_ns):
         first = {(one.name, one.weight) for one in found.used}

@@ -71,7 +71,7 @@ def _captured_work(trace: Trace, launched: I32) -> OperatorWork:
 
 
 def _filled(kind: type[_Table], known: dict[str, NDArray[Any]]) -> _Table:
-    """Return a table with only these columns; they are equally long."""
+    """Return a table with these columns, which are equally long; all others are unknown."""
     rows = len(next(iter(known.values())))
     types = kind.column_types()
     return kind(**{name: _unknown(rows, dtype) for name, dtype in types.items()} | known)

@@ -127,3 +127,13 @@ def test_without_marked_steps_the_first_product_must_not_repeat(
     calls: list[Any], samples: int | None
 ) -> None:
     assert count(calls, marked=False).samples == samples
+
+
+@pytest.mark.parametrize(("at", "samples"), [(1.0, None), (40.0, 32)])
+def test_a_replay_before_the_first_product_may_hide_another(at: float, samples: int | None) -> None:
+    product = make.op("aten::linear", 20, 30, **texts(*ROWS))
+    launched = [make.launch(at, at + 1, 5), make.kernel("gemm", 50, 60, 5)]
+    t = make.trace(make.step(1, 0, 70), product, *launched)
+    found = batches(t, np.arange(1))
+    assert found.samples == samples
+    assert ("replay" in (found.samples_missing or "")) == (samples is None)
