@@ -13,9 +13,11 @@ from werkzeug.test import Client
 
 from tb_privateuse1 import cli
 from tb_privateuse1.advice import user_rules
+from tb_privateuse1.analysis.work import registry
 from tb_privateuse1.server.loader import Loader
 from tb_privateuse1.server.plugin import Plugin
 from tb_privateuse1.vendors import user_file
+from tb_privateuse1.views import user_models
 from tests.support import make
 from tests.support.trace_files import write
 
@@ -97,6 +99,24 @@ def test_bad_files_are_warnings_and_the_pages_are_there(
     assert [warning["code"] for warning in warnings] == ["bad_vendor", "bad_rules"]
     for warning in warnings:
         assert warning["message"] in caplog.text
+
+
+def test_work_models_are_read_at_the_start_and_bad_ones_are_a_warning(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = tmp_path / "models.py"
+    monkeypatch.setenv(user_models.VARIABLE, str(models))
+    models.write_text("MODELS = {'acme::op': len}")
+    assert ask(client(log), "runs")["warnings"] == []
+    models.write_text("MODELS = 3")
+    os.utime(models, ns=(9, 9))
+    server = client(log)
+    ask(server, "operators")
+    (warning,) = ask(server, "runs")["warnings"]
+    assert warning["code"] == "bad_work_models"
+    assert cli.main(["view", "operators", str(log)]) == 2
+    assert "models.py: has no MODELS" in capsys.readouterr().err
+    registry.use_models({})
 
 
 def test_files_that_break_later_cost_no_page(log: Path, own: tuple[Path, Path]) -> None:
