@@ -126,5 +126,5 @@ RULE = Rule(
     reference=say("docs/reference/definitions.md, account of time."),
     check=check,
     needs=("device",),
-    precedence="rest",
+    precedence="symptom",
 )
