@@ -45,7 +45,8 @@ class SizedProgram(Program):
     def run(self, name: str, *inputs: Input, slow: float = 1.0, host: float = 3.0) -> None:
         """Launch the kernel of an operator; ``slow`` times as long as the device could."""
         told = recorded(*inputs)
-        self.op(name, host, kernel=slow * kernel_us(name, told), device=name, **told)
+        # Whole us: fractions would overlap by rounding, and overlapping kernels run side by side.
+        self.op(name, host, kernel=round(slow * kernel_us(name, told)), device=name, **told)
 
     def product(self, m: int, k: int, n: int, dtype: str = BF16, slow: float = 1.0) -> None:
         """A product of two matrices."""

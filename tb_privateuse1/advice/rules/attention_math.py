@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -35,6 +36,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     found = fusion.fuse(case, chains.graph, group, table.duration_ns, table.fused_ns)
     if found is None or case.share(intervals.length(found.claim)) < _LEAST:
         return
+    forward = found.calls[~table.backward[found.calls]]
+    if len(forward):
+        found = dataclasses.replace(found, calls=forward)  # these have the program's lines
     rows = found.ops()
     general = case.around(softmax, case.named("ops", _GENERAL)) >= 0
     count = len(found.calls)

@@ -3,6 +3,7 @@
 from tb_privateuse1.advice.rules.attention_math import RULE
 from tests.support import chains
 from tests.support.program import Program, found
+from tests.support.sized import SizedProgram, full
 
 
 def program(name: str) -> Program:
@@ -42,3 +43,22 @@ def test_attention_by_hand_is_found_with_its_time_in_one_kernel() -> None:
 def test_a_fused_operator_and_a_router_are_fine() -> None:
     assert found(RULE, chains.program(chains.fused_attention).trace()) == []
     assert found(RULE, chains.program(chains.router).trace()) == []
+
+
+def test_the_backward_pass_saves_as_well_but_is_no_call() -> None:
+    def layer(run: SizedProgram) -> None:
+        chains.scores()(run)
+        square = full(32, 512, 512)
+        run.run("aten::bmm", full(32, 512, 64), full(32, 64, 512))
+        run.run("aten::bmm", square, full(32, 512, 64))
+        run.run("aten::_softmax_backward_data", square, square, "-1", "15")
+        run.run("aten::mul", square, "0.125")
+        run.run("aten::bmm", square, full(32, 512, 64))
+        run.run("aten::bmm", square, full(32, 512, 64))
+
+    (both,) = found(RULE, chains.program(layer).trace())
+    (row,) = found(RULE, chains.program(chains.scores()).trace())
+    assert both.title == row.title
+    assert both.saving_ns is not None
+    assert row.saving_ns is not None
+    assert both.saving_ns > 1.8 * row.saving_ns
