@@ -47,3 +47,5 @@ class InferenceBasis:
     (kernels whose durations come from other recordings of the run)."""
     others: tuple[str, ...] = ()
     """The trace files of those other recordings."""
+    dropped: tuple[int, ...] = ()
+    """The operators (rows of ``Ops``) at which a claim contradicted others and was dropped."""

@@ -36,6 +36,15 @@ _REFUSALS = (
 
 
 @dataclass(frozen=True)
+class DroppedClaim:
+    """An operator at which something was taken for certain that contradicted the device times."""
+
+    operator: str
+    ts_ns: int
+    """The operator's start on the host."""
+
+
+@dataclass(frozen=True)
 class Method(Result):
     """The result of the view. Null: the timeline does not rest on it, or there is none."""
 
@@ -67,6 +76,11 @@ class Method(Result):
     late_stamps: int | None
     crossing: int | None
     """Marks that fit no schedule of one stream."""
+    claims: int | None
+    """What was taken for certain: stretches that launched nothing, and calls that waited."""
+    dropped_claims: int | None
+    """Those that contradicted others; ``dropped`` lists the first ones."""
+    dropped: tuple[DroppedClaim, ...]
     elsewhere: int | None
     """Activities with durations from other recordings of the run, and their files."""
     others: tuple[str, ...]
@@ -107,11 +121,24 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
         advice=inference_limits.limit_advice(trace, found),
         refused=refused,
         others=grounds.others if grounds else (),
+        dropped=tuple(
+            DroppedClaim(trace.strings[trace.ops.name[row]], int(trace.ops.start_ns[row]))
+            for row in (grounds.dropped if grounds else ())
+        ),
         **{name: counts.get(name) for name in _COUNTS},
     )
 
 
-_COUNTS = ("marks", "anchors", "refuted_anchors", "late_stamps", "crossing", "elsewhere")
+_COUNTS = (
+    "marks",
+    "anchors",
+    "refuted_anchors",
+    "late_stamps",
+    "crossing",
+    "claims",
+    "dropped_claims",
+    "elsewhere",
+)
 
 
 def _median(bounds_ns: I64) -> int | None:

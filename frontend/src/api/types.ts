@@ -410,6 +410,12 @@ export interface Distributed {
   advice: RankAdvice[];
 }
 
+/** An operator at which something was taken for certain that contradicted the device times. */
+export interface DroppedClaim {
+  operator: string;
+  ts_ns: number;
+}
+
 /** A row of a table and its record. Null: not known, or of no meaning for such an event. */
 export interface EventRecord {
   file: string;
@@ -815,6 +821,9 @@ export interface Method {
   refuted_anchors: number | null;
   late_stamps: number | null;
   crossing: number | null;
+  claims: number | null;
+  dropped_claims: number | null;
+  dropped: DroppedClaim[];
   elsewhere: number | null;
   others: string[];
 }

@@ -111,7 +111,16 @@ def infer_timeline(
         if several is not None:
             reason = dataclasses.replace(work[0].basis or basis, evidence=several.message)
             work = [Work.none(several, dataclasses.replace(reason, kind=basis.kind))]
+    work = [_in_whole_table(w, s.row) for w, s in zip(work, split, strict=True)]
     return _activities(ops, strings, split, work)
+
+
+def _in_whole_table(work: Work, row: I64) -> Work:
+    """Return the work with the operators of dropped claims as rows of the table of all streams."""
+    if work.basis is None or not work.basis.dropped:
+        return work
+    dropped = tuple(row[list(work.basis.dropped)].tolist())
+    return dataclasses.replace(work, basis=dataclasses.replace(work.basis, dropped=dropped))
 
 
 def _contradicts(work: Work) -> bool:
@@ -208,7 +217,8 @@ def _merge_basis(work: list[Work]) -> InferenceBasis | None:
     total = {name: sum(c.get(name, 0) for c in counts_of) for name in counts_of[0]}
     names = dict.fromkeys(n for w in work if w.basis is not None for n in w.basis.others)
     counts = {**total, "shapes": counts_of[0]["shapes"]}
-    return dataclasses.replace(basis, counts=counts, others=tuple(names))
+    dropped = tuple(sorted(row for w in work if w.basis is not None for row in w.basis.dropped))
+    return dataclasses.replace(basis, counts=counts, others=tuple(names), dropped=dropped)
 
 
 def _kernels(ops: Ops, rows: I64, work: Work, lane: int) -> Kernels:

@@ -57,6 +57,9 @@ _EVENT_DOUBT_NS = 15
 _ALMOST_NONE = 0.01
 """The share of contradicting events above which the likely cost of an event is in doubt."""
 
+_LISTED = 200
+"""The number of dropped claims that the method page lists."""
+
 _UNBOUNDED = 0.1
 """The share of kernels without a start bound above which there is a finding."""
 
@@ -83,12 +86,12 @@ def place_kernels(
     places = launching_operators.placed_keys(ops, keys)
     stream = StreamInput(ops, strings, events, tree, in_tree, keys, places, joins, waits, c)
     prior = solve_prior(stream, may)
-    refused = _contradicted(prior.solution, len(events), basis)
+    refused = _contradicted(prior.solution, events, basis)
     if refused is not None:
         return refused
     cautious = solve_cautious(stream, prior)
     likely = solve_likely(stream, prior, cautious)
-    refused = _contradicted(likely.solution, len(events), basis)
+    refused = _contradicted(likely.solution, events, basis)
     if refused is not None and not len(cautious.sites.op):
         return refused
     placement = draft_placement(stream, cautious, likely)
@@ -320,6 +323,7 @@ def _work(
         constants=likely.c.constants,
         counts={**basis.counts, **counts},
         others=lengths.names,
+        dropped=_dropped_rows(solution, stream.events),
     )
     work = Work(
         sites.op, placed.start, placed.length, start_bound, length_bound,
@@ -351,13 +355,23 @@ def _counts(solution: Solution, events: int) -> dict[str, int]:
     }
 
 
-def _contradicted(solution: Solution, events: int, basis: InferenceBasis) -> Work | None:
+def _dropped_rows(solution: Solution, events: EventPairs) -> tuple[int, ...]:
+    """Return the first operators at whose events claims were dropped."""
+    return tuple(events.op[solution.dropped[:_LISTED]].tolist())
+
+
+def _contradicted(solution: Solution, events: EventPairs, basis: InferenceBasis) -> Work | None:
     """Return no work and the reason if no stream explains the elapsed times."""
     finding = elapsed_kind.contradiction(len(solution.dropped), solution.claims)
     if finding is None:
         return None
-    counts = {**basis.counts, **_counts(solution, events)}
-    basis = dataclasses.replace(basis, kind="host", evidence=finding.message, counts=counts)
+    basis = dataclasses.replace(
+        basis,
+        kind="host",
+        evidence=finding.message,
+        counts={**basis.counts, **_counts(solution, len(events))},
+        dropped=_dropped_rows(solution, events),
+    )
     return Work.none(finding, basis)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,20 @@ def refused(unit_us: int) -> Trace:
     """Elapsed times in steps of so many us."""
     events = [op("aten::mm", 100 * i, 100 * i + 50, id=i + 1) for i in range(20)]
     return trace(*events, elapsed={i + 1: unit_us * (1 + i % 7) for i in range(20)})
+
+
+def test_dropped_claims_are_counted_and_listed() -> None:
+    made = behind()
+    assert made.meta.grounds is not None
+    counts = {**made.meta.grounds.counts, "dropped_claims": 2}
+    grounds = dataclasses.replace(made.meta.grounds, counts=counts, dropped=(3, 5))
+    t = dataclasses.replace(made, meta=dataclasses.replace(made.meta, grounds=grounds))
+    result = method(t)
+    assert (result.claims or 0) > 0
+    assert result.dropped_claims == 2
+    names = [t.strings[t.ops.name[row]] for row in (3, 5)]
+    assert [one.operator for one in result.dropped] == names
+    assert [one.ts_ns for one in result.dropped] == t.ops.start_ns[[3, 5]].tolist()
 
 
 def test_an_inferred_timeline_tells_what_it_rests_on() -> None:

@@ -283,11 +283,9 @@ function range({ least_ns: least, most_ns: most }: Constant): string {
 }
 
 function Solution({ result: r }: { result: Result }) {
-  const { marks, anchors, refuted_anchors, late_stamps, crossing, elsewhere } = r;
-  const rows = Object.entries({ marks, anchors, refuted_anchors, late_stamps, crossing, elsewhere }) as [
-    keyof typeof texts.solutionRows,
-    number | null,
-  ][];
+  const { marks, anchors, refuted_anchors, late_stamps, crossing, claims, dropped_claims, elsewhere } = r;
+  const values = { marks, anchors, refuted_anchors, late_stamps, crossing, claims, dropped_claims, elsewhere };
+  const rows = Object.entries(values) as [keyof typeof texts.solutionRows, number | null][];
   return (
     <section>
       <Head title={texts.solution} name="solution" rows={rows.map(([name, value]) => ({ name, value }))} />
@@ -301,6 +299,12 @@ function Solution({ result: r }: { result: Result }) {
                 {name === "elsewhere" && r.others.length > 0
                   ? texts.seenBehind(r.others.join(", "))
                   : texts.solutionRows[name].help}
+                {name === "dropped_claims" && r.dropped.length > 0 && (
+                  <details>
+                    <summary>{texts.droppedAt}</summary>
+                    {r.dropped.map((one) => `${one.operator} (${duration(one.ts_ns)})`).join(", ")}
+                  </details>
+                )}
               </td>
             </tr>
           ))}

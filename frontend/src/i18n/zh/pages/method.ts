@@ -80,7 +80,10 @@ export const method: Translation<typeof english.method> = {
     refuted_anchors: { name: "被否定的锚点", help: "与其他锚点矛盾，已舍弃。" },
     late_stamps: { name: "迟到的时间戳", help: "主机线程在事件与其时间戳之间被中断。" },
     crossing: { name: "交叉的标记", help: "与单个流的任何调度都不相符。" },
+    claims: { name: "断言", help: "没有启动工作的区段，以及等待过的调用。" },
+    dropped_claims: { name: "被舍弃的断言", help: "与设备时间矛盾。" },
     elsewhere: { name: "取自其他采集的时长", help: "同一运行的其他采集；未用到，或没有提供更多信息。" },
   },
+  droppedAt: "所在算子及其开始时间",
   seenBehind: (others) => `以下采集中可见设备落后于主机：${others}`,
 };
