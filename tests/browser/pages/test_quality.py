@@ -90,12 +90,13 @@ def test_an_example_opens_its_record(
     expect(record).to_have_count(1)
 
 
-def test_a_row_opens_its_longest_and_links_go_on(
+def test_a_row_opens_its_calls_and_links_go_on(
     visit: Callable[[Server], Dashboard], doubtful: Server
 ) -> None:
     dashboard = visit(doubtful).open(run="odd", view="kernels")
     table = dashboard.get("table-kernels")
     table.locator('tr[data-key="kernel gemm aten::mm"] td[data-column="total_ns"]').click()
+    dashboard.shows("typical", value=0).get_by_test_id("typical-record").click()
     record = dashboard.shows("record", event="kernels/0")
     shown = json.loads(record.locator("pre").inner_text())
     assert shown == make.kernel("gemm", 5, 30, 7)
@@ -108,7 +109,7 @@ def test_a_row_opens_its_longest_and_links_go_on(
     grid.focus()
     grid.press("ArrowDown")
     grid.press("Enter")
-    dashboard.shows("record", event="kernels/2")
+    dashboard.shows("typical", value=2)
 
 
 def test_a_record_that_is_not_there_says_so(

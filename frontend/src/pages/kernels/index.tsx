@@ -104,6 +104,7 @@ function KernelTable({
     <>
       <Table
         name="kernels"
+        hideUniform
         noun={texts.noun}
         nouns={texts.nouns}
         columns={columns}

@@ -100,6 +100,7 @@ function OperatorTable({ result, group, selected: place, step }: OperatorTablePr
     <>
       <Table
         name="operators"
+        hideUniform
         {...(group === "category" ? texts.category : texts.operator)}
         columns={columns}
         rows={result.rows}

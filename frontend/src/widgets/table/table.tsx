@@ -39,6 +39,8 @@ export interface TableProps<Row> {
   onOpen?: (row: Row) => void;
   selected?: string | null;
   inferred?: boolean;
+  /** Columns that say nothing of the rows are shown only if they are chosen. */
+  hideUniform?: boolean;
   /** What a row is: `operator`; `nouns` is more than one. */
   noun: string;
   nouns?: string;
@@ -112,11 +114,15 @@ function totalsOf({ chosen, order }: TableRows, rows: number, tree: boolean) {
   return { order: tree ? chosen : order, all: chosen.length === rows };
 }
 
-/** All columns: those that say nothing of these rows are shown if they are chosen. */
-function useUsefulColumns<Row>({ columns, rows, sort, defaultSort, filter }: TableProps<Row>) {
+/** All columns; those that say nothing may be optional. */
+function useUsefulColumns<Row>(props: TableProps<Row>) {
+  const { columns, rows, sort, defaultSort, filter, hideUniform = false } = props;
   return useMemo(
-    () => withUniformOptional(columns, rows, columnsInUse(sort ?? defaultSort, filter, columns)),
-    [columns, rows, sort, defaultSort, filter],
+    () =>
+      hideUniform
+        ? withUniformOptional(columns, rows, columnsInUse(sort ?? defaultSort, filter, columns))
+        : columns,
+    [columns, rows, sort, defaultSort, filter, hideUniform],
   );
 }
 
