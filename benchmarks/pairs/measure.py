@@ -116,7 +116,8 @@ def record(pair: Pair, step: Step, out: Path, *, stacks: bool) -> None:
             str(out), worker_name="pair", use_gzip=True
         ),
         with_stack=stacks,
-        record_shapes=pair.shapes,
+        record_shapes=pair.data,
+        profile_memory=pair.data,
     ) as recording:
         for number in range(1 + STEPS):
             step()

@@ -41,7 +41,8 @@ class Pair:
     route: Literal["measured", "inferred"] = "measured"
     """How the recording has its device times: measured kernels, or elapsed times by events."""
     stacks: bool = False
-    shapes: bool = False
+    data: bool = False
+    """With the tensors' shapes and the allocator's events."""
     stacks_after: bool | None = None
     """Set where the fix is another way to record: only recorded steps are compared then."""
     settings: Mapping[str, float] = field(default_factory=dict)

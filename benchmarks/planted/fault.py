@@ -11,8 +11,8 @@ DEVICE_SPEED: Mapping[str, float] = {"bandwidth_gb_per_s": 1, "throughput_gflop_
 
 
 def planted(name: str, what: str, build: Callable[[], Forms]) -> Pair:
-    """Return a pair to be timed, and recorded with Python stacks and shapes."""
+    """Return a pair to be timed, and recorded with stacks, shapes and memory."""
     return Pair(
-        name, what, "refdev", build, changes=(), stacks=True, shapes=True,
+        name, what, "refdev", build, changes=(), stacks=True, data=True,
         settings=DEVICE_SPEED, warm_steps=3,
     )  # fmt: skip

@@ -284,7 +284,8 @@ function range({ least_ns: least, most_ns: most }: Constant): string {
 
 function Solution({ result: r }: { result: Result }) {
   const { marks, anchors, refuted_anchors, late_stamps, crossing, claims, dropped_claims, elsewhere } = r;
-  const values = { marks, anchors, refuted_anchors, late_stamps, crossing, claims, dropped_claims, elsewhere };
+  const counts = { marks, anchors, refuted_anchors, late_stamps, crossing };
+  const values = { ...counts, claims, dropped_claims, elsewhere };
   const rows = Object.entries(values) as [keyof typeof texts.solutionRows, number | null][];
   return (
     <section>
