@@ -170,7 +170,8 @@ def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likel
         dropped=cautious.solution.dropped,
     )
     solution, events = solve(likely_c)
-    if solution.first_crossing > _ALMOST_NONE * len(events):
+    doubtful = solution.first_crossing > _ALMOST_NONE * len(events)
+    if doubtful:
         # A wrong cost of an event contradicts itself all over the trace, not at a few claims.
         wide, wide_events = solve(c)
         if 2 * wide.first_crossing < solution.first_crossing:
@@ -182,7 +183,7 @@ def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likel
     if consistent:
         within = dataclasses.replace(solution.bounds, likely=likely)
     # Statistics of rounding need a cost of events that fits.
-    narrowed = consistent and likely_c is not c
+    narrowed = consistent and not doubtful
     if narrowed:
         bounds = _narrow(stream, solution, certain, likely)
     return Likely(solution, events, likely_c, within, bounds, narrowed)
