@@ -80,8 +80,8 @@ def full_precision(trace: Trace) -> Slow:
 def without_units(trace: Trace) -> Slow:
     """Return products that are as slow as element-wise work, on a device without a data sheet.
 
-    Half of their time goes: a type of half the width alone halves the work. Rates must be about
-    equal: if they grow with the size, products wait for their start-up instead.
+    Nothing is known of narrower types there, so no share goes. Rates must be about equal: if they
+    grow with the size, products wait for their start-up instead.
     """
     rates = device_rates(trace)
     rows, memory = rates.rows, reachable(trace).memory
@@ -97,7 +97,7 @@ def without_units(trace: Trace) -> Slow:
     if high > _EVEN * low:
         return Slow(chosen[:0], np.empty(0))
     chosen = chosen[(rows.bytes[chosen] != MISSING) & ~waits]
-    return Slow(chosen, np.full(len(chosen), 0.5))
+    return Slow(chosen, np.zeros(len(chosen)))
 
 
 @memoize

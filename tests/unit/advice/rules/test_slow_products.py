@@ -63,6 +63,5 @@ def test_products_as_slow_as_element_wise_work_have_no_unit() -> None:
     """At 1 TB/s, 0.5 TFLOP/s is half a FLOP a byte: no matrix unit is that slow."""
     (row,) = found(RULE, sized(FP32, slow=200).trace())
     assert "No matrix unit is that slow" in row.explanation
-    assert row.saving_share is not None
-    assert 0.35 < row.saving_share <= 0.5
+    assert (row.saving_ns, row.severity) == (None, "note"), "nothing is known of narrower types"
     assert found(RULE, sized(FP32).trace()) == []
