@@ -84,7 +84,7 @@ def test_what_is_found_was_checked(path: Path) -> None:
     assert set(found) & causes <= set(known)
 
 
-INFERRED_WRONG: tuple[str, ...] = ()
+INFERRED_WRONG = ("f_throttle",)
 TRUE = [
     pytest.param(
         path,
