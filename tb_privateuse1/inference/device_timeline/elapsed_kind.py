@@ -113,6 +113,14 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         return Kind(
             "kernel_sum", resolution, say("The capture says that they are sums of kernels.")
         )
+    fallback = _fallback_share(ops, strings)
+    if claim is None and fallback >= _FALLBACK:
+        message = say(
+            "In {share:.0%} of the operators' time torch ran them on the CPU instead: this backend "
+            "has no work of its own.",
+            share=fallback,
+        )
+        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
     sums, ranges = _sums_of_parts(ops)
     if claim is None and ranges >= _LEAST_STEPS and sums >= _SUMS * ranges:
         evidence = say(
@@ -122,14 +130,6 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
             ranges=ranges,
         )
         return Kind("kernel_sum", resolution, evidence)
-    fallback = _fallback_share(ops, strings)
-    if claim is None and fallback >= _FALLBACK:
-        message = say(
-            "In {share:.0%} of the operators' time torch ran them on the CPU instead: this backend "
-            "has no work of its own.",
-            share=fallback,
-        )
-        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
     if reason := _not_microseconds(ops):
         finding = _unusable("elapsed_unit", reason, _MICROSECONDS)
         return Kind("unit", resolution, reason, finding)
