@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches
 from tb_privateuse1.analysis.operators import source_lines
-from tb_privateuse1.analysis.operators.groups import frame_title
+from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import STEP, starts_with
 from tb_privateuse1.trace.model import NONE, OPERATOR
@@ -67,7 +67,7 @@ def _finding(case: RuleContext, own: Stretches, op: int) -> RuleFinding:
     rows = np.unique(own.row).astype(np.int64)
     spent = intervals.union(own.start_ns, own.end_ns)
     claim = intervals.intersect(spent, case.limits.all_idle)
-    call = frame_title(trace.text(columns.name[rows[0]]))
+    call = call_title(trace.text(columns.name[rows[0]]))
     kind = CLASSES[own.time_class[0]]
     inside = say(" in {operator}", operator=trace.text(op)) if op >= 0 else ""
     source = _source(case, own, rows)

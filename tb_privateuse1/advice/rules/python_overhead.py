@@ -19,7 +19,7 @@ from tb_privateuse1.advice.rules.base import (
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.operators import source_lines
-from tb_privateuse1.analysis.operators.groups import frame_title
+from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.trace import intervals
 
 _WORK: tuple[ClassName, ...] = ("python", "dispatch", "file_or_lock", "launch_call")
@@ -47,7 +47,7 @@ def _finding(case: RuleContext, calls: work_apart.ApartCalls) -> RuleFinding:
     columns: Any = getattr(trace, calls.table)
     is_framed = calls.table == "frames"
     inner = work_apart.innermost_names(trace, calls.time, _INNER)
-    name = frame_title(trace.text(columns.name[rows[0]]))
+    name = call_title(trace.text(columns.name[rows[0]]))
     where = say(" Most of the time went by in {names}.", names=join_list(inner)) if inner else ""
     return RuleFinding(
         title=say(
