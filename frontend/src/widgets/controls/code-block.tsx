@@ -11,7 +11,8 @@ export function CodeBlock({ text }: { text: string }) {
   };
   return (
     <div class="code">
-      <pre>
+      {/* By the keyboard, too: long lines scroll. */}
+      <pre tabIndex={0}>
         <code>{text}</code>
       </pre>
       <button type="button" class="quiet" data-testid="copy" onClick={() => void press()} aria-live="polite">
