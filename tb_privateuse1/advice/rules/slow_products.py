@@ -12,6 +12,7 @@ from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.vendor import GENERIC
 
 _LEAST = 0.03
 _SAVED = 0.5
@@ -82,6 +83,8 @@ def _by_data_sheet(case: RuleContext) -> tuple[Slow, str, str]:
 
 def _by_rate(case: RuleContext) -> tuple[Slow, str, str]:
     slow, rates = products.without_units(case.trace), reachable(case.trace)
+    if case.vendor.name == GENERIC.name:
+        slow = slow.where(np.zeros(len(slow.rows), np.bool_))  # it may have no matrix unit at all
     return (
         slow,
         say(
