@@ -163,6 +163,7 @@ def flags() -> set[str]:
     return {f"--{name}" for name in read} | set(re.findall(r'"(--privateuse1\w*)"', sources))
 
 
+@pytest.mark.long
 def test_every_variable_and_flag_is_in_the_table() -> None:
     documented = set(re.findall(r"^\| `([\w-]+)` \|", CONFIGURATION.read_text(), re.MULTILINE))
     assert {"TB_PRIVATEUSE1_CACHE", "RANK"} <= variables()

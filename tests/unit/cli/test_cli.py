@@ -98,6 +98,7 @@ def test_csv_of_another_table(log: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert len(rows) == len(expected) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["--json", "--csv", None])
 @pytest.mark.parametrize("name", VIEWS)
 def test_the_output_may_be_a_file(

@@ -70,6 +70,7 @@ def test_names_and_choices(line: str, some: set[str], others: set[str], tmp_path
     assert not others & found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "found"),
     [

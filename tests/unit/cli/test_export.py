@@ -45,6 +45,7 @@ def test_every_format(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert len((tmp_path / "tables" / "kernels.csv").read_text().splitlines()) == 3
 
 
+@pytest.mark.long
 def test_a_range(log: Path, tmp_path: Path) -> None:
     assert export(log, "csv", tmp_path / "all") == 0
     assert export(log, "csv", tmp_path / "some", "--range", ":1") == 0

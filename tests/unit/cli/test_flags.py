@@ -133,6 +133,7 @@ def test_a_lookup_has_a_table_of_its_own(log: str, capsys: pytest.CaptureFixture
     assert '"table":"ops"' in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -278,6 +278,7 @@ def test_ctrl_c_ends_at_once_and_the_next_call_goes_on(
     assert found["cached"] >= 2
 
 
+@pytest.mark.long
 def test_progress_is_on_the_error_stream_and_out_of_the_way(
     log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

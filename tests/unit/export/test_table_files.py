@@ -27,6 +27,7 @@ def wanted(name: str, window: Window | None = None) -> pa.Table:
     return pa.Table.from_batches(list(found), trace_tables.schema(name))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_an_archive_has_every_table(kind: str) -> None:
     parts = list(table_files.archive(kind, TRACE))

@@ -234,6 +234,7 @@ def test_the_engine_is_its_sources() -> None:
         assert (package / maker).exists(), f"{maker} is gone: the key would not notice changes"
 
 
+@pytest.mark.long
 def test_all_that_makes_a_trace_is_of_the_engine() -> None:
     """A stored trace of other sources would be taken for one of these."""
     makers = [maker.replace("/", ".") for maker in disk_cache._MAKERS]

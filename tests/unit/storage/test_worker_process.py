@@ -96,6 +96,7 @@ def test_those_that_wait() -> None:
     assert first.returncode == second.returncode == 1
 
 
+@pytest.mark.long
 def test_nothing_is_left_without_close() -> None:
     waiting, process = worker_process.Waiting(), worker_process.start(ECHO)
     waiting.give(process)
@@ -124,6 +125,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[worker_process.Process]:
     return found
 
 
+@pytest.mark.long
 def test_small_traces_share_a_process(
     log: list[TraceFiles], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:
@@ -176,6 +178,7 @@ def test_an_unreadable_trace_spoils_nothing(
     made.close()
 
 
+@pytest.mark.long
 def test_cancelling_one_does_not_touch_the_next(
     log: list[TraceFiles], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:

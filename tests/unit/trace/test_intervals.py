@@ -101,6 +101,7 @@ def test_nest_is_torchs_nesting_even_where_ranges_cross(
     assert parents.tolist() == nest_by_stack(group, starts, ends)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [0, 1, 2000])
 @pytest.mark.parametrize("far", [0, 1 << 61])
 @given(rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.integers(0, 6))))

@@ -104,6 +104,7 @@ def test_each_trace_is_reduced_once(log: Path) -> None:
     assert store.asked[4:] == ["host_1.1.pt.trace.json"]
 
 
+@pytest.mark.long
 def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
     store = Slow()
     catalog = discovery_catalog.scan(str(log), READERS)

@@ -64,6 +64,7 @@ def test_without_a_bound_the_most_is_unknown() -> None:
     assert parts["above_80"].low_ns == 1_000_000
 
 
+@pytest.mark.long
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=20), st.data())
 def test_classes_add_up_within_their_limits(times: list[int], data: st.DataObject) -> None:
     t = products(*times)

@@ -202,6 +202,7 @@ def test_what_is_no_slowdown(calls: list[Call]) -> None:
     assert [one.kind for one in found(record(calls)) if one.kind != "shape"] == []
 
 
+@pytest.mark.long
 def test_noise_alone_is_no_slowdown() -> None:
     """Of a hundred series of noise, none is called slower."""
     random = np.random.default_rng(7)

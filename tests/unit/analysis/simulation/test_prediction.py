@@ -218,6 +218,7 @@ def gains(made: Trace, text: str) -> tuple[int, int, int]:
     return found.gain_ns, found.gain_low_ns, found.gain_high_ns
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(PIECES, st.sampled_from(CHANGES))
 def test_a_range_holds_the_gain(pieces: list[tuple[str, int]], text: str) -> None:
@@ -227,6 +228,7 @@ def test_a_range_holds_the_gain(pieces: list[tuple[str, int]], text: str) -> Non
     assert gain == 0 or low < high
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(PIECES, st.sampled_from(CHANGES))
 def test_a_thread_that_only_waits_changes_no_prediction(

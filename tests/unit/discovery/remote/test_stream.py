@@ -94,6 +94,7 @@ def test_a_connection_that_breaks_once_is_retried(
         assert file.read() == DATA
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranges", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
 def test_a_lost_server_is_not_a_truncated_trace(web: Web, ranges: bool, packed: bool) -> None:
