@@ -60,6 +60,7 @@ function Page({ selected, all, now, busy }: OverviewPageProps) {
       <KeyFigures all={all} now={now} step={step} />
       <div class="columns">
         <section class="wide">
+          <TimeAccount now={now} step={step} />
           <Steps all={all} categories={categories} />
           <Averages all={all} categories={categories} chosen={selectedStep(all)} />
         </section>
@@ -70,7 +71,6 @@ function Page({ selected, all, now, busy }: OverviewPageProps) {
           <TopOperators overview={now} />
         </section>
       </div>
-      <TimeAccount now={now} step={step} />
       <TimeByStep all={all} step={step} />
       <div class="columns equal top">
         <IdleBefore now={now} />

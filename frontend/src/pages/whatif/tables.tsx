@@ -190,7 +190,7 @@ const GAINS: readonly Column<Gain>[] = [
       </span>
     ),
   }),
-  field("half_gain_ns", texts.ofGains.halfGain, "time", 104),
+  field("half_gain_ns", texts.ofGains.halfGain, "time", 148),
   field("free_gain_ns", texts.ofGains.freeGain, "time", 84),
   field("free_gain_low_ns", texts.ofGains.freeGainLow, "time", 104, { optional: true }),
   field("free_gain_high_ns", texts.ofGains.freeGainHigh, "time", 104, { optional: true }),
