@@ -14,7 +14,10 @@ from benchmarks.pairs.table import lines
 from benchmarks.planted.expected import RULES_OF
 from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
 
-COLUMNS = ("fault", "gain, of the step", "found by", "saving", "times the gain", "without it")
+COLUMNS = (
+    "fault", "gain without a profiler", "gain as recorded", "found by", "saving",
+    "times the recorded gain", "without it",
+)  # fmt: skip
 
 FACTOR = 2
 """A saving between the gain divided by this and multiplied by it counts as right."""
@@ -29,6 +32,8 @@ class Row:
 
     name: str
     what: str
+    real: float
+    """The gain without a profiler, as a share of the step."""
     step_ns: int
     gain_ns: int
     found: AdviceRow | None
@@ -63,6 +68,7 @@ def rows(folder: Path) -> Iterator[Row]:
         yield Row(
             name,
             truth["fix"],
+            1 - truth["after_ns"] / truth["before_ns"],
             step,
             step - other,
             greatest(before, RULES_OF[name]),
@@ -82,6 +88,7 @@ def cells(row: Row) -> tuple[str, ...]:
     found = row.found
     return (
         f"`{row.name}`: {row.what}",
+        f"{row.real:.1%}",
         f"{row.gain_ns / row.step_ns:.1%}",
         f"`{found.rule}`" if found else "",
         f"{found.saving_share:.1%}" if found and found.saving_share is not None else "",
