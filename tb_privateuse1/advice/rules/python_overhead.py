@@ -98,7 +98,7 @@ RULE = Rule(
     why=say("The device waits for code that has nothing to do with it."),
     fix=say(
         "Do it ahead of time: in the data loader's workers, in a thread, or before the loop. Log "
-        "and compute metrics rarely; vectorise what remains, or do it on the device."
+        "and compute metrics rarely; vectorize what remains, or do it on the device."
     ),
     threshold=say("3 % of the step a call: less is hard to tell from the profiler's own time."),
     reference=say("PyTorch performance tuning guide."),

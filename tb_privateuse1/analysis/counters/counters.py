@@ -67,7 +67,7 @@ def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
         )
         limits = curve_forms.share(low), curve_forms.share(high)
     form = curve_forms.share(breakdown.busy(kernels))
-    name = say("Utilisation of {device}", device=device)
+    name = say("Utilization of {device}", device=device)
     return Curve(name, "share", "utilisation", form, _inferred(trace), limits)
 
 

@@ -204,7 +204,7 @@ def test_counters_tell_their_value_and_fold(dashboard: Dashboard) -> None:
     assert box
     found.hover(position={"x": 300, "y": use["y"] - box["y"] + 10})
     tip = dashboard.get("timeline-tooltip")
-    expect(tip).to_contain_text("Utilisation of device 0")
+    expect(tip).to_contain_text("Utilization of device 0")
     expect(tip).to_contain_text("%")
     dashboard.get("counters").click()
     expect(heads).to_have_count(0)

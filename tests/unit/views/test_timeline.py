@@ -133,8 +133,8 @@ def test_counters_with_little_leave_their_share_to_others() -> None:
     rare = (kernel("k", 10_000 * d, 10_000 * d + 3, device=d) for d in range(1, 3))
     result = ask(trace(*kernels, *rare), width=4000)
     points = {c.label: c.points for c in result.counters}
-    assert points["Utilisation of device 0"] > 2000
-    assert points["Utilisation of device 2"] < 5
+    assert points["Utilization of device 0"] > 2000
+    assert points["Utilization of device 2"] < 5
     assert sum(points.values()) <= 3000
 
 

@@ -57,7 +57,7 @@ def values(curve: Curve, start_ns: int, end_ns: int, parts: int) -> list[float]:
 def test_utilisation_is_the_busy_share() -> None:
     """Utilization is the busy share of each part."""
     found = named(kernel("a", 0, 10), kernel("b", 5, 10, stream=8), kernel("c", 20, 25))
-    curve = found["Utilisation of device 0"]
+    curve = found["Utilization of device 0"]
     assert (curve.unit, curve.what, curve.inferred) == ("share", "utilisation", False)
     points = curve.window(0, 40_000, 4)
     assert points.at_ns.tolist() == [0, 10_000, 20_000, 30_000]
@@ -69,8 +69,8 @@ def test_utilisation_is_the_busy_share() -> None:
 def test_a_device_has_its_own() -> None:
     """Each device has its own curves."""
     found = named(kernel("a", 0, 10), kernel("b", 20, 30, device=1), op("o", 0, 40))
-    assert values(found["Utilisation of device 0"], 0, 40_000, 4) == [1, 0, 0, 0]
-    assert values(found["Utilisation of device 1"], 0, 40_000, 4) == [0, 0, 1, 0]
+    assert values(found["Utilization of device 0"], 0, 40_000, 4) == [1, 0, 0, 0]
+    assert values(found["Utilization of device 1"], 0, 40_000, 4) == [0, 0, 1, 0]
 
 
 def test_kernels_wait_from_their_launch_to_their_start() -> None:
@@ -294,7 +294,7 @@ def test_changes_and_parts_for_other_programs() -> None:
     changes = found["Kernels waiting for device 0"].changes(2_000, 6_000)
     assert changes is not None
     assert [column.tolist() for column in changes] == [[2_000, 5_000], [1, 0]]
-    use = found["Utilisation of device 0"]
+    use = found["Utilization of device 0"]
     assert use.changes(0, None) is None
     at, percent = use.parts(0, 9_000)
     assert at.tolist() == [0, 4_999, 5_004]  # 2000 parts of 4.5 ns

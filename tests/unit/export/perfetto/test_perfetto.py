@@ -103,10 +103,10 @@ def test_curves_of_the_device_are_counters() -> None:
     ]  # fmt: skip
     assert content.counters["Copies to device 0"] == [(30_000, 5e7), (50_000, 0)]
     # 2000 parts of 50 ns
-    assert content.counters["Utilisation of device 0"] == [(0, 0), (30_000, 100), (75_000, 0)]
+    assert content.counters["Utilization of device 0"] == [(0, 0), (30_000, 100), (75_000, 0)]
     assert content.counters["Kernels starting on device 0"] == [(0, 2)]
     units = {track.name: track.counter for track in content.tracks.values()}
-    assert units["Utilisation of device 0"].unit_name == "%"
+    assert units["Utilization of device 0"].unit_name == "%"
     assert units["Copies to device 0"].unit_name == "B/s"
     waiting = units["Kernels waiting for device 0"]
     assert waiting.unit == waiting.UNIT_COUNT
@@ -116,14 +116,14 @@ def test_counters_that_are_inferred_say_so() -> None:
     trace = make.trace(make.op("aten::mm", 0, 8, id=1), make.memory(2, 8, 8), elapsed={1: 20.0})
     names = exported(trace).counters
     assert {name for name in names if "(inferred)" not in name} == {"Memory of refdev 0"}
-    assert "Utilisation of device 0 (inferred)" in names
+    assert "Utilization of device 0 (inferred)" in names
 
 
 def test_counters_of_a_part_lie_in_it() -> None:
     events = [make.op("o", 0, 100), make.launch(10, 12, 1), make.kernel("k", 30, 50, 1)]
     content = exported(make.trace(*events), Window(20_000, 40_000))
     assert content.counters["Kernels waiting for device 0"] == [(20_000, 1), (30_000, 0)]
-    assert content.counters["Utilisation of device 0"] == [(20_000, 0), (30_000, 100)]
+    assert content.counters["Utilization of device 0"] == [(20_000, 0), (30_000, 100)]
 
 
 def test_inferred_activities_say_so_with_their_bounds() -> None:

@@ -18,7 +18,7 @@ const kinds = {
 
 export const timeline = {
   kinds,
-  colors: "Colours",
+  colors: "Colors",
   colorsTitle: "What the colours tell",
   colorBy: "Colour by",
   byKind: "Kind",
@@ -31,7 +31,7 @@ export const timeline = {
   outside: "grey: outside of modules",
   safe: "Colour-blind safe",
   safeHelp:
-    "Colours that remain apart for every kind of colour blindness, in all charts. This browser keeps it.",
+    "Colors that remain apart for every kind of color blindness, in all charts. This browser keeps it.",
   ofModule: (name: string) => `module ${name}`,
   fit: "Fit",
   fitHelp: "The whole recording (0)",
