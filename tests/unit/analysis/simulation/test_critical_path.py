@@ -6,24 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.trace.model import Trace
+from tests.support.critical_pieces import pieces_of
 from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.simulation.test_dependency_graph import backward, waiting
-
-
-def pieces_of(made: Trace) -> list[tuple[str, str, int, int]]:
-    """Return the pieces: class, name, start and end in µs."""
-    path = critical_path.find_critical_path(made, dependency_graph.build_graph(made))
-    names = critical_path.piece_names(made, path)
-    return [
-        (NAMES[number], made.text(name), int(start) // 1000, int(end) // 1000)
-        for number, name, start, end in zip(
-            path.time_class, names, path.start_ns, path.end_ns, strict=True
-        )
-    ]
 
 
 def test_through_host_and_device() -> None:

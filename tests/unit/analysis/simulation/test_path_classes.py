@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.account.classes import IDLE, NAMES, NUMBER
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
+from tests.support.critical_pieces import pieces_of
 from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.account.test_properties import ACTIONS, Action, program
@@ -50,18 +51,6 @@ def test_idle_time_has_the_classes_of_the_account(actions: list[Action]) -> None
     """Where nothing runs on the device, each instant of the path has the account's class."""
     of_path, of_account = idle_classes(program(actions).trace())
     assert of_path == of_account
-
-
-def pieces_of(made: Trace) -> list[tuple[str, str, int, int]]:
-    """Return the pieces: class, name, start and end in µs."""
-    path = critical_path.find_critical_path(made, dependency_graph.build_graph(made))
-    names = critical_path.piece_names(made, path)
-    return [
-        (NAMES[number], made.text(name), int(start) // 1000, int(end) // 1000)
-        for number, name, start, end in zip(
-            path.time_class, names, path.start_ns, path.end_ns, strict=True
-        )
-    ]
 
 
 def test_what_the_host_does_is_named_by_its_call() -> None:
