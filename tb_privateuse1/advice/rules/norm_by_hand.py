@@ -4,40 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_sentences, say
-from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
+from tb_privateuse1.advice.idiom_finding import find_idiom
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the chains that idioms.norms recognizes."""
-    found = fusion.fuse_chains(case, "norm")
-    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
-        return
-    yield RuleFinding(
-        title=say(
-            "Normalization is written by hand: {each:,.0f} times a step",
-            each=fusion.per_step(case, found),
+    """Return the chains that idioms.norms recognizes."""
+    return find_idiom(
+        case,
+        "norm",
+        say("Normalization is written by hand: {each:,.0f} times a step"),
+        say(
+            "Squares, their mean, the root and the products are separate operators. Each "
+            "reads and writes the whole tensor."
         ),
-        explanation=join_sentences(
-            [
-                say(
-                    "Squares, their mean, the root and the products are separate operators. Each "
-                    "reads and writes the whole tensor."
-                ),
-                fusion.describe(case, found),
-            ]
-        ),
-        events=len(found.calls),
-        evidence=fusion.evidence(case, found),
-        how=fusion.how(),
-        claim=found.claim,
-        removes=fusion.removal(case, found),
-        confidence="high",
-        source=case.source(found.ops()),
-        lacks=case.lacks("stacks"),
     )
 
 

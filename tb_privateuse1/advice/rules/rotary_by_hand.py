@@ -4,40 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_sentences, say
-from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
+from tb_privateuse1.advice.idiom_finding import find_idiom
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the chains that idioms.rotary recognizes."""
-    found = fusion.fuse_chains(case, "rotary")
-    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
-        return
-    yield RuleFinding(
-        title=say(
-            "Rotary embedding is written by hand: {each:,.0f} times a step",
-            each=fusion.per_step(case, found),
+    """Return the chains that idioms.rotary recognizes."""
+    return find_idiom(
+        case,
+        "rotary",
+        say("Rotary embedding is written by hand: {each:,.0f} times a step"),
+        say(
+            "A negation, a concatenation, two products and a sum are separate operators "
+            "over the whole query or key."
         ),
-        explanation=join_sentences(
-            [
-                say(
-                    "A negation, a concatenation, two products and a sum are separate operators "
-                    "over the whole query or key."
-                ),
-                fusion.describe(case, found),
-            ]
-        ),
-        events=len(found.calls),
-        evidence=fusion.evidence(case, found),
-        how=fusion.how(),
-        claim=found.claim,
-        removes=fusion.removal(case, found),
-        confidence="high",
-        source=case.source(found.ops()),
-        lacks=case.lacks("stacks"),
     )
 
 

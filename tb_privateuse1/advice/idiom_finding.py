@@ -1,0 +1,34 @@
+"""Build the finding of an idiom: the chains that one fused operator would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.rules.base import RuleContext, RuleFinding, join_sentences
+from tb_privateuse1.i18n import Text, fill
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+"""Of the judged time: an idiom is one module of the model, which is changed in one place."""
+
+
+def find_idiom(
+    case: RuleContext, idiom: str, title: Text, explanation: Text
+) -> Iterator[RuleFinding]:
+    """Yield the finding on all chains of an idiom; ``title`` has ``{each}``, chains of a step."""
+    found = fusion.fuse_chains(case, idiom)
+    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+        return
+    yield RuleFinding(
+        title=fill(title, each=fusion.per_step(case, found)),
+        explanation=join_sentences([explanation, fusion.describe(case, found)]),
+        events=len(found.calls),
+        evidence=fusion.evidence(case, found),
+        how=fusion.how(),
+        claim=found.claim,
+        removes=fusion.removal(case, found),
+        confidence="high",
+        source=case.source(found.ops()),
+        lacks=case.lacks("stacks"),
+    )
