@@ -125,7 +125,7 @@ def scan(
     if not spec and discovery_walk.is_file(root := locate(logdir)):
         entries.append(_single(root, heads or Heads(formats)))
     else:
-        entries += walk(roots, heads or Heads(formats), warnings)
+        entries += walk(roots, heads or Heads(formats), warnings, [])
     return catalog(describe(roots), entries, warnings)
 
 
@@ -149,29 +149,34 @@ def walk(
     roots: Sequence[tuple[str, str]],
     heads: Heads,
     warnings: list[Finding],
-    lost: list[str] | None = None,
+    lost: list[str],
 ) -> Iterator[Entry]:
     """Yield the runs of named roots as the search finds them; a missing root is a warning.
 
-    ``lost`` gets the URLs of roots that exist but cannot be read now (their host does not
-    answer, a token has expired): their runs of the last scan still count.
+    ``lost`` gets the URLs of roots, directories and files that exist but cannot be read now
+    (their host does not answer, a token has expired): their runs of the last scan still count.
     """
     names: set[str] = set()
     for root_name, path in roots:
         try:
-            yield from _walk(root_name, locate(path), heads, warnings, names)
+            yield from _walk(root_name, locate(path), heads, warnings, names, lost)
         except TraceError as error:
             warnings.append(Finding(error.code, error.message, error.hint))
-            if isinstance(error, RemoteError) and error.code != "no_such_path" and lost is not None:
+            if isinstance(error, RemoteError) and error.code != "no_such_path":
                 lost.append(path)
         finally:
             heads.stop()
 
 
 def _walk(
-    root_name: str, root: str, heads: Heads, warnings: list[Finding], names: set[str]
+    root_name: str,
+    root: str,
+    heads: Heads,
+    warnings: list[Finding],
+    names: set[str],
+    lost: list[str],
 ) -> Iterator[Entry]:
-    directories = discovery_walk.directories(root, warnings, heads.formats)
+    directories = discovery_walk.directories(root, warnings, heads.formats, lost)
     if is_url(root):
         listed = list(directories)
         heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))

@@ -29,7 +29,8 @@ class Scanner:
 
     ``interval_s`` of 0 scans once, as TensorBoard's ``--reload_interval 0``. During the first
     scan the catalog grows. A logdir that does not exist (yet) is a warning. So is an unreadable
-    remote one: its known runs stay listed, and it is tried again. Slow scans pause as long as
+    remote one: its known runs stay listed, and it is tried again. So do the known runs of a
+    remote directory or file that cannot be read for a while. Slow scans pause as long as
     they took, so that they use at most half of the time. ``clock`` returns
     seconds; ``wait`` waits for an event and returns whether it was set in time.
     """
@@ -53,7 +54,7 @@ class Scanner:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._entries: list[discovery_catalog.Entry] = []
-        self._lost: list[str] = []
+        self._is_root_lost = False
         self._scanned = threading.Event()
         self._stop = threading.Event()
 
@@ -119,7 +120,7 @@ class Scanner:
                 _log.exception("scanning %s", self._logdir)
                 self._fail(error)
             self._scanned.set()
-            pause = self._interval_s or (_AGAIN_S if self._lost else 0)
+            pause = self._interval_s or (_AGAIN_S if self._is_root_lost else 0)
             if not pause or self._wait(self._stop, max(pause, self._clock() - started)):
                 return
 
@@ -137,8 +138,9 @@ class Scanner:
                     self._logdir, entries, warnings, scanning=True
                 )
                 published = self._clock()
-        entries += _entries_of_lost_roots(self._entries, lost, entries)
-        self._entries, self._lost = entries, lost
+        entries += _entries_of_lost(self._entries, lost, entries)
+        self._entries = entries
+        self._is_root_lost = any(path in lost for _, path in self._roots)
         self._catalog = discovery_catalog.catalog(self._logdir, entries, warnings)
         if not lost:
             heads.forget_unused()
@@ -153,16 +155,16 @@ class Scanner:
         self._catalog = dataclasses.replace(self._catalog, runs=runs)
 
 
-def _entries_of_lost_roots(
+def _entries_of_lost(
     earlier: Sequence[discovery_catalog.Entry],
     lost: Sequence[str],
     found: Sequence[discovery_catalog.Entry],
 ) -> list[discovery_catalog.Entry]:
-    """Return the earlier runs of roots that cannot be read now, except those found again."""
+    """Return the earlier runs below URLs that cannot be read now, except those found again."""
     names = {run.run for run, _ in found}
     return [
         (run, files)
         for run, files in earlier
         if run.run not in names
-        and any(below(f.trace.path, root) for f in files.values() for root in lost)
+        and any(below(f.trace.path, url) for f in files.values() for url in lost)
     ]

@@ -23,17 +23,18 @@ _Test = Callable[[str], bool]
 
 
 def directories(
-    root: str, warnings: list[Finding], formats: Sequence[Format]
+    root: str, warnings: list[Finding], formats: Sequence[Format], unread: list[str]
 ) -> Iterator[tuple[str, list[File]]]:
     """Yield each directory from ``root`` down: its path from the root (``.``), its files.
 
     Only files with the suffix of one of these formats or of a sidecar are listed. An unreadable
-    directory is a warning, a vanished file is skipped. Raises ``remote.RemoteError`` if a URL
-    cannot be listed at all.
+    directory is a warning, a vanished file is skipped. ``unread``
+    gets the URLs of remote directories and files that exist but cannot be read now. Raises
+    ``remote.RemoteError`` if a URL cannot be listed at all.
     """
     wanted = _name_test(formats)
     if remote.is_url(root):
-        for directory, statuses in remote.walk(root, _visible, wanted, warnings):
+        for directory, statuses in remote.walk(root, _visible, wanted, warnings, unread):
             yield directory, _by_name(map(remote_file, statuses))
         return
     seen: set[tuple[int, int]] = set()

@@ -89,24 +89,32 @@ def files_of(url: str, keep: Keep) -> list[Status]:
     listing = server.call(url, partial(_list, path=base))
     names, _, _ = _sort(url, base, listing)
     files = {name: info for name, info in names.items() if keep(_plain(url, name))}
-    return sorted(_complete(server, url, files), key=lambda s: s.url)
+    return sorted(_complete(server, url, files, []), key=lambda s: s.url)
 
 
 def walk(
-    url: str, keep_directory: Keep, keep_file: Keep, warnings: list[Finding]
+    url: str,
+    keep_directory: Keep,
+    keep_file: Keep,
+    warnings: list[Finding],
+    unread: list[str],
 ) -> Iterator[tuple[str, list[Status]]]:
     """Yield each directory from ``url`` down: its path below (``.`` for itself), its files.
 
     Links are not followed. A directory that cannot be listed, or a name that leads elsewhere, is a
-    warning. Raises RemoteError if the root cannot be listed, or the server stops answering.
+    warning. ``unread`` gets the URLs of directories and files that exist but cannot be read.
+    Raises RemoteError if the root cannot be listed, or the server stops answering.
     """
     server = server_of(url)
     base, at_once = server.call(url, lambda fs: (_base(fs, url), _lists_at_once(fs)))
-    look = _all_at_once if at_once else _one_by_one
-    for below, names in look(server, url, base, keep_directory, warnings):
+    if at_once:
+        listings = _all_at_once(server, url, base, keep_directory, warnings)
+    else:
+        listings = _one_by_one(server, url, base, keep_directory, warnings, unread)
+    for below, names in listings:
         last = {name: _plain(url, name.rpartition("/")[2]) for name in names}
         files = {name: info for name, info in names.items() if keep_file(last[name])}
-        yield below, sorted(_complete(server, url, files), key=lambda s: s.url)
+        yield below, sorted(_complete(server, url, files, unread), key=lambda s: s.url)
 
 
 _Names = dict[str, Mapping[str, Any]]
@@ -131,7 +139,7 @@ def _all_at_once(
 
 
 def _one_by_one(
-    server: Server, url: str, base: str, keep: Keep, warnings: list[Finding]
+    server: Server, url: str, base: str, keep: Keep, warnings: list[Finding], unread: list[str]
 ) -> Iterator[tuple[str, _Names]]:
     level, refused, listed = [""], 0, 0
     for _ in range(_DEPTH):
@@ -143,6 +151,7 @@ def _one_by_one(
                     raise listing
                 if listing.code != "no_such_path":  # it may be gone by now
                     warnings.append(Finding("unreadable_directory", listing.message, listing.hint))
+                    unread.append(join(url, below))
                 continue
             names, directories, odd = _sort(url, join(base, below) if below else base, listing)
             refused += odd
@@ -231,8 +240,11 @@ def _plain(url: str, below: str) -> str:
     return unquote(below) if is_web(url) else below
 
 
-def _complete(server: Server, url: str, names: _Names) -> Iterator[Status]:
-    """Yield the status of listed files; requests those that the listing lacks one by one."""
+def _complete(server: Server, url: str, names: _Names, unread: list[str]) -> Iterator[Status]:
+    """Yield the status of listed files; requests those that the listing lacks one by one.
+
+    ``unread`` gets the URLs of files that the server refuses.
+    """
     lacking: list[tuple[str, Callable[[Any], Any]]] = []
     for name, info in names.items():
         file_url = join(url, name)
@@ -242,7 +254,10 @@ def _complete(server: Server, url: str, names: _Names) -> Iterator[Status]:
             yield complete
     for (file_url, _), answer in zip(lacking, server.each(lacking), strict=True):
         # A file without a status or size cannot be read either.
-        if not isinstance(answer, RemoteError) and (complete := _status(file_url, answer)):
+        if isinstance(answer, RemoteError):
+            if answer.code != "no_such_path":
+                unread.append(file_url)
+        elif complete := _status(file_url, answer):
             yield complete
 
 

@@ -71,7 +71,7 @@ def test_thousands_of_files_are_listed_in_few_requests(fs: Any) -> None:
 
     client = found.call("s3://bucket/many", lambda own: own.s3)
     client.meta.events.register("before-send.s3", count)
-    files = list(remote.walk("s3://bucket/many", bool, bool, []))
+    files = list(remote.walk("s3://bucket/many", bool, bool, [], []))
     assert len(files) == 40
     assert sum(len(own) for _, own in files) == 1200
     assert len(asked) == 2  # a thousand each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -126,6 +127,20 @@ def test_an_unreachable_server_is_tried_again(
     found.close()
 
 
+@pytest.mark.parametrize("refused", ["/mlp/$", "/mlp/.*trace"], ids=["directory", "files"])
+def test_runs_of_a_directory_that_cannot_be_read_stay(log: Web, refused: str) -> None:
+    found = Scanner(f"{log}/log", READERS, interval_s=0.05)
+    assert found.find("mlp")
+    log.statuses[refused] = 403
+    asked = log.asked(refused.removesuffix("$"))
+    until(lambda: log.asked(refused.removesuffix("$")) > asked + 8)
+    assert names(found.catalog()) == RUNS
+    log.statuses.clear()
+    shutil.rmtree(log.folder / "log" / "mlp")
+    until(lambda: names(found.catalog()) == [name for name in RUNS if name != "mlp"])
+    found.close()
+
+
 def test_a_root_that_cannot_be_read_keeps_no_runs_of_another_root(
     memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,11 +153,11 @@ def test_a_root_that_cannot_be_read_keeps_no_runs_of_another_root(
     listed = discovery_catalog.discovery_walk.directories
 
     def directories(
-        root: str, warnings: list[Finding], formats: Sequence[Format]
+        root: str, warnings: list[Finding], formats: Sequence[Format], unread: list[str]
     ) -> Iterator[tuple[str, list[File]]]:
         if root in lost:
             raise RemoteError("remote_unreachable", "no answer")
-        return listed(root, warnings, formats)
+        return listed(root, warnings, formats, unread)
 
     monkeypatch.setattr(discovery_catalog.discovery_walk, "directories", directories)
     found = Scanner("", READERS, [("a", memory), ("b", second)], interval_s=0.02)

@@ -25,7 +25,7 @@ def fill(web: Web, *names: str) -> None:
 def walked(url: str) -> tuple[dict[str, list[str]], list[Finding]]:
     """Return the names of JSON files by directory, and the warnings."""
     warnings: list[Finding] = []
-    found = remote.walk(url, lambda d: d[0] != ".", lambda f: f.endswith(".json"), warnings)
+    found = remote.walk(url, lambda d: d[0] != ".", lambda f: f.endswith(".json"), warnings, [])
     return {below: [remote.name(s.url) for s in files] for below, files in found}, warnings
 
 
