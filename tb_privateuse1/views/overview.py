@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.account.table import (
     has_account,
     step_accounts,
 )
+from tb_privateuse1.analysis.account.verdict import Verdict, verdict
 from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.operators import totals as operators_totals
 from tb_privateuse1.analysis.recording.summary import Recording, summary
@@ -109,6 +110,8 @@ class Overview(Result):
     """The result of the view."""
 
     provenance: Provenance
+    verdict: Verdict | None
+    """What limits the judged part, in one sentence; null if nothing is judged or known."""
     recording: Recording
     """The kind of recording, and what of it is judged; of the whole trace."""
     device: tuple[trace_labels.Fact, ...]
@@ -170,6 +173,7 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     use = BUDGET.compute(trace, ("use", row), lambda: device_use(trace, row))
     return Overview(
         provenance=provenance(trace),
+        verdict=verdict(trace),
         recording=summary(trace),
         device=trace_labels.device(trace),
         run=trace_labels.run(trace),

@@ -962,6 +962,7 @@ export interface Outlier {
 /** The result of the view. */
 export interface Overview {
   provenance: Provenance;
+  verdict: Verdict | null;
   recording: Recording;
   device: Fact[];
   run: Fact[];
@@ -1506,6 +1507,22 @@ export interface UnknownWork {
   device_ns: number;
   calls: number;
   share: number;
+}
+
+/** What limits the judged part of a recording. */
+export interface Verdict {
+  kind: "device" | "copies" | "communication" | "blocked" | "host" | "queue" | "outside" | "undecided" | "host_only";
+  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  sentence: string;
+  ns: number;
+  bound_ns: number | null;
+  judged_share: number;
+  judged_ns: number;
+  cause: string;
+  operator: string;
+  source: string | null;
+  longest_start_ns: number;
+  longest_ns: number;
 }
 
 /** The result of the view; times are means over the judged steps. */

@@ -15,5 +15,6 @@ __all__ = [
     "pieces",
     "stretches",
     "table",
+    "verdict",
     "work_apart",
 ]

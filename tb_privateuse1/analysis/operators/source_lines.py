@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.operators.groups import frame_stack, python_stack
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I32, I64
 
 _LIBRARY = re.compile(
     r"^<|^nn\.Module: |(^|/)(torch|torchvision|tb_privateuse1)/|(site|dist)-packages/"
@@ -22,6 +22,9 @@ _LINE = re.compile(r"\.py\(\d+\): ")
 
 _MOST = 200
 """Only this many of the longest calls are read: each stack is read separately."""
+
+_FEW = 20
+"""The same where all frames are searched for each."""
 
 
 def user_line(frames: str) -> str | None:
@@ -81,6 +84,21 @@ def line_at(trace: Trace, thread: int, at_ns: int) -> str | None:
     """Return the user's line that a thread was in at a time; None without Python frames."""
     names = trace.frames.name[frames_at(trace, thread, at_ns)]
     return user_line(";".join(trace.text(name) for name in names))
+
+
+def line_of_most(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> str | None:
+    """Return the user's line in which threads were for most of some times.
+
+    Only the longest times are read, each in its middle. None without Python frames.
+    """
+    if not len(trace.frames):
+        return None
+    duration = end_ns - start_ns
+    longest = np.argsort(-duration, kind="stable")[:_FEW].tolist()
+    middle = start_ns + duration // 2
+    return _heaviest(
+        (line_at(trace, int(thread[i]), int(middle[i])), int(duration[i])) for i in longest
+    )
 
 
 def frames_at(trace: Trace, thread: int, at_ns: int) -> I64:

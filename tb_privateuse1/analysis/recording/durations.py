@@ -1,4 +1,4 @@
-"""Write durations in texts."""
+"""Write durations and shares in texts."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def write_duration(ns: int) -> str:
     if not ns:
         return say("less than 1 µs")
     return say("{value:,.3g} µs", value=ns / 1000)
+
+
+def write_share(share: float) -> str:
+    """Return a share (0 to 1) as text, in per cent with a decimal."""
+    return say("{value:.1f} %", value=100 * share)

@@ -285,6 +285,19 @@ def test_the_average_step_is_that_of_the_result_and_has_the_selected_one_beside_
 
 
 @pytest.mark.parametrize("run", ["ddp", "mlp", "host"])
+def test_the_verdict_is_one_sentence_with_its_longest_stretch(
+    dashboard: Dashboard, run: str
+) -> None:
+    dashboard.open(run=run)
+    verdict = result(dashboard, f"run={run}")["verdict"]
+    line = dashboard.get("verdict")
+    assert line.get_attribute("data-key") == verdict["kind"]
+    assert verdict["sentence"] in line.inner_text()
+    dashboard.get("verdict-stretch").click()
+    dashboard.shows("page-timeline")
+
+
+@pytest.mark.parametrize("run", ["ddp", "mlp", "host"])
 def test_the_first_line_says_what_kind_of_recording_it_is(dashboard: Dashboard, run: str) -> None:
     dashboard.open(run=run)
     recording = result(dashboard, f"run={run}")["recording"]

@@ -12,6 +12,7 @@ import { DeviceUse } from "./device-use";
 import { IdleBefore } from "./idle-before";
 import { part, selectedStep, Steps } from "./steps";
 import { RecordingLine } from "./recording-line";
+import { VerdictLine } from "./verdict-line";
 import { TimeAccount } from "./time-account";
 import { TimeByStep } from "./time-by-step";
 import { NoDeviceTimes } from "../shared/no-device-times";
@@ -55,7 +56,10 @@ function Page({ selected, all, now, busy }: OverviewPageProps) {
   const { step } = state.value;
   return (
     <div class="overview" aria-busy={busy}>
-      <RecordingLine overview={all} />
+      <div>
+        <RecordingLine overview={all} />
+        <VerdictLine overview={all} />
+      </div>
       {hostOnly && <NoDeviceTimes overview={all} />}
       <KeyFigures all={all} now={now} step={step} />
       <div class="columns">

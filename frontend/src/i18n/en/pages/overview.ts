@@ -39,6 +39,11 @@ export const recordingLine = {
   },
 };
 
+/** What limits the recording. */
+export const verdictLine = {
+  longest: "The longest stretch on the timeline",
+};
+
 /** The average step. */
 export const averages = {
   title: "Average step",

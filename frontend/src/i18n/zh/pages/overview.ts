@@ -40,6 +40,10 @@ export const recordingLine: Translation<typeof english.recordingLine> = {
   },
 };
 
+export const verdictLine: Translation<typeof english.verdictLine> = {
+  longest: "时间线上最长的一段",
+};
+
 export const averages: Translation<typeof english.averages> = {
   title: "平均迭代",
   of: (steps) => `${count(steps)} 个完整迭代`,

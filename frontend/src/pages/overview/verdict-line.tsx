@@ -1,0 +1,41 @@
+// What limits the recording, in one sentence, with its longest stretch and its line of source.
+import type { Overview, Verdict } from "../../api/types";
+import { exactDuration } from "../../lib/format";
+import { sourceOf } from "../../lib/python-stack";
+import { stretch } from "../../state/links";
+import { t } from "../../i18n";
+import { ShortSourceLink } from "../shared/source-link";
+
+const texts = t.verdictLine;
+
+/** Nothing if no part of the recording is judged, or no device times are known. */
+export function VerdictLine({ overview }: { overview: Overview }) {
+  const { verdict, duration_ns: end } = overview;
+  if (verdict === null) return null;
+  return (
+    <p class="verdict" data-testid="verdict" data-key={verdict.kind} data-value={verdict.ns}>
+      <strong>{verdict.sentence}</strong> <Longest of={verdict} end={end} />
+    </p>
+  );
+}
+
+function Longest({ of, end }: { of: Verdict; end: number }) {
+  const source = sourceOf(of.source);
+  return (
+    <span class="small">
+      <a
+        {...stretch(of.longest_start_ns, of.longest_start_ns + of.longest_ns, end)}
+        title={exactDuration(of.longest_ns)}
+        data-testid="verdict-stretch"
+      >
+        {texts.longest}
+      </a>
+      {source && (
+        <>
+          {" "}
+          <ShortSourceLink {...source} />
+        </>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,79 @@
+"""The verdict: one sentence on what limits the judged part, with its number and its cause."""
+
+from __future__ import annotations
+
+from tb_privateuse1.analysis.account.verdict import Verdict, verdict
+from tb_privateuse1.trace.model import Trace
+from tests.support.make import frame, kernel, launch, op, span, step, trace
+
+
+def judged(t: Trace) -> Verdict:
+    found = verdict(t)
+    assert found is not None
+    return found
+
+
+def test_a_host_that_is_blocked_is_named_with_call_operator_and_line() -> None:
+    events = [frame("serve.py(3): main", 0, 1000)]
+    for at in range(0, 1000, 100):
+        events += [
+            frame("serve.py(29): copy", at + 5, at + 95), op("aten::copy_", at + 6, at + 94),
+            span("hip_runtime", "hipMemcpyWithStream", at + 10, at + 90, correlation=at + 1),
+            kernel("Memcpy DtoH", at + 85, at + 88, at + 1, category="gpu_memcpy"),
+        ]  # fmt: skip
+    found = judged(trace(*events))
+    assert (found.kind, found.time_class) == ("blocked", "blocking_copy")
+    assert (found.cause, found.operator, found.source) == (
+        "hipMemcpyWithStream", "aten::copy_", "serve.py(29): copy"
+    )  # fmt: skip
+    assert (found.ns, found.bound_ns, found.longest_ns) == (770_000, 0, 75_000)
+    assert found.sentence == (
+        "Host-blocked: Blocking copies 77.9 % of the judged 988 µs, most in hipMemcpyWithStream "
+        "← aten::copy_ ← serve.py(29): copy. The device is idle for 97.0 %."
+    )
+
+
+def test_a_busy_device_is_named_with_its_work_and_the_reason_for_the_rest() -> None:
+    t = trace(
+        step(1, 0, 100),
+        op("aten::mm", 0, 30), launch(5, 6, 1), op("aten::add", 30, 32), launch(31, 32, 2),
+        kernel("gemm", 20, 80, 1), kernel("add", 80, 90, 2),
+    )  # fmt: skip
+    found = judged(t)
+    assert (found.kind, found.time_class, found.source) == ("device", "kernel", None)
+    assert found.sentence == (
+        "Device-bound: Kernels 70.0 % of the judged 100 µs (gemm 60.0 %). "
+        "The device is idle for 30.0 % (Launch latency 14.0 %)."
+    )
+
+
+def test_python_is_named_by_the_users_own_line() -> None:
+    """The innermost frame may be a library's, or a built-in method with an address."""
+    t = trace(
+        step(1, 0, 100), frame("train.py(7): prepare", 0, 90),
+        frame("<built-in method sort of list object at 0x7f5103f4eff0>", 5, 85),
+        op("aten::mm", 92, 95), launch(93, 94, 1), kernel("k", 94, 99, 1),
+    )  # fmt: skip
+    found = judged(t)
+    assert (found.kind, found.time_class) == ("host", "python")
+    assert found.sentence.startswith(
+        "Host-bound: Python outside operators 93.0 % of the judged 100 µs, most in "
+        "train.py(7): prepare."
+    )
+
+
+def test_communication_and_a_host_alone_have_kinds_of_their_own() -> None:
+    host = trace(step(1, 0, 100), op("aten::mm", 10, 90))
+    alone = judged(host)
+    device = trace(
+        step(1, 0, 100), op("c10d::allreduce_", 0, 8), launch(2, 3, 1),
+        kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 10, 95, 1),
+    )  # fmt: skip
+    busy = judged(device)
+    assert (alone.kind, alone.time_class) == ("host_only", "dispatch")
+    assert "device" not in alone.sentence
+    assert (busy.kind, busy.time_class) == ("communication", "exposed_communication")
+
+
+def test_nothing_judged_has_no_verdict() -> None:
+    assert verdict(trace()) is None
