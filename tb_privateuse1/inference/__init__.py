@@ -13,6 +13,7 @@ import numpy as np
 
 from tb_privateuse1.inference import (
     collectives,
+    device_processes,
     device_timeline,
     graph_captures,
     host_events,
@@ -62,6 +63,7 @@ def build_trace(
     their rows are placed. ``others`` returns other recordings of the run; it is called if durations
     are hidden in this one.
     """
+    raw = device_processes.name_categories(raw, known)
     vendor = vendor or trace_metadata.detect_vendor(raw, sidecar, known)
     strings = Strings(raw.strings)
     meta = trace_metadata.build_meta(raw, sidecar, vendor, worker=worker, files=files, rank=rank)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tb_privateuse1.inference.base import rows_of
 from tb_privateuse1.readers.raw import Flows
+from tb_privateuse1.trace.groupby import split_by_value
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -27,6 +30,12 @@ def arrow_tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tupl
     row = tail_rows[tail[hit]]
     at_thread[hit], at_ns[hit] = flows.thread[row], flows.ts_ns[row]
     return at_thread, at_ns
+
+
+def by_category(flows: Flows) -> Iterator[Flows]:
+    """Yield the arrows of each category: an event may be the head of several."""
+    for _, rows in split_by_value(flows.category):
+        yield flows.take(rows)
 
 
 def rows_at(thread: I32, ts: I64, wanted_thread: I32, wanted_ts: I64) -> I32:

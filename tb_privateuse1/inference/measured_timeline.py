@@ -9,6 +9,7 @@ import numpy as np
 from tb_privateuse1.inference import flow_arrows
 from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.model import (
@@ -20,6 +21,7 @@ from tb_privateuse1.trace.model import (
     MEMSET,
     MISSING,
     NONE,
+    OPERATOR,
     DeviceAnnotations,
     Kernels,
     Lanes,
@@ -57,12 +59,7 @@ def build_activities(
     order = np.argsort(events.start_ns, kind="stable")
     events, kind, merged = events.take(order), kind[order], merged[order]
 
-    correlation = events.id("correlation")
-    launch = rows_of(launches.correlation, correlation)
-    flow_thread, flow_ts = flow_arrows.arrow_tails(
-        raw.flows, events.thread, events.start_ns, correlation < 0
-    )
-    launch = np.where(launch >= 0, launch, _at(launches, flow_thread, flow_ts)).astype(np.int32)
+    launch, by_arrow = _follow_arrows(raw, events, ops, launches)
     if merged.any():
         kind = _kinds_by_name(events.name, kind, merged, strings)
     lanes, lane = _lanes(raw, events, strings)
@@ -75,12 +72,12 @@ def build_activities(
         end_ns=events.end_ns,
         lane=lane,
         launch=launch,
-        op=_operators(events, launch, ops, launches),
+        op=_operators(events, launch, by_arrow, ops, launches),
         capture=np.full(len(events), NONE, np.int32),
         captured_op=np.full(len(events), NONE, np.int32),
         step=np.full(len(events), NONE, np.int32),
         config=config,
-        correlation=correlation,
+        correlation=events.id("correlation"),
         bytes=events.id("bytes", int(MISSING)),
         evidence=_evidence(events, merged, strings),
         start_bound_ns=np.where(merged, events.id("start_bound_ns", int(MISSING)), 0),
@@ -132,17 +129,48 @@ def _configs(events: Group) -> tuple[Configs, I32]:
     return whole.take(first), row
 
 
-def _operators(events: Group, launch: I32, ops: Ops, launches: Launches) -> I32:
-    """Return the launching operators: by the launch call, else by External id."""
+def _follow_arrows(raw: Raw, events: Group, ops: Ops, launches: Launches) -> tuple[I32, I32]:
+    """Return each activity's launch by correlation, else by an arrow, and its operator by an arrow.
+
+    An arrow comes from the innermost range around its tail, as the Chrome trace format has it.
+    """
+    correlation = events.id("correlation")
+    launch = rows_of(launches.correlation, correlation)
+    operator = np.full(len(events), NONE, np.int32)
+    wanted = correlation < 0
+    if not wanted.any():
+        return launch, operator
+    is_operator = np.flatnonzero(ops.kind == OPERATOR).astype(np.int32)
+    for flows in flow_arrows.by_category(raw.flows):
+        thread, at_ns = flow_arrows.arrow_tails(flows, events.thread, events.start_ns, wanted)
+        call = flow_arrows.rows_at(launches.thread, launches.start_ns, thread, at_ns)
+        call = np.where(call >= 0, call, _around(launches, thread, at_ns))
+        launch = np.where(launch >= 0, launch, call).astype(np.int32)
+        caller = _around(ops.take(is_operator), thread, at_ns)
+        caller = np.append(is_operator, np.int32(NONE))[caller]
+        operator = np.where(operator >= 0, operator, caller).astype(np.int32)
+    return launch, operator
+
+
+def _around(ranges: Launches | Ops, thread: I32, at_ns: I64) -> I32:
+    """Return the innermost range around each instant, ``NONE`` without a thread."""
+    found = np.full(len(thread), NONE, np.int32)
+    rows = np.flatnonzero(thread >= 0)
+    if len(rows) and len(ranges):
+        found[rows] = intervals.innermost(
+            ranges.thread, ranges.start_ns, ranges.end_ns, thread[rows], at_ns[rows]
+        )
+    return found
+
+
+def _operators(events: Group, launch: I32, by_arrow: I32, ops: Ops, launches: Launches) -> I32:
+    """Return the launching operators: by the launch call, else an arrow, else External id."""
     by_id = rows_of(ops.external_id, events.id("external_id"))
+    by_id = np.where(by_arrow >= 0, by_arrow, by_id).astype(np.int32)
     if not len(launches):
         return by_id
     by_launch = np.where(launch >= 0, launches.op[launch], NONE)
     return np.where(by_launch >= 0, by_launch, by_id).astype(np.int32)
-
-
-def _at(launches: Launches, thread: I32, ts: I64) -> I32:
-    return flow_arrows.rows_at(launches.thread, launches.start_ns, thread, ts)
 
 
 def _lanes(raw: Raw, events: Group, strings: Strings) -> tuple[Lanes, I32]:

@@ -143,6 +143,8 @@ class Raw:
     """The file's top-level keys except the events."""
     findings: tuple[Finding, ...] = ()
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
+    process_names: Mapping[str, str] = field(default_factory=dict)
+    """By pid, as ``threads`` spells it."""
     reader: str = "chrome"
     """The name of the reader that made it; ``readers.read`` sets it."""
 

@@ -10,6 +10,23 @@ from tb_privateuse1.trace.peaks import Peak
 
 
 @dataclass(frozen=True)
+class Process:
+    """Events without a category that a vendor's own file has in a process of its device.
+
+    The first process of a vendor that matches an event counts.
+    """
+
+    names: re.Pattern[str]
+    """Match the process's name (``process_name``)."""
+    category: str
+    """The category that these events get; empty: they are left out."""
+    threads: re.Pattern[str] | None = None
+    """Match the thread's name; None: any."""
+    events: re.Pattern[str] | None = None
+    """Match the event's name; None: any."""
+
+
+@dataclass(frozen=True)
 class Vendor:
     """One kind of accelerator. Categories are compared in lower case."""
 
@@ -53,6 +70,8 @@ class Vendor:
     """Prefixes of its runtime's calls: ``cuda`` of ``cudaGetDevice``."""
     shares_backend: bool = False
     """Other vendors' devices have its backend too, so the backend is the weakest evidence."""
+    processes: tuple[Process, ...] = ()
+    """The processes of its own files, whose events have no category."""
     device_type_name: str = ""
     """The name of ``device_types`` in pages: ``HIP``."""
     perfetto_gpu_api: int = 0

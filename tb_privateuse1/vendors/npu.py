@@ -2,13 +2,27 @@
 
 import re
 
-from tb_privateuse1.trace.vendor import Vendor
+from tb_privateuse1.trace.vendor import Process, Vendor
+
+_HARDWARE = re.compile("^Ascend Hardware$")
+_COLLECTIVES = re.compile("^(HCCL|Communication)$")
 
 VENDOR = Vendor(
     name="npu",
     title="Huawei Ascend",
     backends=("npu",),
     device_names=re.compile(r"ascend", re.IGNORECASE),
+    evidence_categories=frozenset({"ascend_kernel", "ascend_runtime"}),
+    kernel_categories=frozenset({"kernel", "ascend_kernel"}),
+    memcpy_categories=frozenset({"gpu_memcpy", "memcpy", "ascend_memcpy"}),
+    processes=(
+        Process(_HARDWARE, "ascend_memcpy", events=re.compile("^(MEMCPY|SDMA)")),
+        Process(_HARDWARE, "", events=re.compile("^(EVENT|NOTIFY)_", re.IGNORECASE)),
+        Process(_HARDWARE, "ascend_kernel"),
+        Process(re.compile("^CANN$"), "ascend_runtime"),
+        Process(_COLLECTIVES, "ascend_kernel", threads=re.compile("^Group .*Communication$")),
+    ),
+    communication_names=re.compile(r"nccl|rccl|^(hccl|hcom|cncl|oneccl|xccl|mccl)"),
     communication_prefixes=("hccl",),
     operator_prefixes=("npu",),
     product_multiple=16,
@@ -17,4 +31,8 @@ VENDOR = Vendor(
         r"matmul|conv[23]d|mix_aic|cube|flashattention|batch_?mm", re.IGNORECASE
     ),
 )
-"""Matrix names: CANN's operators that run on the cube unit of an AI Core."""
+"""Matrix names: CANN's operators that run on the cube unit of an AI Core.
+
+Processes: those of ``trace_view.json`` (CANN's documentation, msprof: "Data at the Communication
+layer"). On its streams, waits for events and notifications are no work. A group's operator lasts as
+long as its tasks on all planes, which are left out."""

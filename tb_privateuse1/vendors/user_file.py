@@ -19,7 +19,7 @@ import msgspec
 from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.peaks import Peak, Rates
-from tb_privateuse1.trace.vendor import GENERIC, Vendor
+from tb_privateuse1.trace.vendor import GENERIC, Process, Vendor
 from tb_privateuse1.vendors import VENDORS
 
 VARIABLE = "TB_PRIVATEUSE1_VENDOR"
@@ -67,6 +67,15 @@ class _Peak(msgspec.Struct, forbid_unknown_fields=True):
     host_gb_per_s: _Figure | None = None
 
 
+class _Process(msgspec.Struct, forbid_unknown_fields=True):
+    """A process of the vendor's own files."""
+
+    names: str
+    category: str
+    threads: str | None = None
+    events: str | None = None
+
+
 class _Description(msgspec.Struct, forbid_unknown_fields=True):
     """The keys of a vendor file; defaults are those of ``extends`` or of a generic device."""
 
@@ -90,6 +99,7 @@ class _Description(msgspec.Struct, forbid_unknown_fields=True):
     communication_prefixes: tuple[_Prefix, ...] | None = None
     operator_prefixes: tuple[_Prefix, ...] | None = None
     runtime_prefixes: tuple[_Prefix, ...] | None = None
+    processes: tuple[_Process, ...] | None = None
     shares_backend: bool | None = None
     device_type_name: str | None = None
     perfetto_gpu_api: _GpuApi | None = None
@@ -105,6 +115,7 @@ _PATTERNS = {
     "communication_names": 0,
     "slow_products": 0,
     "matrix_names": 0,
+    "processes": 0,
 }
 
 
@@ -176,10 +187,12 @@ def _vendor(path: Path, content: bytes) -> Vendor:
         value = getattr(description, field.name)
         if value is None:
             continue
-        if field.name in _PATTERNS:
-            value = _pattern(path, field.name, value)
-        elif field.name == "peaks":
+        if field.name == "peaks":
             value = tuple(_peak(path, one) for one in value)
+        elif field.name == "processes":
+            value = tuple(_process(path, one) for one in value)
+        elif field.name in _PATTERNS:
+            value = _pattern(path, field.name, value)
         elif field.name.endswith("_categories"):
             value = frozenset(category.lower() for category in value)
         values[field.name] = value
@@ -222,6 +235,15 @@ def _pattern(path: Path, key: str, pattern: str) -> re.Pattern[str]:
             key=key,
             error=error,
         ) from error
+
+
+def _process(path: Path, process: _Process) -> Process:
+    names, threads, events = (
+        None if pattern is None else _pattern(path, "processes", pattern)
+        for pattern in (process.names, process.threads, process.events)
+    )
+    assert names is not None
+    return Process(names, process.category.lower(), threads, events)
 
 
 def _peak(path: Path, peak: _Peak) -> Peak:

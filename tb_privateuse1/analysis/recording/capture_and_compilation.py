@@ -40,6 +40,8 @@ def compilations(trace: Trace) -> tuple[intervals.Set, I64, I64, I64]:
     ops = np.flatnonzero(_named(strings, f"{COMPILER_RANGES}|{_TIMED}", trace.ops.name))
     frames = np.flatnonzero(_named(strings, COMPILER_FRAMES, trace.frames.name))
     calls = np.flatnonzero(_named(strings, _COMPILER_CALLS, trace.launches.name))
+    # ``aclopCompileAndExecute`` launches with what it compiled long ago, too.
+    calls = np.setdiff1d(calls, trace.kernels.launch)
     parts = trace.ops.take(ops), trace.frames.take(frames), trace.launches.take(calls)
     spans = intervals.union(
         np.concatenate([part.start_ns for part in parts]),

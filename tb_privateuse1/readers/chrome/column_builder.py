@@ -120,6 +120,7 @@ class Builder:
         self._json = JsonTexts(self._strings)
         self._threads = ThreadRows()
         self._thread_names: dict[int, int] = {}
+        self._process_names: dict[str, str] = {}
         self._numbers: dict[str, dict[str | None, int]] = {}
         self._kinds: list[tuple[str, str]] = []
         self._groups: dict[str, Parts] = defaultdict(Parts)
@@ -245,14 +246,19 @@ class Builder:
             metadata=metadata,
             findings=self._tally.findings(),
             checkpoints=checkpoints,
+            process_names=self._process_names,
         )
 
     def _labels(self, events: Iterable[Event]) -> None:
-        """Add the names of threads, from metadata events (``M``)."""
+        """Add the names of threads and processes, from metadata events (``M``)."""
         for event in events:
-            if event.name == "thread_name" and event.args is not None:
+            if event.args is None:
+                continue
+            if event.name == "thread_name":
                 thread = self._threads[event.pid][event.tid]
                 self._thread_names[thread] = self._strings[str(event.args.name)]
+            elif event.name == "process_name":
+                self._process_names[str(event.pid)] = str(event.args.name)
 
     def _add_flows(
         self, category: str, events: Sequence[Event], rows: Group, *, finish: bool

@@ -67,6 +67,18 @@ def test_without_files_there_are_ours() -> None:
     assert vendors.named("gone") == GENERIC
 
 
+def test_a_file_describes_the_processes_of_its_own_tool(use: Any) -> None:
+    process = '{names = "^Acme$", category = "ACME_kernel", threads = "^Queue"}'
+    use(f"{ACME}processes = [{process}]")
+    (found,) = user_file.load_vendors().named("acme").processes
+    assert (found.names.pattern, found.category) == ("^Acme$", "acme_kernel")
+    assert found.threads is not None
+    assert (found.threads.pattern, found.events) == ("^Queue", None)
+    use(f"{ACME}processes = [{process.replace('^Queue', '(')}]")
+    with pytest.raises(TraceError, match="no valid regular expression as processes"):
+        user_file.load_vendors()
+
+
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
 def test_a_file_adds_a_vendor(use: Any, suffix: str) -> None:
     as_json = {"name": "acme", "backends": ["refdev"], "device_names": "acme|\\bA1"}

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tb_privateuse1.analysis.recording.capture_and_compilation import compilations
 from tb_privateuse1.analysis.recording.phases import Phase, phases
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
@@ -134,6 +135,16 @@ def test_compilation_before_the_first_clean_step_is_a_phase() -> None:
         run.rest(5000)
     (found,) = unsteady(steps(run, 3).trace())
     assert (found.kind, found.start_ns, found.end_ns) == ("compilation", 0, 5_000_000)
+
+
+@pytest.mark.parametrize("launches", [True, False])
+def test_a_call_that_compiles_and_launches_is_no_compilation(launches: bool) -> None:
+    """``aclopCompileAndExecute`` also launches what it compiled long ago."""
+    call = make.launch(10, 50, 7) | {"name": "aclopCompileAndExecute"}
+    spans, _, _, calls = compilations(
+        make.trace(call, make.kernel("conv", 60, 90, 7 if launches else 8))
+    )
+    assert len(spans[0]) == len(calls) == (0 if launches else 1)
 
 
 def test_compilation_in_the_loop_is_the_program() -> None:
