@@ -60,6 +60,8 @@ class JudgedTrace:
         """The judged rows of ``trace.steps``."""
         self.window = part.window
         """The steady time of the judged steps: rules save nothing outside of it."""
+        self.apart = part.apart
+        """The other time of the judged steps."""
         self.is_steady = part.is_steady
         """Whether any part of the recording can be judged."""
         self.window_ns = intervals.length(self.window)

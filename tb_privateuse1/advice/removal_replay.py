@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -46,13 +47,13 @@ class Gains:
 class RemovalReplay:
     """The replay of an excerpt, with more work removed at each call."""
 
-    def __init__(self, whole: Trace, part: Excerpt, graph: Graph) -> None:
+    def __init__(self, whole: Trace, part: Excerpt, graph: Graph, apart: intervals.Set) -> None:
         self._part, self._graph = part, graph
         self._host: Ranges | None = None
         self._device = np.ones(len(whole.kernels))
         self._ops = np.zeros(len(whole.ops) + 1, np.bool_)
         self._launches = np.zeros(len(whole.launches) + 1, np.bool_)
-        self._base = prediction.replay_baseline(part.trace, graph)
+        self._base = prediction.replay_baseline(part.trace, graph, apart)
         self._before = np.zeros(3, np.int64)
 
     def without(self, removal: Removal) -> Gains:

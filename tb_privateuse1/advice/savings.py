@@ -49,7 +49,7 @@ class Savings:
             return None
         is_excerpt = part.trace is not whole
         graph = build_graph(part.trace) if is_excerpt else derived.derive(whole).dependencies
-        return RemovalReplay(whole, part, graph)
+        return RemovalReplay(whole, part, graph, self._case.apart)
 
     def of(self, how: str, claim: intervals.Set, removal: Removal | None) -> tuple[int, str]:
         """Return the saving of a claim in ns, and how it was computed: ``how`` and the replay."""

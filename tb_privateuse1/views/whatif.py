@@ -13,10 +13,11 @@ from tb_privateuse1.analysis.simulation import changes as changing
 from tb_privateuse1.analysis.simulation import critical_path, prediction
 from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
-from tb_privateuse1.analysis.simulation.path_classes import Path
+from tb_privateuse1.analysis.simulation.path_classes import Path, outside
 from tb_privateuse1.analysis.simulation.prediction import Baseline, Prediction
 from tb_privateuse1.analysis.simulation.ranking import Gain
 from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
@@ -90,7 +91,10 @@ class WhatIf(Result):
     rows: tuple[Gain, ...]
     """What gains most first."""
     changes: tuple[ChangeAsked, ...]
+    is_steady: bool
+    """Whether the steps are steady: else they have their whole lengths."""
     measured_ns: int | None
+    """The steady step: the judged time of the judged steps, on average."""
     predicted_ns: int | None
     gain_ns: int | None
     gain_share: float | None
@@ -128,24 +132,24 @@ def whatif(
     part = judged_part(trace, step_row(trace, step))
     rows = part.steps
     made = changing.parse_changes(trace, changes)
-    base = prediction.replay_baseline(trace, dependencies)
+    base = prediction.replay_baseline(trace, dependencies, part.apart)
     forecast = prediction.predict(trace, dependencies, base, made)
-    window = trace.steps.end_ns - trace.steps.start_ns
-    measured, total = _mean(window[rows]), forecast.mean(rows)
+    measured, total = _mean(part.lengths_ns), forecast.mean(rows)
     gain = total.gain_ns if len(rows) else None
-    replayed = _mean((window - base.held + base.bare)[rows])
-    own = critical.take(np.isin(critical.step, rows))
+    replayed = _mean(part.lengths_ns + (base.bare - base.held)[rows])
+    own = outside(critical.take(np.isin(critical.step, rows)), part.apart)
     table = _path(trace, own, len(rows))
     ranked = simulation_ranking.Ranking((), len(rows), 0)
     if ranking:
         ranked = simulation_ranking.rank_gains(
-            trace, dependencies, critical, base, rows, max(limit, 0)
+            trace, dependencies, critical, base, part, max(limit, 0)
         )
     error = None if not measured or replayed is None else (replayed - measured) / measured
     return WhatIf(
         provenance=provenance(trace),
         rows=ranked.rows,
-        changes=tuple(_asked(trace, change, rows) for change in made),
+        changes=tuple(_asked(trace, change, part) for change in made),
+        is_steady=part.is_steady,
         measured_ns=measured,
         predicted_ns=None if measured is None or gain is None else measured - gain,
         gain_ns=gain,
@@ -154,7 +158,10 @@ def whatif(
         gain_high_ns=total.high_ns if len(rows) else None,
         replayed_ns=replayed,
         replay_error_share=error,
-        steps=tuple(_predicted(trace, base, forecast, i, int(window[i])) for i in rows.tolist()),
+        steps=tuple(
+            _predicted(trace, base, forecast, step, length)
+            for step, length in zip(rows.tolist(), part.lengths_ns.tolist(), strict=True)
+        ),
         classes=_classes(own, len(rows)),
         path=table[:_MOST],
         path_rows=len(table),
@@ -163,17 +170,17 @@ def whatif(
 
 
 def _predicted(
-    trace: Trace, base: Baseline, forecast: Prediction, step: int, window_ns: int
+    trace: Trace, base: Baseline, forecast: Prediction, step: int, judged_ns: int
 ) -> PredictedStep:
     gain = forecast.mean(np.array([step]))
     return PredictedStep(
         name=trace.text(trace.steps.name[step]),
-        measured_ns=window_ns,
-        predicted_ns=window_ns - gain.gain_ns,
+        measured_ns=judged_ns,
+        predicted_ns=judged_ns - gain.gain_ns,
         gain_ns=gain.gain_ns,
         gain_low_ns=gain.low_ns,
         gain_high_ns=gain.high_ns,
-        replayed_ns=int(window_ns - base.held[step] + base.bare[step]),
+        replayed_ns=int(judged_ns - base.held[step] + base.bare[step]),
     )
 
 
@@ -181,16 +188,19 @@ def _mean(values: I64) -> int | None:
     return round(float(values.mean())) if len(values) else None
 
 
-def _asked(trace: Trace, change: changing.Change, rows: I64) -> ChangeAsked:
+def _asked(trace: Trace, change: changing.Change, part: JudgedPart) -> ChangeAsked:
     touched = changing.change_scope(trace, change)
-    steps = trace.steps
+    steps, rows = trace.steps.take(part.steps), part.steps
     host = 0
-    for _, (starts, ends) in touched.ranges.by_thread():
-        inside = np.maximum(starts[:, None], steps.host_start_ns[rows])
-        until = np.minimum(ends[:, None], steps.host_end_ns[rows])
-        host += int(np.maximum(until - inside, 0).sum())
-    own = touched.kernels & np.isin(trace.kernels.step, rows)
-    device = int((trace.kernels.end_ns - trace.kernels.start_ns)[own].sum())
+    for _, times in touched.ranges.by_thread():
+        judged = intervals.subtract(times, part.apart)
+        inside = intervals.covered_length(judged, steps.host_start_ns, steps.host_end_ns)
+        host += int(inside.sum())
+    own = trace.kernels.take(touched.kernels & np.isin(trace.kernels.step, rows))
+    apart = intervals.covered_length(part.apart, own.start_ns, own.end_ns)
+    length = own.end_ns - own.start_ns
+    own = own.take((apart < length) | (length == 0))
+    device = int((length - apart).sum())
     count = max(len(rows), 1)
     return ChangeAsked(
         kind=change.kind,
@@ -199,7 +209,7 @@ def _asked(trace: Trace, change: changing.Change, rows: I64) -> ChangeAsked:
         text=change.text,
         host_ns=round(host / count),
         device_ns=round(device / count),
-        activities=float(own.sum()) / count,
+        activities=len(own) / count,
     )
 
 

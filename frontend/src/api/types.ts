@@ -1189,6 +1189,7 @@ export interface Recording {
   phases: RecordingPhase[];
   judged_steps: string[];
   judged_ns: number;
+  steady_step_ns: number | null;
   iterations: number | null;
   iterations_source: "steps" | "annotations" | "repetition" | null;
 }
@@ -1530,6 +1531,7 @@ export interface WhatIf {
   provenance: Provenance;
   rows: Gain[];
   changes: ChangeAsked[];
+  is_steady: boolean;
   measured_ns: number | null;
   predicted_ns: number | null;
   gain_ns: number | null;

@@ -30,8 +30,19 @@ class JudgedPart:
     window: intervals.Set
     left_out: I64
     """Complete steps that are not steady."""
+    apart: intervals.Set
+    """Time of the judged steps that is not judged: another phase, or behind the last event."""
+    lengths_ns: I64
+    """The judged time of each of ``steps``: its mean is the *steady step*."""
     is_steady: bool = True
     """False if each step is a start-up, a compilation or a capture, and nothing repeats later."""
+
+    @property
+    def steady_step_ns(self) -> int | None:
+        """Return the judged time of a step, on average; None if nothing is judged."""
+        if not self.is_steady or not len(self.steps):
+            return None
+        return round(float(self.lengths_ns.mean()))
 
 
 def judged_part(trace: Trace, row: int | None = None) -> JudgedPart:
@@ -59,10 +70,21 @@ def judged_part(trace: Trace, row: int | None = None) -> JudgedPart:
     kept = clean if np.count_nonzero(clean) >= _FEWEST else warm
     if len(warm) and not warm.any():
         window = _steady_iterations(trace, first_time) if row is None else intervals.EMPTY
-        return JudgedPart(chosen, window, chosen[:0], is_steady=len(window[0]) > 0)
+        return _part(trace, chosen, window, chosen[:0], is_steady=len(window[0]) > 0)
     window = judged_window.judged_window(trace, chosen[kept])
     window = intervals.subtract(window, intervals.merge(first_time, edges))
-    return JudgedPart(chosen[kept], window, chosen[~kept])
+    return _part(trace, chosen[kept], window, chosen[~kept])
+
+
+def _part(
+    trace: Trace, rows: I64, window: intervals.Set, left_out: I64, *, is_steady: bool = True
+) -> JudgedPart:
+    """Return the judged part; if none is steady, the steps have their whole lengths."""
+    start, end = trace.steps.start_ns[rows], trace.steps.end_ns[rows]
+    if not is_steady:
+        return JudgedPart(rows, window, left_out, intervals.EMPTY, end - start, is_steady)
+    apart = intervals.subtract(intervals.union(start, end), window)
+    return JudgedPart(rows, window, left_out, apart, intervals.covered_length(window, start, end))
 
 
 def _steady_iterations(trace: Trace, first_time: intervals.Set) -> intervals.Set:

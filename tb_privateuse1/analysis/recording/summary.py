@@ -83,6 +83,8 @@ class Recording:
     """Names of the judged steps; empty without steps or if nothing is judged."""
     judged_ns: int
     """Length of the judged time."""
+    steady_step_ns: int | None
+    """The judged time of a judged step, on average; null if nothing is judged."""
     iterations: int | None
     """Number of iterations found; null if nothing repeats."""
     iterations_source: IterationSource | None
@@ -108,6 +110,7 @@ def summary(trace: Trace) -> Recording:
         phases=tuple(_phase(trace, phase) for phase in found),
         judged_steps=tuple(names) if is_steps else (),
         judged_ns=judged_ns,
+        steady_step_ns=part.steady_step_ns,
         iterations=len(repeated.start_ns) if repeated else None,
         iterations_source=repeated.source if repeated else None,
     )
@@ -149,7 +152,7 @@ def _judged(trace: Trace, part: judged_part.JudgedPart, is_steps: bool) -> tuple
     judged_ns = intervals.length(part.window)
     name = _named(trace)
     if is_steps:
-        per_step = write_duration(round(judged_ns / max(len(part.steps), 1)))
+        per_step = write_duration(part.steady_step_ns or 0)
         # A single step has no other one to be as steady as.
         several = len(part.steps) > 1
         count = plural(len(part.steps), "steady step") if several else plural(1, "step")

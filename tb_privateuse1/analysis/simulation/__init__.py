@@ -6,6 +6,7 @@ the events that determine a step's end, and ``path_classes`` their classes of ti
 finds how long collectives wait. ``replay`` computes times with changed durations, ``changes``
 parses what changes, ``assumptions`` has what a recording does not say, and ``prediction`` gives the
 saving as a range. ``ranking`` sorts the largest savings, for long traces on an ``excerpt``.
+``time_apart`` holds the time of steps that is not judged.
 """
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "rank_waits",
     "ranking",
     "submissions",
+    "time_apart",
 ]

@@ -18,7 +18,8 @@ from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Gra
 from tb_privateuse1.analysis.simulation.profiler_time import Shares, is_dense, profiler_shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.submissions import Ranges
-from tb_privateuse1.trace import call_tree
+from tb_privateuse1.analysis.simulation.time_apart import TimeApart, find_apart
+from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -57,10 +58,16 @@ class Assumptions:
     """The error of each activity's duration; all 0 if measured."""
     waiting_ns: I64
     """By node, the time in which it waits for what is not recorded, or for other ranks."""
+    apart: TimeApart | None = None
+    """What no change and no assumption reaches."""
+
+    def judged(self, weights: Weights, now: Weights) -> Weights:
+        """Return new weights, but the first ones where no time is judged."""
+        return now if self.apart is None else self.apart.hold(weights, now)
 
     def under(self, weights: Weights) -> Iterator[Weights]:
         """Yield the weights under each assumption, in the order of ``names``."""
-        yield from (self._under(name, weights) for name in self.names)
+        yield from (self.judged(weights, self._under(name, weights)) for name in self.names)
 
     def _under(self, name: Name, weights: Weights) -> Weights:
         graph, cause = self.graph, self.graph.delay_cause
@@ -123,8 +130,13 @@ def _host_launches(graph: Graph, weights: Weights) -> Weights:
     )
 
 
-def find_assumptions(trace: Trace, graph: Graph) -> Assumptions:
-    """Return the assumptions for a trace; the first one is ``no_nameless_delays``."""
+def find_assumptions(
+    trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY
+) -> Assumptions:
+    """Return the assumptions for a trace; the first one is ``no_nameless_delays``.
+
+    ``apart`` is the time of its steps that is not judged.
+    """
     n, cause, kernels = len(graph.points), graph.delay_cause, trace.kernels
     overhead = profiler_shares(trace, graph.points)
     error = kernels.duration_bound_ns
@@ -153,4 +165,5 @@ def find_assumptions(trace: Trace, graph: Graph) -> Assumptions:
         inputs=changes.thread_shares(graph, Ranges.of(trace.ops, loads)),
         error_ns=error if inferred else np.zeros(len(kernels), np.int64),
         waiting_ns=waiting,
+        apart=find_apart(graph, apart),
     )

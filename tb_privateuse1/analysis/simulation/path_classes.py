@@ -51,6 +51,14 @@ def join_pieces(paths: list[Path]) -> Path:
     return Path(**{name: np.concatenate([c[name] for c in columns]) for name in columns[0]})
 
 
+def outside(path: Path, apart: intervals.Set) -> Path:
+    """Return the pieces of a path without some time."""
+    if not len(apart[0]):
+        return path
+    path = _cut(path, np.sort(np.concatenate(apart)))
+    return path.take(intervals.covered_length(apart, path.start_ns, path.end_ns) == 0)
+
+
 def with_classes(trace: Trace, path: Path) -> Path:
     """Return the pieces of a path by time, cut where their class changes.
 

@@ -19,7 +19,7 @@ from tb_privateuse1.analysis.simulation.assumptions import Assumptions, Name, fi
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.replay import Weights
-from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -65,10 +65,13 @@ class Baseline:
         return self.others[0]
 
 
-def replay_baseline(trace: Trace, graph: Graph) -> Baseline:
-    """Return the replays without changes; the one with delays is the recording."""
+def replay_baseline(trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY) -> Baseline:
+    """Return the replays without changes; the one with delays is the recording.
+
+    No change and no assumption reaches the time ``apart``, which is not judged.
+    """
     recorded = _lengths(trace, graph, graph.time_ns, graph.weights.length)
-    made = find_assumptions(trace, graph)
+    made = find_assumptions(trace, graph, apart)
     others = tuple(step_durations(trace, graph, other) for other in made.under(graph.weights))
     return Baseline(made, recorded, others)
 
@@ -179,6 +182,8 @@ def predict_weights(
     ``of_loader``.
     """
     made = base.assumptions
+    weights = made.judged(graph.weights, weights)
+    alternatives = tuple(made.judged(graph.weights, one) for one in alternatives)
     shortens, lengthens = _directions(graph.weights, weights)
     if not (shortens or lengthens):
         nothing = np.zeros(len(base.held), np.int64)

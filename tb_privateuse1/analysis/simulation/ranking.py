@@ -15,6 +15,7 @@ import numpy as np
 from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER
 from tb_privateuse1.analysis.account.host_activity import KERNELS, LAUNCHES, OPS
 from tb_privateuse1.analysis.operators import kinds_of_work
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation import (
     changes,
     critical_path,
@@ -24,7 +25,7 @@ from tb_privateuse1.analysis.simulation import (
 )
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
-from tb_privateuse1.analysis.simulation.path_classes import Path
+from tb_privateuse1.analysis.simulation.path_classes import Path, outside
 from tb_privateuse1.analysis.simulation.prediction import Baseline
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
@@ -74,9 +75,10 @@ class Ranking:
 
 
 def rank_gains(
-    trace: Trace, graph: Graph, path: Path, base: Baseline, rows: I64, limit: int
+    trace: Trace, graph: Graph, path: Path, base: Baseline, judged: JudgedPart, limit: int
 ) -> Ranking:
     """Return the items with the largest savings, at most ``limit``; fewer for a large step."""
+    rows = judged.steps
     if not len(rows) or not len(graph.time_ns):
         return Ranking((), len(rows), 0)
     part = excerpt.cut_excerpt(trace, rows, _EVENTS)
@@ -85,14 +87,14 @@ def rank_gains(
         graph = dependency_graph.build_graph(trace)
         path, base = (
             critical_path.find_critical_path(trace, graph),
-            prediction.replay_baseline(trace, graph),
+            prediction.replay_baseline(trace, graph, judged.apart),
         )
+    path = outside(path.take(np.isin(path.step, rows)), judged.apart)
     replays = _REPLAYS + len(base.assumptions.names)
     most = max(_LEAST, _WORK // (replays * len(graph.time_ns)))
-    wanted = sorted(_candidates(trace, path, rows), key=lambda found: -found[2])
-    step = max(float(base.held[rows].mean()), 1.0)
+    wanted = sorted(_candidates(trace, path), key=lambda found: -found[2])
+    step = max(float(judged.lengths_ns.mean()), 1.0)
     found = []
-    path = path.take(np.isin(path.step, rows))
     for kind, name, most_ns in wanted[: min(most, limit)]:
         half = Change(kind, name, 0.5)
         on_path = _on_path(path, changes.change_scope(trace, half)) if kind in _RANGED else most_ns
@@ -142,6 +144,7 @@ def _half(
     item stays, the more of that falls into the judged ones.
     """
     weights = changes.apply_changes(graph, trace, (change,))
+    weights = base.assumptions.judged(graph.weights, weights)
     half = _mean((base.held - prediction.step_durations(trace, graph, weights))[rows])
     return min(half, max(free_ns, 0))
 
@@ -150,9 +153,8 @@ def _mean(values: I64) -> int:
     return round(float(values.mean()))
 
 
-def _candidates(trace: Trace, path: Path, rows: I64) -> Iterator[tuple[Kind, str, int]]:
+def _candidates(trace: Trace, path: Path) -> Iterator[tuple[Kind, str, int]]:
     """Yield the items with time on the path: kind, name, ns over the chosen steps."""
-    path = path.take(np.isin(path.step, rows))
     spent = path.end_ns - path.start_ns
     row, device = _operators(trace, path)
     known = row >= 0

@@ -13,16 +13,20 @@ import pytest
 from hypothesis import given
 
 from tb_privateuse1.analysis.idle import bottleneck, launch_times
+from tb_privateuse1.analysis.recording import durations
 from tb_privateuse1.analysis.timeline import level_of_detail
 from tb_privateuse1.export.work_columns import kernel_columns
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff
+from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.lookups.area import area
 from tb_privateuse1.views.operators import OperatorRow, operators
 from tb_privateuse1.views.overview import overview
+from tb_privateuse1.views.whatif import whatif
 from tests.support.make import Event, kernel, op, trace
 from tests.support.results import result
 from tests.support.shared_traces import TRACES, load, needs_traces
@@ -67,6 +71,40 @@ def check_busy(made: Trace) -> None:
         assert idle <= totals.span_ns - busy <= idle + unseen
     else:
         assert busy <= totals.busy_ns
+
+
+def check_step_times(made: Trace) -> None:
+    """The steady step is the same on all pages, and so is the average step of complete steps."""
+    recording, saved, asked = overview(made).recording, advice(made), result(whatif, made)
+    steady = recording.steady_step_ns
+    if asked.is_steady:
+        assert asked.measured_ns == steady
+    else:
+        assert steady is None
+        assert "not_steady" in {note.code for note in asked.notes}
+    assert recording.judged_ns == saved.judged_ns
+    if steady is not None:
+        assert steady == round(saved.judged_ns / saved.steps)
+        assert f"of {durations.write_duration(steady)} judged" in recording.sentence or not (
+            recording.judged_steps
+        )
+    if len(asked.steps) and len(made.kernels):
+        total = sum(one.measured_ns for one in asked.steps)
+        assert round(total / len(asked.steps)) == asked.measured_ns
+        path = sum(one.path_ns for one in asked.classes)
+        assert path == pytest.approx(asked.measured_ns, abs=len(asked.classes))
+    check_average_step(made)
+
+
+def check_average_step(made: Trace) -> None:
+    """The average step is that of the overview, a comparison and the ranks."""
+    average = overview(made).average_step_ns
+    if average is None:
+        return
+    step = next(one for one in diff(made, made).figures if one.name == "step")
+    assert step.now_ns == average
+    (rank,) = result(distributed, made).rows
+    assert rank.step_ns == average
 
 
 LOCAL = {"start_ns", "end_ns", "total_rows", "calls", "events", "total_ns", "ranges", "names",
@@ -159,6 +197,7 @@ def test_no_page_has_another_figure_for_the_same_name(path: Path) -> None:
     made = load(path)
     check_names(made)
     check_account(made)
+    check_step_times(made)
     check_work(made)
 
 
@@ -168,6 +207,7 @@ def test_no_page_has_another_figure_of_a_real_recording(path: Path) -> None:
     made = load(path)
     check_names(made)
     check_account(made)
+    check_step_times(made)
     check_work(made)
 
 

@@ -179,7 +179,8 @@ function Page({ result, ranked }: { result: Result; ranked: Resource<Result> }) 
 
 function Key({ result }: { result: Result }) {
   const { step } = state.value;
-  const steps = step === null ? texts.steps(result.steps.length) : texts.step(step);
+  const chosen = step === null ? texts.steps(result.steps.length) : texts.step(step);
+  const steps = result.is_steady ? chosen : texts.nothingSteady;
   const asked = result.changes.length > 0;
   const error = result.replay_error_share;
   const measured = result.measured_ns;
@@ -190,7 +191,7 @@ function Key({ result }: { result: Result }) {
     <div class="figures-row">
       <KeyFigure
         name="measured_ns"
-        label={texts.measured}
+        label={result.is_steady ? texts.measured : texts.unsteady}
         exact={result.measured_ns}
         unit="ns"
         value={duration(result.measured_ns)}

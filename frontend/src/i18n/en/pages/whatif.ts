@@ -29,8 +29,10 @@ export const whatif = {
   steps: (steps: number) => `${plural(steps, "steady step")}, on average`,
   step: (step: number) => `step ${step}`,
   measured: "Steady step",
+  unsteady: "Recorded step",
+  nothingSteady: "no step is steady",
   measuredHelp:
-    "The mean of the steady steps, or the selected one, as recorded. The average step of the overview is that of all complete steps.",
+    "The judged time of a steady step, on average, or of the selected one, as recorded. Start-up, compilation, captures and drained work are left out, as in advice. The average step of the overview is that of all complete steps.",
   predicted: "Predicted",
   withChanges: "with the changes",
   nothingChanged: "nothing is changed yet",

@@ -24,7 +24,10 @@ export const whatif: Translation<typeof english.whatif> = {
   steps: (steps) => `${count(steps)} 个稳定迭代的平均`,
   step: (step) => `迭代 ${step}`,
   measured: "稳定迭代",
-  measuredHelp: "按采集所得，稳定迭代的平均值，或所选的迭代。概览中的平均迭代是全部完整迭代的平均。",
+  unsteady: "采集所得的迭代",
+  nothingSteady: "没有稳定迭代",
+  measuredHelp:
+    "按采集所得，稳定迭代中参与评判的时间的平均值，或所选迭代的。与建议一样，不含启动、编译、图捕获和此前积压的工作。概览中的平均迭代是全部完整迭代的平均。",
   predicted: "预测",
   withChanges: "应用改动后",
   nothingChanged: "尚未作任何改动",
