@@ -7,13 +7,20 @@ import torch
 from torch import nn
 
 from benchmarks.pairs.host_programs import (
+    ADAM,
     PREFETCH,
     UPDATES,
     ZEROS,
+    Attention,
     accumulation,
     batches,
     blocks,
+    fused_attention,
+    larger_batch,
     loss_of,
+    no_stacks,
+    optimizer_foreach,
+    optimizer_fused,
     perceptron,
 )
 from benchmarks.pairs.pair import Forms, Pair, Step
@@ -58,23 +65,14 @@ def zero_grad() -> Forms:
     return Forms(form(False), form(True))
 
 
-def optimizer_fused() -> Forms:
-    """Update one parameter at a time, or all in one operator."""
+class OneKernelAttention(Attention):
+    """Attention in one operator, which the reference device runs as one kernel."""
 
-    def form(fused: bool) -> tuple[Step, Step]:
-        model = perceptron(64, 64, 20).to(DEVICE)
-        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=False, fused=fused)
-        inputs, targets = torch.rand(16, 64).to(DEVICE), torch.rand(16, 8).to(DEVICE)
-
-        def step() -> None:
-            optimizer.zero_grad()
-            loss_of(model, inputs, targets).backward()
-            optimizer.step()
-
-        return step, optimizer.step
-
-    (before, loop), (after, fused) = form(False), form(True)
-    return Forms(before, after, part=(loop, fused))
+    def mix(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        """Return the values, weighted by the products of queries and keys."""
+        attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        mixed: torch.Tensor = attention(query, key, value)[0]
+        return mixed
 
 
 def item_removed() -> Forms:
@@ -125,24 +123,6 @@ def synchronize_removed() -> Forms:
         return step
 
     return Forms(form(True), form(False))
-
-
-def larger_batch() -> Forms:
-    """Train on a batch, or on one of twice its size."""
-
-    def form(batch: int) -> Step:
-        model = perceptron(64, 64, 24).to(DEVICE)
-        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
-        inputs, targets = torch.rand(batch, 64).to(DEVICE), torch.rand(batch, 8).to(DEVICE)
-
-        def step() -> None:
-            optimizer.zero_grad()
-            loss_of(model, inputs, targets).backward()
-            optimizer.step()
-
-        return step
-
-    return Forms(form(64), form(128))
 
 
 def copies_do_not_wait() -> Forms:
@@ -226,8 +206,17 @@ PAIRS = (
         route="inferred",
     ),
     Pair(
-        "optimizer_fused_refdev", "a fused optimizer", "refdev", optimizer_fused,
-        ("operator:Optimizer.step#Adam.step={part}",),
+        "optimizer_foreach_refdev", "a foreach optimizer", "refdev",
+        lambda: optimizer_foreach(DEVICE), ADAM,
+    ),
+    Pair(
+        "optimizer_fused_refdev", "a fused optimizer", "refdev", lambda: optimizer_fused(DEVICE),
+        ADAM,
+    ),
+    Pair(
+        "fused_attention_refdev", "attention in one operator", "refdev",
+        lambda: fused_attention(OneKernelAttention, DEVICE, 64), ("module:Attention={part}",),
+        stacks=True,
     ),
     Pair("item_refdev", "no `item()`", "refdev", item_removed, READS, settings=SLOW),
     Pair(
@@ -243,7 +232,8 @@ PAIRS = (
         ("synchronisation=0",), settings=SLOW,
     ),
     Pair(
-        "larger_batch_refdev", "twice the batch", "refdev", larger_batch, ("kernel:*=2",), work=2,
+        "larger_batch_refdev", "twice the batch", "refdev", lambda: larger_batch(DEVICE, 64),
+        ("kernel:*=2",), work=2,
     ),
     Pair(
         "copies_refdev", "copies that do not wait (for pinned memory)", "refdev",
@@ -264,5 +254,9 @@ PAIRS = (
     Pair(
         "faster_products_refdev", "products four times as fast", "refdev", faster_products,
         PRODUCTS,
+    ),
+    Pair(
+        "no_stacks_refdev", "a recording without stacks", "refdev", lambda: no_stacks(DEVICE),
+        ("stacks=0",), stacks=True, stacks_after=False,
     ),
 )  # fmt: skip

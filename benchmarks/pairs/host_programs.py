@@ -85,13 +85,13 @@ def zero_grad() -> Forms:
     return Forms(form(False), form(True))
 
 
-def optimizer_foreach() -> Forms:
+def optimizer_foreach(device: str) -> Forms:
     """Update one parameter at a time, or all in one call for each operation."""
 
     def form(foreach: bool) -> tuple[Step, Step]:
-        model = perceptron(32, 32, 44)
+        model = perceptron(32, 32, 44).to(device)
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=foreach)
-        inputs, targets = torch.rand(16, 32), torch.rand(16, 8)
+        inputs, targets = torch.rand(16, 32).to(device), torch.rand(16, 8).to(device)
 
         def step() -> None:
             optimizer.zero_grad()
@@ -102,6 +102,43 @@ def optimizer_foreach() -> Forms:
 
     (before, loop), (after, foreach) = form(False), form(True)
     return Forms(before, after, part=(loop, foreach))
+
+
+def optimizer_fused(device: str) -> Forms:
+    """Update one parameter at a time, or all in one operator."""
+
+    def form(fused: bool) -> tuple[Step, Step]:
+        model = perceptron(64, 64, 20).to(device)
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=False, fused=fused)
+        inputs, targets = torch.rand(16, 64).to(device), torch.rand(16, 8).to(device)
+
+        def step() -> None:
+            optimizer.zero_grad()
+            loss_of(model, inputs, targets).backward()
+            optimizer.step()
+
+        return step, optimizer.step
+
+    (before, loop), (after, fused) = form(False), form(True)
+    return Forms(before, after, part=(loop, fused))
+
+
+def larger_batch(device: str, width: int) -> Forms:
+    """Train on a batch, or on one of twice its size."""
+
+    def form(batch: int) -> Step:
+        model = perceptron(width, width, 24).to(device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, fused=True)
+        inputs, targets = torch.rand(batch, width).to(device), torch.rand(batch, 8).to(device)
+
+        def step() -> None:
+            optimizer.zero_grad()
+            loss_of(model, inputs, targets).backward()
+            optimizer.step()
+
+        return step
+
+    return Forms(form(64), form(128))
 
 
 class Attention(nn.Module):
@@ -133,15 +170,17 @@ class FusedAttention(Attention):
         return nn.functional.scaled_dot_product_attention(query, key, value)
 
 
-def fused_attention() -> Forms:
+def fused_attention(
+    fused_kind: type[Attention] = FusedAttention, device: str = "cpu", length: int = 192
+) -> Forms:
     """Compute attention by hand, or in one operator."""
 
     def form(kind: type[Attention]) -> tuple[Step, Step]:
         attention = [kind(128, 4) for _ in range(2)]
         model = nn.Sequential(
             *(part for one in attention for part in (one, nn.Linear(128, 128), nn.ReLU()))
-        )
-        tokens = torch.rand(2, 192, 128, requires_grad=True)
+        ).to(device)
+        tokens = torch.rand(2, length, 128).to(device).requires_grad_()
 
         def step() -> None:
             model.zero_grad()
@@ -153,7 +192,7 @@ def fused_attention() -> Forms:
 
         return step, part
 
-    (before, by_hand), (after, fused) = form(Attention), form(FusedAttention)
+    (before, by_hand), (after, fused) = form(Attention), form(fused_kind)
     return Forms(before, after, part=(by_hand, fused))
 
 
@@ -239,9 +278,9 @@ def compiled() -> Forms:
     return Forms(before, after, part=(eager, fused))
 
 
-def no_stacks() -> Forms:
+def no_stacks(device: str) -> Forms:
     """Train the same model; only the recording differs."""
-    step = blocks("cpu", 128, 16, 16).before
+    step = blocks(device, 128, 16, 16).before
     return Forms(step, step)
 
 
@@ -251,6 +290,8 @@ UPDATES = (
 )
 ZEROS = ("operator:Optimizer.zero_grad#SGD.zero_grad=0", "operator:aten::add_=0")
 """A gradient that was dropped is not added to either."""
+
+ADAM = ("operator:Optimizer.step#Adam.step={part}",)
 
 PREFETCH = 6
 """Steps for what the workers of a data loader prefetched while the other form ran."""
@@ -262,8 +303,11 @@ PAIRS = (
     ),
     Pair("zero_grad_cpu", "gradients are dropped, not zeroed", "cpu", zero_grad, ZEROS),
     Pair(
-        "optimizer_foreach_cpu", "a foreach optimizer", "cpu", optimizer_foreach,
-        ("operator:Optimizer.step#Adam.step={part}",),
+        "optimizer_foreach_cpu", "a foreach optimizer", "cpu", lambda: optimizer_foreach("cpu"),
+        ADAM,
+    ),
+    Pair(
+        "optimizer_fused_cpu", "a fused optimizer", "cpu", lambda: optimizer_fused("cpu"), ADAM,
     ),
     Pair(
         "fused_attention_cpu", "attention in one operator", "cpu", fused_attention,
@@ -282,7 +326,11 @@ PAIRS = (
         ("module:Chain={part}",), stacks=True,
     ),
     Pair(
-        "no_stacks_cpu", "a recording without stacks", "cpu", no_stacks, ("stacks=0",),
-        stacks=True, stacks_after=False,
+        "larger_batch_cpu", "twice the batch", "cpu", lambda: larger_batch("cpu", 256),
+        ("category:gemm=2", "category:elementwise=2", "category:reduction=2"), work=2,
+    ),
+    Pair(
+        "no_stacks_cpu", "a recording without stacks", "cpu", lambda: no_stacks("cpu"),
+        ("stacks=0",), stacks=True, stacks_after=False,
     ),
 )  # fmt: skip
