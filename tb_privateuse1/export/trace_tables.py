@@ -137,6 +137,13 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "lane": "row of lanes: whose activities it spans",
         "event": _EVENT,
     },
+    "event_waits": {
+        "row": "its number",
+        "launch": "row of launches: the call that waits, or makes a stream wait",
+        "lane": "row of lanes: the stream that waits; null: the host",
+        "record": "row of launches: the call that recorded the event",
+        "awaited_lane": "row of lanes: the stream that is waited for",
+    },
     "memory": {
         "row": "its number",
         "ts_ns": "time",
@@ -214,6 +221,8 @@ _FROM_ZERO = {
         "around",
         "step",
         "lane",
+        "awaited_lane",
+        "record",
         "launch",
         "capture",
         "captured_op",

@@ -130,6 +130,7 @@ def _assemble(
         lanes=activities.lanes,
         kernels=dataclasses.replace(kernels, step=step_of_kernels),
         device_annotations=marks,
+        event_waits=activities.waits,
         memory=host.memory,
         steps=table,
         collectives=rows,

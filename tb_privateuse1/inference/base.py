@@ -10,7 +10,15 @@ from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
-from tb_privateuse1.trace.model import MISSING, NONE, DeviceAnnotations, Kernels, Lanes, Ops
+from tb_privateuse1.trace.model import (
+    MISSING,
+    NONE,
+    DeviceAnnotations,
+    EventWaits,
+    Kernels,
+    Lanes,
+    Ops,
+)
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 PRIME = "tb_privateuse1::prime"
@@ -76,6 +84,7 @@ class Activities:
     configs: Configs = field(default_factory=Configs.empty)
     """Launch properties of kernels."""
     annotations: DeviceAnnotations = field(default_factory=DeviceAnnotations.empty)
+    waits: EventWaits = field(default_factory=EventWaits.empty)
 
 
 def priming_ranges(ops: Ops, strings: Strings) -> I64:

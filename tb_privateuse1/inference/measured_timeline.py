@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tb_privateuse1.inference import flow_arrows
+from tb_privateuse1.inference import event_waits, flow_arrows
 from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace import intervals
@@ -90,6 +90,7 @@ def build_activities(
         claims=MetadataClaims.by(events),
         configs=configs,
         annotations=_annotations(raw, lanes),
+        waits=event_waits.build_event_waits(raw, lanes, launches),
     )
 
 

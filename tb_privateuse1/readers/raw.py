@@ -20,6 +20,8 @@ _IDS = (
     "correlation",
     "device",
     "stream",
+    "awaited_stream",
+    "record_correlation",
     "sequence",
     "forward_thread",
     "python_id",

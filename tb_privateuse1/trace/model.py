@@ -192,6 +192,21 @@ class Kernels(Table):
 
 
 @dataclass(frozen=True)
+class EventWaits(Table):
+    """Waits for a device event or a stream, as the profiler recorded them, by their calls.
+
+    The work on ``awaited_lane`` that was launched before the call ``record`` (a row of
+    ``Launches``) ends first; without that call, before the call ``launch`` that waits. Then the
+    stream ``lane`` goes on, or if it is ``NONE`` the host.
+    """
+
+    launch: I32
+    lane: I32
+    record: I32
+    awaited_lane: I32
+
+
+@dataclass(frozen=True)
 class Captures(Table):
     """Host ranges of the capture of a graph that is replayed, merged by their path of names.
 
@@ -304,6 +319,7 @@ TABLES: dict[str, type[Table]] = {
     "captures": Captures,
     "captured_ops": CapturedOps,
     "device_annotations": DeviceAnnotations,
+    "event_waits": EventWaits,
     "memory": Memory,
     "steps": Steps,
     "checkpoints": Checkpoints,
@@ -335,6 +351,7 @@ class Trace:
     captures: Captures = field(default_factory=Captures.empty)
     captured_ops: CapturedOps = field(default_factory=CapturedOps.empty)
     device_annotations: DeviceAnnotations = field(default_factory=DeviceAnnotations.empty)
+    event_waits: EventWaits = field(default_factory=EventWaits.empty)
     memory: Memory = field(default_factory=Memory.empty)
     steps: Steps = field(default_factory=Steps.empty)
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)

@@ -23,6 +23,7 @@ FORMATS = {
         *("hip_runtime_version", "hip_driver_version"),
     },
     "inference.trace_metadata": {"cuda_sync"},
+    "readers.chrome.event_schema": {"wait_on_cuda_event_record_corr_id"},
     "analysis.work.models.products": {"cutlass_scaled_mm"},
     "export.trace_tables": {
         "achieved occupancy that CUPTI estimates, in percent, JSON",

@@ -1,12 +1,12 @@
 """Simulate a trace with changes: its dependency graph, critical path and replays.
 
 ``dependency_graph`` builds the graph from ``points`` of host threads, ``submissions`` (launches,
-waits), hand-offs and ``usual_latencies``, and ``delays`` names the rest. ``critical_path`` finds
-the events that determine a step's end, and ``path_classes`` their classes of time. ``rank_waits``
-finds how long collectives wait. ``replay`` computes times with changed durations, ``changes``
-parses what changes, ``assumptions`` has what a recording does not say, and ``prediction`` gives the
-saving as a range. ``ranking`` sorts the largest savings, for long traces on an ``excerpt``.
-``time_apart`` holds the time of steps that is not judged.
+waits), ``recorded_waits`` of streams, hand-offs and ``usual_latencies``. ``delays`` names the rest.
+``critical_path`` finds the events that determine a step's end, and ``path_classes`` their classes
+of time. ``rank_waits`` finds how long collectives wait. ``replay`` computes times with changed
+durations, ``changes`` parses what changes, ``assumptions`` has what a recording does not say, and
+``prediction`` gives the saving as a range. ``ranking`` sorts the largest savings, for long traces
+on an ``excerpt``. ``time_apart`` holds the time of steps that is not judged.
 """
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "profiler_time",
     "rank_waits",
     "ranking",
+    "recorded_waits",
     "submissions",
     "time_apart",
 ]

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.idle import bottleneck
-from tb_privateuse1.analysis.simulation import delays, points, submissions, usual_latencies
+from tb_privateuse1.analysis.simulation import (
+    delays,
+    points,
+    recorded_waits,
+    submissions,
+    usual_latencies,
+)
 from tb_privateuse1.analysis.simulation.points import Points
 from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights, settled
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
@@ -29,6 +35,8 @@ LAUNCH, WAIT, TURN, STREAM, GUESS = range(5)
 """Kinds of edges: from a launch to its activity, from an activity to the end of its wait, from
 thread to thread, from stream to stream, and from the host to an activity whose launch is not
 recorded. The last kind delays nothing, except under an assumption."""
+
+_SEVERAL = 2
 
 _LATE = 20
 """A start later than this many usual latencies is not caused by the launch."""
@@ -119,12 +127,8 @@ def build_graph(trace: Trace) -> Graph:
     waits = submissions.find_waits(trace, submission, calls)
     streams = _Streams(*usual_latencies.stream_gaps(kernels, submission))
     host = _host(trace, submission, waits, streams)
-    n, parts = len(host.points), host.parts
-    nodes = _joined(parts, trace, host.points, streams)
-    if len(np.unique(kernels.lane)) > 1:
-        late = usual_latencies.between_streams(kernels, nodes.delay[n:], streams.usual_ns)
-        parts = [*parts, (late[0] + n, late[1] + n, STREAM, late[2], None)]
-        nodes = _joined(parts, trace, host.points, streams)
+    n = len(host.points)
+    nodes = _with_streams(trace, submission, host, streams)
     early = _early(trace, submission, streams, nodes.delay[n:], host.latency_ns)
     cause = np.full(len(nodes.time), NONE, np.int8)
     slack_ns = clock_slack_ns(trace)
@@ -210,6 +214,22 @@ def _host(
         end_node=place[last],
         latency_ns=typical,
     )
+
+
+def _with_streams(
+    trace: Trace, submission: submissions.Submissions, host: _Host, streams: _Streams
+) -> _Nodes:
+    """Return the nodes with the edges between streams: recorded ones, and others by time."""
+    kernels, n = trace.kernels, len(host.points)
+    source, target = recorded_waits.stream_edges(trace, submission.at_ns)
+    gap = np.minimum(kernels.start_ns[target] - kernels.end_ns[source], streams.usual_ns)
+    parts = [*host.parts, (source + n, target + n, STREAM, gap, None)]
+    nodes = _joined(parts, trace, host.points, streams)
+    if len(np.unique(kernels.lane)) < _SEVERAL:
+        return nodes
+    late = usual_latencies.between_streams(kernels, nodes.delay[n:], streams.usual_ns)
+    parts.append((late[0] + n, late[1] + n, STREAM, late[2], None))
+    return _joined(parts, trace, host.points, streams)
 
 
 def _early(

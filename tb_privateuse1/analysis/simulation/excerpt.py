@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import NONE, Collectives, Trace
+from tb_privateuse1.trace.model import NONE, Collectives, EventWaits, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 
@@ -74,6 +74,7 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
             step=step[activities.step],
         ),
         steps=table.take(np.arange(low, high)),
+        event_waits=_event_waits(trace, launch),
         collectives=_collectives(trace, op, _numbers(kernels, len(trace.kernels))),
         **{name: type(getattr(trace, name)).empty() for name in _LEFT_OUT},
     )
@@ -89,6 +90,13 @@ def _collectives(trace: Trace, op: I32, kernel: I32) -> Collectives:
     own = trace.collectives
     links = dataclasses.replace(own, op=op[own.op], kernel=kernel[own.kernel])
     return links.take((links.op >= 0) | (links.kernel >= 0))
+
+
+def _event_waits(trace: Trace, launch: I32) -> EventWaits:
+    own = trace.event_waits
+    waits = dataclasses.replace(own, launch=launch[own.launch], record=launch[own.record])
+    # An event that was recorded before the excerpt has nothing in it to wait for.
+    return waits.take((waits.launch >= 0) & ((waits.record >= 0) | (own.record < 0)))
 
 
 def _numbers(rows: I64, count: int) -> I32:

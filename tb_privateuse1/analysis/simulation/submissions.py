@@ -12,6 +12,7 @@ import numpy as np
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.idle.bottleneck import BLOCKED_NS
 from tb_privateuse1.analysis.idle.launch_times import launch_latency_ns
+from tb_privateuse1.analysis.simulation import recorded_waits
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
@@ -181,8 +182,9 @@ def _awaited(
 ) -> tuple[I64, I64]:
     """Return pairs (activity, wait).
 
-    A copy's call waits for that copy, other waits for activities launched before. If the clocks
-    disagree, the copy may end behind its call: the activity before it ends in the call.
+    A copy's call waits for that copy, a call whose stream is recorded for that stream, and other
+    waits for activities launched before. If the clocks disagree, the copy may end behind its call:
+    the activity before it ends in the call.
     """
     kernels, launches, slack = trace.kernels, trace.launches, clock_slack_ns(trace)
     own = np.where(
@@ -197,7 +199,10 @@ def _awaited(
     queued &= (own >= 0) & (np.append(kernels.end_ns, 0)[own] > end)
     fits = (own >= 0) & ~queued & (np.append(kernels.end_ns, 0)[own] <= end)
     pairs = [(own[fits], np.flatnonzero(fits))]
-    others = np.flatnonzero(own < 0)
+    recorded, kernel = recorded_waits.host_waits(trace, submission.at_ns, launch)
+    ended = (own < 0) & (kernel >= 0) & (np.append(kernels.end_ns, 0)[kernel] <= end + slack)
+    pairs.append((kernel[ended], np.flatnonzero(ended)))
+    others = np.flatnonzero((own < 0) & ~recorded)
     best = np.full(len(start), NONE)
     reach = np.full(len(start), np.iinfo(np.int64).min)
     names = np.array([bool(_WHOLE_DEVICE.search(text)) for text in trace.strings] + [False])

@@ -59,6 +59,8 @@ _DEVICE_ARGUMENTS = (
     "collective",
     "block",
 )
+_SYNC = re.compile(r"_sync$")
+_SYNC_ARGUMENTS = ("correlation", "device", "stream", "awaited_stream", "record_correlation")
 _ARGUMENTS = {
     "cpu_op": _OPERATOR,
     "operator": _OPERATOR,
@@ -326,4 +328,6 @@ def _arguments(category: str) -> tuple[str, ...]:
     category = category.lower()
     if _LAUNCH.search(category):
         return _LAUNCH_ARGUMENTS
+    if _SYNC.search(category):
+        return _SYNC_ARGUMENTS
     return _ARGUMENTS.get(category, _DEVICE_ARGUMENTS)

@@ -24,6 +24,8 @@ _NUMBERS = {
     "correlation": "correlation",
     "device": "device",
     "stream": "stream",
+    "awaited_stream": "wait_on_stream",
+    "record_correlation": "wait_on_cuda_event_record_corr_id",
     "sequence": "Sequence number",
     "forward_thread": "Fwd thread id",
     "python_id": "Python id",

@@ -79,6 +79,11 @@ const CHINESE: Readonly<Record<string, string>> = {
   "operator, annotation or frame": "算子、标注或栈帧",
   "row of captures: the innermost one around it": "captures 的行号：包含它的最内层项",
   "row of lanes: whose activities it spans": "lanes 的行号：它覆盖哪条流的活动",
+  "row of launches: the call that waits, or makes a stream wait":
+    "launches 的行号：等待的调用，或使流等待的调用",
+  "row of lanes: the stream that waits; null: the host": "lanes 的行号：等待的流；null 为主机",
+  "row of launches: the call that recorded the event": "launches 的行号：记录该事件的调用",
+  "row of lanes: the stream that is waited for": "lanes 的行号：被等待的流",
   "number of the device": "设备编号",
   "number of the stream": "流编号",
   "the stream's name": "流的名称",

@@ -1,0 +1,63 @@
+"""Find what recorded waits wait for: a stream for another one, or the host for a stream."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.model import NONE, EventWaits, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+
+def stream_edges(trace: Trace, launched_ns: I64) -> tuple[I64, I64]:
+    """Return pairs of activities: the last one before an event, the first one behind its wait.
+
+    ``launched_ns`` is when each activity was launched.
+    """
+    kernels, waits = trace.kernels, trace.event_waits
+    waits = waits.take(waits.lane >= 0)
+    source = _awaited(trace, launched_ns, waits)
+    called = trace.launches.start_ns[waits.launch]
+    target = np.full(len(waits), NONE)
+    for own, rows, launched in _by_lane(trace, launched_ns, waits.lane):
+        at = np.searchsorted(launched, called[own], side="left")
+        target[own] = np.append(rows, NONE)[at]
+    # A wait for what is not recorded, or with nothing behind it, delays nothing.
+    some = (source >= 0) & (target >= 0)
+    some &= np.append(kernels.end_ns, 0)[source] <= np.append(kernels.start_ns, 0)[target]
+    pairs = np.unique(np.stack((source[some], target[some])), axis=1)
+    return pairs[0], pairs[1]
+
+
+def host_waits(trace: Trace, launched_ns: I64, launch: I32) -> tuple[Bools, I64]:
+    """Return which calls wait for a recorded stream, and the activity that each waits for.
+
+    ``launch`` are calls, rows of ``trace.launches`` or ``NONE``. The activity is ``NONE`` if the
+    stream had nothing to do.
+    """
+    waits = trace.event_waits.take(trace.event_waits.lane < 0)
+    row = np.full(len(trace.launches) + 1, NONE)
+    row[waits.launch] = np.arange(len(waits))
+    row = row[launch]
+    return row >= 0, np.append(_awaited(trace, launched_ns, waits), NONE)[row]
+
+
+def _awaited(trace: Trace, launched_ns: I64, waits: EventWaits) -> I64:
+    """Return the last activity of each awaited stream that was launched before the event."""
+    call = np.where(waits.record >= 0, waits.record, waits.launch)
+    until = trace.launches.start_ns[call]
+    found = np.full(len(waits), NONE)
+    for own, rows, launched in _by_lane(trace, launched_ns, waits.awaited_lane):
+        at = np.searchsorted(launched, until[own], side="right") - 1
+        found[own] = np.where(at >= 0, rows[at], NONE)
+    return found
+
+
+def _by_lane(trace: Trace, launched_ns: I64, lane: I32) -> list[tuple[I64, I64, I64]]:
+    """Return by lane: the waits for it, its activities, and when each of these was launched."""
+    waiting = dict(groupby.split_by_value(lane))
+    return [
+        (waiting[one], rows, np.maximum.accumulate(launched_ns[rows]))
+        for one, rows in groupby.split_by_value(trace.kernels.lane)
+        if one in waiting
+    ]
