@@ -207,7 +207,7 @@ PAIRS = (
     ),
     Pair(
         "optimizer_foreach_refdev", "a foreach optimizer", "refdev",
-        lambda: optimizer_foreach(DEVICE), ADAM,
+        lambda: optimizer_foreach(DEVICE, 32), ADAM,
     ),
     Pair(
         "optimizer_fused_refdev", "a fused optimizer", "refdev", lambda: optimizer_fused(DEVICE),

@@ -85,11 +85,11 @@ def zero_grad() -> Forms:
     return Forms(form(False), form(True))
 
 
-def optimizer_foreach(device: str) -> Forms:
+def optimizer_foreach(device: str, layers: int) -> Forms:
     """Update one parameter at a time, or all in one call for each operation."""
 
     def form(foreach: bool) -> tuple[Step, Step]:
-        model = perceptron(32, 32, 44).to(device)
+        model = perceptron(32, 32, layers).to(device)
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=foreach)
         inputs, targets = torch.rand(16, 32).to(device), torch.rand(16, 8).to(device)
 
@@ -303,8 +303,8 @@ PAIRS = (
     ),
     Pair("zero_grad_cpu", "gradients are dropped, not zeroed", "cpu", zero_grad, ZEROS),
     Pair(
-        "optimizer_foreach_cpu", "a foreach optimizer", "cpu", lambda: optimizer_foreach("cpu"),
-        ADAM,
+        "optimizer_foreach_cpu", "a foreach optimizer", "cpu",
+        lambda: optimizer_foreach("cpu", 44), ADAM,
     ),
     Pair(
         "optimizer_fused_cpu", "a fused optimizer", "cpu", lambda: optimizer_fused("cpu"), ADAM,
