@@ -1,0 +1,66 @@
+"""Detection on the host and on the reference device. It is slow for four reasons."""
+
+import refdevice
+import torch
+from recorder import record
+from torch import nn
+
+refdevice.configure(speed=3)
+refdevice.register_kineto()
+DEVICE = "refdev"
+PICTURES, SIDE, WIDTH, LAYERS, KINDS, LEAST = 4, 96, 256, 4, 6, 0.3
+
+
+def layers(count: int, inputs: int, outputs: int) -> nn.Sequential:
+    """A network of products."""
+    hidden = [layer for _ in range(count) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU())]
+    return nn.Sequential(nn.Linear(inputs, WIDTH), *hidden, nn.Linear(WIDTH, outputs)).to(DEVICE)
+
+
+def brightened(rows: list[list[float]]) -> list[list[float]]:
+    """A picture whose darkest point is 0 and whose brightest is 1."""
+    least = min(min(row) for row in rows)
+    most = max(max(row) for row in rows)
+    return [[(value - least) / (most - least) for value in row] for row in rows]
+
+
+def loaded(rows: list[list[float]]) -> torch.Tensor:
+    """A picture on the device."""
+    return torch.tensor(rows).to(DEVICE)
+
+
+def likely(features: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """For each kind of thing, the sum of the features that are likely to be of one."""
+    found = []
+    for kind in range(KINDS):
+        (rows,) = torch.where(scores[:, kind] > LEAST)
+        found.append(features[rows].sum(dim=0))
+    return torch.stack(found)
+
+
+def overlaps(boxes: torch.Tensor) -> torch.Tensor:
+    """How far each box reaches into each other one, along a line."""
+    found = torch.zeros(KINDS, KINDS)
+    for i in range(KINDS):
+        for j in range(KINDS):
+            found[i, j] = torch.minimum(boxes[i, 1], boxes[j, 1]) - boxes[i, 0]
+    return found
+
+
+@torch.no_grad()
+def main() -> None:
+    torch.manual_seed(0)
+    backbone, head = layers(LAYERS, SIDE, WIDTH), layers(2, WIDTH, 2)
+    pictures = torch.rand(PICTURES, SIDE, SIDE).tolist()
+
+    def step() -> None:
+        for picture in pictures:
+            features = backbone(loaded(brightened(picture))).sigmoid()
+            boxes = head(likely(features, features))
+            overlaps(boxes.cpu())
+
+    record(step)
+
+
+if __name__ == "__main__":
+    main()
