@@ -2,4 +2,5 @@
 
 ``python -m benchmarks.planted record FOLDER`` times each program with and without its fault and
 records both. ``python -m benchmarks.planted table FOLDER`` compares the advice with these times.
+With ``--programs tuned`` both are of programs without a fault: the advice should be silent.
 """

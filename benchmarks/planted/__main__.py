@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from pathlib import Path
 
 from benchmarks.pairs.record import BOTH, ROOT, record
 from benchmarks.planted import table
+
+MODULES = {
+    "planted": ("host_faults", "device_faults"),
+    "tuned": ("tuned_on_host", "tuned_on_device"),
+}
+"""By ``--programs``, the modules that have them."""
 
 
 def main() -> None:
@@ -15,22 +22,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.planted", description=__doc__)
     parser.add_argument("command", choices=["record", "table"])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", help="record faults with this in their name")
+    parser.add_argument("--programs", choices=MODULES, default="planted")
+    parser.add_argument("--only", default="", help="record programs with this in their name")
     parser.add_argument("--rounds", type=int, default=15, help="series of steps for each form")
     parser.add_argument("--recordings", type=int, default=3, help="recordings of each form")
     options = parser.parse_args()
+    is_tuned = options.programs == "tuned"
     if options.command == "table":
-        print(table.report(options.folder))
+        print((table.tuned_report if is_tuned else table.report)(options.folder))
         return
+    # The modules need torch and the reference device.
     sys.path.append(str(ROOT / "examples" / "refdevice"))
-    # These need torch and the reference device.
-    from benchmarks.planted import device_faults, host_faults
-
-    modules = [
+    found = map(importlib.import_module, modules(options.programs))
+    pairs = [
         (module.__name__, [pair for pair in module.PAIRS if options.only in pair.name])
-        for module in (host_faults, device_faults)
+        for module in found
     ]
-    record(modules, options.folder, options.rounds, options.recordings, BOTH)
+    forms = BOTH[:1] if is_tuned else BOTH
+    record(pairs, options.folder, options.rounds, options.recordings, forms)
+
+
+def modules(programs: str) -> list[str]:
+    """Return the full names of the modules of ``--programs``."""
+    return [f"benchmarks.planted.{module}" for module in MODULES[programs]]
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -67,7 +68,7 @@ def training(
     device: str,
     *,
     loss: Loss = nn.functional.cross_entropy,
-    batch: Callable[[], tuple[torch.Tensor, torch.Tensor]] | None = None,
+    batch: Callable[[], tuple[Any, torch.Tensor]] | None = None,
     after_backward: Callable[[torch.Tensor], object] | None = None,
     optimizer: torch.optim.Optimizer | None = None,
     to_none: bool = True,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.pairs.prediction import load
-from benchmarks.pairs.record import TRUTH
+from benchmarks.pairs.record import BEFORE, TRUTH
 from benchmarks.pairs.table import lines
 from benchmarks.planted.expected import RULES_OF
 from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
@@ -18,6 +18,8 @@ COLUMNS = (
     "fault", "gain without a profiler", "gain as recorded", "found by", "saving",
     "times the recorded gain", "without it",
 )  # fmt: skip
+
+TUNED_COLUMNS = ("tuned program", "device", "step", "findings above 3 %", "the greatest of all")
 
 FACTOR = 2
 """A saving between the gain divided by this and multiplied by it counts as right."""
@@ -64,7 +66,7 @@ def rows(folder: Path) -> Iterator[Row]:
         )
         # Recorded steps: a saving is of the recording, whose steps are longer than others.
         step, other = truth["recorded_before_ns"], truth["recorded_after_ns"]
-        loud = tuple(row for row in after.found if (row.saving_share or 0) > SILENT)
+        above = loud(after)
         yield Row(
             name,
             truth["fix"],
@@ -72,9 +74,14 @@ def rows(folder: Path) -> Iterator[Row]:
             step,
             step - other,
             greatest(before, RULES_OF[name]),
-            loud,
-            any(row.rule in RULES_OF[name] for row in loud),
+            above,
+            any(row.rule in RULES_OF[name] for row in above),
         )
+
+
+def loud(advice: Advice) -> tuple[AdviceRow, ...]:
+    """Return the findings that save more than ``SILENT``."""
+    return tuple(row for row in advice.found if (row.saving_share or 0) > SILENT)
 
 
 def greatest(advice: Advice, rules: Sequence[str]) -> AdviceRow | None:
@@ -93,8 +100,27 @@ def cells(row: Row) -> tuple[str, ...]:
         f"`{found.rule}`" if found else "",
         f"{found.saving_share:.1%}" if found and found.saving_share is not None else "",
         "" if row.ratio is None else f"{row.ratio:.2f}",
-        ", ".join(f"`{each.rule}` {each.saving_share:.0%}" for each in row.without) or "nothing",
+        named(row.without),
     )
+
+
+def named(found: Sequence[AdviceRow]) -> str:
+    """Return findings as a cell of a table."""
+    return ", ".join(f"`{row.rule}` {row.saving_share or 0:.1%}" for row in found) or "nothing"
+
+
+def tuned_report(folder: Path) -> str:
+    """Return the table of tuned programs, in Markdown."""
+    table = [TUNED_COLUMNS]
+    for name, truth in json.loads((folder / TRUTH).read_text())["pairs"].items():
+        advice = advise(load(folder / name / f"{BEFORE}.pt.trace.json.gz"))
+        step = f"{truth['before_ns'] / 1e6:.1f} ms"
+        most = max(advice.found, key=lambda row: row.saving_ns or 0, default=None)
+        table.append((
+            f"`{name}`: {truth['fix']}", truth["device"], step, named(loud(advice)),
+            named([most] if most else []),
+        ))  # fmt: skip
+    return "\n".join(lines(table, markdown=True))
 
 
 def report(folder: Path) -> str:
