@@ -193,8 +193,7 @@ def compiled() -> Step:
     layers = [
         part for _ in range(4) for part in (nn.LayerNorm(256), nn.Linear(256, 256), nn.GELU())
     ]
-    model = nn.Sequential(*layers, nn.Linear(256, 32))
-    model.compile()
+    model: Any = torch.compile(nn.Sequential(*layers, nn.Linear(256, 32)))
     inputs, targets = torch.rand(512, 256), torch.randint(32, (512,))
     adam = torch.optim.AdamW(model.parameters(), fused=True)
     return training(model, DEVICE, batch=lambda: (inputs, targets), optimizer=adam)
