@@ -8,13 +8,16 @@ import sys
 from pathlib import Path
 
 from benchmarks.pairs.record import BOTH, ROOT, record
-from benchmarks.planted import table
+from benchmarks.planted import later_table, table
 
 MODULES = {
     "planted": ("host_faults", "device_faults"),
+    "later": ("later_on_host", "later_on_device", "later_on_cpu"),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
 """By ``--programs``, the modules that have them."""
+
+REPORTS = {"planted": table.report, "later": later_table.report, "tuned": table.tuned_report}
 
 
 def main() -> None:
@@ -27,9 +30,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="series of steps for each form")
     parser.add_argument("--recordings", type=int, default=3, help="recordings of each form")
     options = parser.parse_args()
-    is_tuned = options.programs == "tuned"
     if options.command == "table":
-        print((table.tuned_report if is_tuned else table.report)(options.folder))
+        print(REPORTS[options.programs](options.folder))
         return
     # The modules need torch and the reference device.
     sys.path.append(str(ROOT / "examples" / "refdevice"))
@@ -38,7 +40,7 @@ def main() -> None:
         (module.__name__, [pair for pair in module.PAIRS if options.only in pair.name])
         for module in found
     ]
-    forms = BOTH[:1] if is_tuned else BOTH
+    forms = BOTH[:1] if options.programs == "tuned" else BOTH
     record(pairs, options.folder, options.rounds, options.recordings, forms)
 
 

@@ -13,6 +13,8 @@ DEVICE_SPEED: Mapping[str, float] = {"bandwidth_gb_per_s": 1, "throughput_gflop_
 FASTER: Mapping[str, float] = {"bandwidth_gb_per_s": 4, "throughput_gflop_per_s": 60}
 """A device which the host of a tuned program is only just ahead of."""
 
+SHORT: Mapping[str, float] = {"bandwidth_gb_per_s": 16, "throughput_gflop_per_s": 60}
+"""A device that has little to do, so that what the host does too much shows."""
 
 Device = Literal["cpu", "refdev"]
 

@@ -38,12 +38,19 @@ class Row:
     """The gain without a profiler, as a share of the step."""
     step_ns: int
     gain_ns: int
-    found: AdviceRow | None
-    """The finding of an expected rule with the greatest saving."""
+    expected: tuple[AdviceRow, ...]
+    """The findings of expected rules."""
+    others: tuple[AdviceRow, ...]
+    """Findings of other rules that save more than ``SILENT``."""
     without: tuple[AdviceRow, ...]
     """Findings on the program without the fault that save more than ``SILENT``."""
     remains: bool
     """Whether an expected rule still finds it there, with a greater share than ``SILENT``."""
+
+    @property
+    def found(self) -> AdviceRow | None:
+        """Return the finding of an expected rule with the greatest saving; None without any."""
+        return max(self.expected, key=lambda row: row.saving_ns or 0, default=None)
 
     @property
     def ratio(self) -> float | None:
@@ -73,7 +80,8 @@ def rows(folder: Path) -> Iterator[Row]:
             1 - truth["after_ns"] / truth["before_ns"],
             step,
             step - other,
-            greatest(before, RULES_OF[name]),
+            tuple(row for row in before.found if row.rule in RULES_OF[name]),
+            tuple(row for row in loud(before) if row.rule not in RULES_OF[name]),
             above,
             any(row.rule in RULES_OF[name] for row in above),
         )
@@ -82,12 +90,6 @@ def rows(folder: Path) -> Iterator[Row]:
 def loud(advice: Advice) -> tuple[AdviceRow, ...]:
     """Return the findings that save more than ``SILENT``."""
     return tuple(row for row in advice.found if (row.saving_share or 0) > SILENT)
-
-
-def greatest(advice: Advice, rules: Sequence[str]) -> AdviceRow | None:
-    """Return the finding of these rules with the greatest saving; None without any."""
-    found = [row for row in advice.found if row.rule in rules]
-    return max(found, key=lambda row: row.saving_ns or 0, default=None)
 
 
 def cells(row: Row) -> tuple[str, ...]:

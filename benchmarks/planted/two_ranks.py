@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from collections.abc import Callable
@@ -42,8 +43,9 @@ def follow(build: Build, port: int, first: Connection) -> None:
     torch.set_num_threads(1)
     join(1, port)
     steps = build()
-    while True:
-        steps[first.recv()]()
+    with contextlib.suppress(EOFError):
+        while True:
+            steps[first.recv()]()
 
 
 def join(rank: int, port: int) -> None:
