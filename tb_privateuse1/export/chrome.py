@@ -225,6 +225,7 @@ def _kernels(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
                 "inferred": True,
                 "evidence": EVIDENCE[kernels.evidence[i]],
                 "start_bound_ns": _known(kernels.start_bound_ns[i]),
+                "shift_bound_ns": int(kernels.shift_bound_ns[i]),
                 "duration_bound_ns": _known(kernels.duration_bound_ns[i]),
             },
         }

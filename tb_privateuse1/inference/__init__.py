@@ -25,8 +25,10 @@ from tb_privateuse1.inference import (
 )
 from tb_privateuse1.inference.base import Activities, Strings
 from tb_privateuse1.readers.raw import Raw, Sidecar
+from tb_privateuse1.trace import call_tree, sum_bounds
 from tb_privateuse1.trace.model import (
     MEASURED,
+    NONE,
     Frames,
     Kernels,
     Lanes,
@@ -106,7 +108,7 @@ def _assemble(
     strings: Strings,
 ) -> Trace:
     """Return the trace without findings. Shifts all times in place to begin at 0."""
-    kernels = activities.kernels
+    kernels = _with_error_groups(activities.kernels, host.ops)
     start, end = _extent(host, kernels)
     host_events.shift_times(host, start)
     marks = activities.annotations
@@ -137,6 +139,14 @@ def _assemble(
         checkpoints=raw.checkpoints,
         configs=activities.configs,
     )
+
+
+def _with_error_groups(kernels: Kernels, ops: Ops) -> Kernels:
+    """Return the kernels; inferred ones of equal names, shapes and dtypes share an error group."""
+    shapes, dtypes = call_tree.take(ops.shapes, kernels.op), call_tree.take(ops.dtypes, kernels.op)
+    groups = sum_bounds.error_groups(kernels.name, shapes, dtypes)
+    groups = np.where(kernels.evidence == MEASURED, NONE, groups).astype(np.int32)
+    return dataclasses.replace(kernels, error_group=groups)
 
 
 def _timeline(kernels: Kernels) -> Timeline:

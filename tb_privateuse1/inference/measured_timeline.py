@@ -81,7 +81,9 @@ def build_activities(
         bytes=events.id("bytes", int(MISSING)),
         evidence=_evidence(events, merged, strings),
         start_bound_ns=np.where(merged, events.id("start_bound_ns", int(MISSING)), 0),
+        shift_bound_ns=np.where(merged, np.maximum(events.id("shift_bound_ns", 0), 0), 0),
         duration_bound_ns=np.where(merged, events.id("duration_bound_ns", int(MISSING)), 0),
+        error_group=np.full(len(events), NONE, np.int32),
         event=events.event,
     )
     return Activities(

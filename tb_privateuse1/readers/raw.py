@@ -31,6 +31,7 @@ _IDS = (
 _QUANTITIES = (
     "bytes",
     "start_bound_ns",
+    "shift_bound_ns",
     "duration_bound_ns",
     "address",
     "device_type",

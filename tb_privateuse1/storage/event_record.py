@@ -74,6 +74,8 @@ class EventRecord:
     parent: Link | None
     evidence: Evidence | None
     start_bound_ns: int | None
+    shift_bound_ns: int | None
+    """The part of ``start_bound_ns`` that all starts share: the error of the launch latency."""
     duration_bound_ns: int | None
 
 
@@ -152,6 +154,7 @@ def _event(trace: Trace, table: TableName, row: int, file: str, text: str | None
         parent=_link(trace, table, rows.parent[row]) if isinstance(rows, Ops | Frames) else None,
         evidence=EVIDENCE[kernel.evidence[row]] if kernel else None,
         start_bound_ns=_value(kernel.start_bound_ns, row) if kernel else None,
+        shift_bound_ns=int(kernel.shift_bound_ns[row]) if kernel else None,
         duration_bound_ns=_value(kernel.duration_bound_ns, row) if kernel else None,
     )
 

@@ -18,6 +18,7 @@ __all__ = [
     "model",
     "peaks",
     "step_names",
+    "sum_bounds",
     "table",
     "uncertainty",
     "user_code",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops, Trace
+from tb_privateuse1.trace.model import OPERATOR, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _LIMIT = 1 << 62
@@ -92,13 +92,6 @@ def outermost_calls(ops: Ops) -> I32:
     """Return the row that counts for each operator: the outermost of a chain of lone calls."""
     outer = intervals.nearest(ops.parent, ~ops.single)
     return np.where(ops.single, outer, np.arange(len(ops))).astype(np.int32)
-
-
-def bound_sums(group: I32 | I64, bounds_ns: I64, groups: int) -> I64:
-    """Return the bound of each group's sum: or ``MISSING`` if one bound is."""
-    unknown = sums(group, (bounds_ns == MISSING).astype(np.int64), groups)
-    total = sums(group, np.where(bounds_ns == MISSING, 0, bounds_ns), groups)
-    return np.where(unknown > 0, MISSING, total)
 
 
 def with_descendants(parent: I32, values: I64) -> I64:

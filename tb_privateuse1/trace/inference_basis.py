@@ -32,6 +32,12 @@ class Constant:
     """The number of values that the estimate is from; null where it is assumed."""
     evidence: str
 
+    @property
+    def width_ns(self) -> int:
+        """The farthest that the true value may be; 0 without limits."""
+        ends = (self.least_ns, self.most_ns)
+        return max((abs(end - self.value_ns) for end in ends if end is not None), default=0)
+
 
 @dataclass(frozen=True)
 class InferenceBasis:

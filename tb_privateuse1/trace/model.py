@@ -167,8 +167,10 @@ class Kernels(Table):
 
     ``launch`` and ``op`` are the runtime call and the operator it came from, ``capture`` the row of
     ``Captures`` from which a graph's replay has it, ``captured_op`` that of ``CapturedOps``. The
-    bounds are the
-    largest errors of start and duration; 0 if measured. ``event`` is ``NONE`` if inferred.
+    bounds are the largest errors of start and duration; 0 if measured. ``shift_bound_ns`` is the
+    part of the start's that all starts share: an error of the launch latency shifts them together.
+    ``error_group`` numbers equal work, whose durations have the same error; ``NONE`` if measured.
+    ``event`` is ``NONE`` if inferred.
     """
 
     name: I32
@@ -187,7 +189,9 @@ class Kernels(Table):
     bytes: I64
     evidence: I8
     start_bound_ns: I64
+    shift_bound_ns: I64
     duration_bound_ns: I64
+    error_group: I32
     event: I32
 
 

@@ -1,7 +1,7 @@
 """Error bounds of device activities, and of figures over them.
 
-Bounds add in the worst case. The errors of inferred activities are not independent: a wrong
-latency shifts all of them the same way, so errors must not cancel out.
+Bounds of sums are those of ``sum_bounds``. All others add in the worst case. A wrong launch latency
+shifts all starts alike: it is part of the bound of a start, but not of what lies between two.
 docs/reference/definitions.md derives each bound.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace import intervals, model
+from tb_privateuse1.trace import intervals, model, sum_bounds
 from tb_privateuse1.trace.model import BOUND, EVIDENCE, MEASURED, MISSING, Kernels
 from tb_privateuse1.trace.table import I8, I64, Bools
 
@@ -32,6 +32,7 @@ class Evidence:
     bound_ns: int | None
     """The error bound of ``total_ns``."""
     median_start_bound_ns: int | None
+    """Bounds of starts without the part that all share (``Kernels.shift_bound_ns``)."""
     largest_start_bound_ns: int | None
     median_duration_bound_ns: int | None
     largest_duration_bound_ns: int | None
@@ -45,14 +46,14 @@ def evidence_classes(kernels: Kernels) -> Iterator[Evidence]:
     for i, name in enumerate(EVIDENCE):
         rows = kernels.take(kernels.evidence == i)
         if len(rows):
-            start, duration = _known(rows.start_bound_ns), _known(rows.duration_bound_ns)
+            start, duration = _known(own_start_bound(rows)), _known(rows.duration_bound_ns)
             total = _time(rows)
             yield Evidence(
                 evidence=name,
                 kernels=len(rows),
                 total_ns=total,
                 share=total / whole if whole else 0.0,
-                bound_ns=bound_sum(rows.duration_bound_ns),
+                bound_ns=duration_sum_bound(rows),
                 median_start_bound_ns=_median(start),
                 largest_start_bound_ns=int(start.max()) if len(start) else None,
                 median_duration_bound_ns=_median(duration),
@@ -87,8 +88,25 @@ def known_bound(bound_ns: int | np.int64) -> int | None:
     return None if bound_ns == MISSING else int(bound_ns)
 
 
+def own_start_bound(kernels: Kernels) -> I64:
+    """Return the bounds of the starts without the shift that all share; ``MISSING`` if unknown."""
+    known = kernels.start_bound_ns != MISSING
+    return np.where(known, kernels.start_bound_ns - kernels.shift_bound_ns, MISSING)
+
+
+def shift_bound(kernels: Kernels) -> int:
+    """Return how far all starts may be off together; 0 if measured."""
+    return int(kernels.shift_bound_ns.max(initial=0))
+
+
+def duration_sum_bound(kernels: Kernels) -> int | None:
+    """Return the bound of the sum of the durations; None if one of them has none."""
+    found = sum_bounds.sum_bound(kernels.duration_bound_ns, kernels.error_group)
+    return None if found is None else found.bound_ns
+
+
 def bound_sum(bounds_ns: I64) -> int | None:
-    """Return the bound of a sum: the sum of all bounds; None if one of them is unknown."""
+    """Return the worst case of a sum: the sum of all bounds; None if one of them is unknown."""
     return None if (bounds_ns == MISSING).any() else int(bounds_ns.sum())
 
 
@@ -108,20 +126,26 @@ def union_bound(kernels: Kernels) -> int | None:
     """Return the bound of the length of the union; None if a duration's bound is unknown.
 
     Activities of one lane do not overlap, so their union is a sum. Over several lanes the union
-    is at least the busiest lane and at most the sum of all. A shifted activity changes the union
-    by at most its bounds, or its duration.
+    is at least the busiest lane and what surely runs, and at most the sum of all and what may run.
+    A shifted activity changes the union by at most its bounds, or its duration.
     """
-    total = bound_sum(kernels.duration_bound_ns)
+    total = duration_sum_bound(kernels)
     lanes = np.unique(kernels.lane)
-    if not total and not kernels.start_bound_ns.any():
+    if all_measured(kernels):
         return total
     if total is None or len(lanes) == 1:
         return total
     whole = _length(kernels)
     each = [kernels.take(kernels.lane == lane) for lane in lanes]
     lengths = np.array([_length(one) for one in each])
-    error = np.array([int(one.duration_bound_ns.sum()) for one in each])
-    low, high = int((lengths - error).max()), int((lengths + error).sum())
+    error = np.array([duration_sum_bound(one) for one in each], np.int64)
+    low, high = int((lengths - error).max()), int(lengths.sum()) + total
+    if limited(kernels).all():  # a shift of all starts alike moves the union, which stays as long
+        early = own_start_bound(kernels)
+        late = early + kernels.duration_bound_ns
+        sure = intervals.union(kernels.start_ns + early, kernels.end_ns - late)
+        may = intervals.union(kernels.start_ns - early, kernels.end_ns + late)
+        low, high = max(low, intervals.length(sure)), min(high, intervals.length(may))
     return min(max(whole - low, high - whole), int(movable_time(kernels).sum()))
 
 
@@ -132,7 +156,7 @@ def span_bound(kernels: Kernels) -> int | None:
     if not limited(kernels).all():
         return None
     start, end = kernels.start_ns, kernels.end_ns
-    early = kernels.start_bound_ns
+    early = own_start_bound(kernels)
     late = early + kernels.duration_bound_ns
     span = int(end.max() - start.min())
     least = int((end - late).max() - (start + early).min())
@@ -141,13 +165,13 @@ def span_bound(kernels: Kernels) -> int | None:
 
 
 def movable_time(kernels: Kernels) -> I64:
-    """Return the most time of each activity that may lie elsewhere.
+    """Return the most time of each activity that may lie elsewhere, beside all the others.
 
     The bounds of all durations must be known.
     """
     duration = kernels.end_ns - kernels.start_ns
-    unknown = kernels.start_bound_ns == MISSING
-    shift = np.where(unknown, duration, np.minimum(kernels.start_bound_ns, duration))
+    start = own_start_bound(kernels)
+    shift = np.where(start == MISSING, duration, np.minimum(start, duration))
     total: I64 = kernels.duration_bound_ns + shift
     return total
 

@@ -21,8 +21,7 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Timeline, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
-bound_sums, calls, counted, grouped, sums, with_descendants = (
-    groupby.bound_sums,
+calls, counted, grouped, sums, with_descendants = (
     groupby.outermost_calls,
     groupby.counted_operators,
     groupby.group_rows,

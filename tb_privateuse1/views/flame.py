@@ -9,9 +9,16 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import all_languages, say
-from tb_privateuse1.trace import call_tree, captured_ranges, intervals, kernel_context
+from tb_privateuse1.trace import (
+    call_tree,
+    captured_ranges,
+    intervals,
+    kernel_context,
+    sum_bounds,
+    uncertainty,
+)
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 from tb_privateuse1.views.base import (
     Provenance,
@@ -113,7 +120,7 @@ class _Tree:
     total: I64
     own: I64
     bound: I64
-    unknown: I64
+    """The error bound of ``total``; ``MISSING`` if it is not known."""
 
 
 def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_device: bool) -> _Tree:
@@ -136,7 +143,7 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
     value = np.zeros(len(start), np.int64)
     if not on_device:
         value = np.where(inside, call_tree.clip_ends(thread, around, start, end) - start, 0)
-    bound = np.zeros(len(value), np.int64)
+    bound, alike = np.zeros(len(value), np.int64), np.full(len(value), NONE, np.int32)
     if on_device:
         holder = call_tree.self_or_nearest(around, inside)
         shared = np.arange(len(start), dtype=np.int32)
@@ -150,11 +157,11 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
         inside = np.concatenate((inside, leaves.shown))
         value = np.concatenate((value, leaves.value))
         bound = np.concatenate((bound, leaves.bound))
+        alike = np.concatenate((alike, leaves.error_group))
     labels, label = _labels(trace, kind, name, inside, group)
     nodes = call_tree.merge_calls(parent, label, inside)
     n = len(nodes)
     summed = sums(nodes.of, value, n)
-    known = np.where(bound == MISSING, 0, bound)
     if on_device:
         own, total = summed, with_descendants(nodes.parent, summed)
     else:
@@ -166,8 +173,7 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
         sums(nodes.of, np.ones(len(value), np.int64), n),
         total,
         np.maximum(own, 0),
-        with_descendants(nodes.parent, sums(nodes.of, known, n)),
-        with_descendants(nodes.parent, sums(nodes.of, (bound == MISSING).astype(np.int64), n)),
+        sum_bounds.tree_bounds(nodes.parent, nodes.of, bound, alike),
     )
 
 
@@ -191,6 +197,7 @@ class _Leaves:
     shown: Bools
     value: I64
     bound: I64
+    error_group: I32
 
 
 def _leaves(trace: Trace, holder: I32, shared: I32, levels: Levels, row: int | None) -> _Leaves:
@@ -222,6 +229,7 @@ def _leaves(trace: Trace, holder: I32, shared: I32, levels: Levels, row: int | N
         np.append(shown, lost),
         np.concatenate((zeros, kernels.end_ns - kernels.start_ns, [0])),
         np.concatenate((zeros, kernels.duration_bound_ns, [0])),
+        np.concatenate((zeros, kernels.error_group, [NONE])).astype(np.int32),
     )
 
 
@@ -286,7 +294,7 @@ def _result(
                 calls=int(tree.calls[n]),
                 total_ns=int(tree.total[n]),
                 self_ns=int(tree.own[n]),
-                bound_ns=None if tree.unknown[n] else int(tree.bound[n]),
+                bound_ns=uncertainty.known_bound(tree.bound[n]),
                 merged=int(smalls[n]),
                 merged_ns=int(small_ns[n]),
             )

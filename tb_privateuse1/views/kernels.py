@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace import sum_bounds, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
@@ -204,7 +204,7 @@ def kernels(
         else None,
         calls=len(table),
         total_ns=rows.whole,
-        bound_ns=uncertainty.bound_sum(table.duration_bound_ns),
+        bound_ns=uncertainty.duration_sum_bound(table),
         short=_short(duration[table.kind == KERNEL], short_ns),
         matrix=_matrix(trace, table, rows.matrix),
         has_configs=bool((table.config >= 0).any()),
@@ -309,7 +309,7 @@ class _Rows:
         times = table.end_ns[members] - table.start_ns[members]
         total = int(times.sum())
         error = table.duration_bound_ns[members]
-        bound = uncertainty.bound_sum(error)
+        bound = sum_bounds.sum_bound(error, table.error_group[members])
         only = int(times[self._only_limits[members]].sum())
         operator = self._trace.text(self._operator[one]) or None
         return KernelRow(
@@ -324,8 +324,8 @@ class _Rows:
             p95_ns=round(_p95(times)),
             min_ns=int(times[0]),
             max_ns=int(times[-1]),
-            bound_ns=bound,
-            mean_bound_ns=None if bound is None else round(bound / len(times)),
+            bound_ns=None if bound is None else bound.bound_ns,
+            mean_bound_ns=None if bound is None else round(bound.bound_ns / len(times)),
             median_bound_ns=uncertainty.bound_of(np.median, times, error),
             p95_bound_ns=uncertainty.bound_of(_p95, times, error),
             min_bound_ns=uncertainty.bound_of(np.min, times, error),

@@ -10,7 +10,7 @@ from tb_privateuse1.analysis.kernels import inference_limits
 from tb_privateuse1.analysis.kernels.inference_limits import Advice, Limit
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace import sum_bounds, uncertainty
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import Constant, Kind
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
@@ -62,7 +62,15 @@ class Method(Result):
     linked_share: float | None
     device_ns: int | None
     device_bound_ns: int | None
+    """The smaller of the two that follow."""
+    device_worst_bound_ns: int | None
+    """The sum of all bounds."""
+    device_statistical_bound_ns: int | None
+    """Two standard deviations, if the errors of different work are independent."""
+    shift_bound_ns: int | None
+    """How far all starts may be off together: the error of the launch latency."""
     median_start_bound_ns: int | None
+    """Without the shift."""
     median_duration_bound_ns: int | None
     evidence: tuple[uncertainty.Evidence, ...]
     constants: tuple[Constant, ...]
@@ -101,6 +109,8 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
     # That there are no device times says nothing beside the reason for it.
     refused = refused if len(refused) == 1 else tuple(f for f in refused if f.code != _NOTHING)
     found = inference_limits.find_limits(trace, kernels)
+    bounds = sum_bounds.sum_bound(kernels.duration_bound_ns, kernels.error_group)
+    bounds = bounds if any_device else None
     return Method(
         provenance=provenance(trace),
         reason=_reason(trace, refused),
@@ -112,8 +122,11 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
         linked=int(linked.sum()) if any_device else None,
         linked_share=float(linked.mean()) if len(linked) else None,
         device_ns=int((kernels.end_ns - kernels.start_ns).sum()) if any_device else None,
-        device_bound_ns=uncertainty.bound_sum(kernels.duration_bound_ns) if any_device else None,
-        median_start_bound_ns=_median(kernels.start_bound_ns),
+        device_bound_ns=bounds.bound_ns if bounds else None,
+        device_worst_bound_ns=bounds.worst_ns if bounds else None,
+        device_statistical_bound_ns=bounds.statistical_ns if bounds else None,
+        shift_bound_ns=uncertainty.shift_bound(kernels) if any_device else None,
+        median_start_bound_ns=_median(uncertainty.own_start_bound(kernels)),
         median_duration_bound_ns=_median(kernels.duration_bound_ns),
         evidence=tuple(uncertainty.evidence_classes(kernels)),
         constants=grounds.constants if grounds else (),

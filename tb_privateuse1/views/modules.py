@@ -10,8 +10,8 @@ import numpy as np
 from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
-from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Trace
+from tb_privateuse1.trace import call_tree, sum_bounds, uncertainty
+from tb_privateuse1.trace.model import NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import (
     Provenance,
@@ -142,9 +142,6 @@ class _Device:
 
     ns: I64
     kernels: I64
-    bound_ns: I64
-    unknown: I64
-    """Activities whose bound is not known."""
 
 
 def _result(
@@ -189,8 +186,7 @@ def _result(
         back_host=with_descendants(nodes.parent, back_host),
         back_device=with_descendants(nodes.parent, back.ns),
         kernels=with_descendants(nodes.parent, ahead.kernels + back.kernels),
-        bound=with_descendants(nodes.parent, ahead.bound_ns + back.bound_ns),
-        unknown=with_descendants(nodes.parent, ahead.unknown + back.unknown),
+        bound=_bounds(nodes.parent, node[some], kernels),
         work=group_figures(trace, node.astype(np.int64), n, nodes.parent),
     )
     any_device = len(trace.kernels) > 0
@@ -208,13 +204,15 @@ def _result(
 
 
 def _device(kernels: Kernels, node: I32, nodes: int) -> _Device:
-    bound = kernels.duration_bound_ns
     return _Device(
         sums(node, kernels.end_ns - kernels.start_ns, nodes),
         sums(node, np.ones(len(node), np.int64), nodes),
-        sums(node, np.where(bound == MISSING, 0, bound), nodes),
-        sums(node, (bound == MISSING).astype(np.int64), nodes),
     )
+
+
+def _bounds(parent: I32, node: I32, kernels: Kernels) -> I64:
+    """Return the bound of the device time of each node and those below it."""
+    return sum_bounds.tree_bounds(parent, node, kernels.duration_bound_ns, kernels.error_group)
 
 
 def _instances(ranges: named_regions.Regions, of: I32, nodes: int) -> I64:
@@ -237,7 +235,6 @@ class _Figures:
     back_device: I64
     kernels: I64
     bound: I64
-    unknown: I64
     work: list[Figures]
 
 
@@ -296,7 +293,7 @@ def _rows(
                 host_total_ns=int(f.host_total[node]),
                 device_self_ns=int(f.device_self[node]) if device else None,
                 device_total_ns=int(f.device_total[node]) if device else None,
-                device_bound_ns=int(f.bound[node]) if device and not f.unknown[node] else None,
+                device_bound_ns=uncertainty.known_bound(f.bound[node]) if device else None,
                 backward_host_ns=int(f.back_host[node]),
                 backward_device_ns=int(f.back_device[node]) if device else None,
                 kernels=int(f.kernels[node]) if device else None,

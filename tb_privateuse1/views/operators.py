@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, mod
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, uncertainty
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import (
@@ -209,13 +210,21 @@ def operators(
         others=_others(figures, rest, device) if len(rest) else None,
         host_self_ns=int(figures["host_self_ns"].sum()),
         device_self_ns=int(figures["device_self_ns"].sum()) if device else None,
-        device_bound_ns=uncertainty.bound_sum(figures["device_bound_ns"]) if device else None,
+        device_bound_ns=_device_bound(trace, rows) if device else None,
         unlinked_device_ns=sum(one.device_self_ns or 0 for one in lost) if device else None,
         has_shapes=bool((trace.ops.shapes >= 0).any()),
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
         has_modules=bool(call_tree.is_module(trace).any()),
         modelled=modelled_time(trace, in_step(trace.kernels.step, row)),
     )
+
+
+def _device_bound(trace: Trace, rows: I64) -> int | None:
+    """Return the bound of the time of the activities that some operators launched themselves."""
+    mine = np.zeros(len(trace.ops) + 1, np.bool_)  # the last entry is the one that NONE reads
+    mine[rows] = True
+    launcher = call_tree.take(outermost_calls(trace.ops), trace.kernels.op)
+    return uncertainty.duration_sum_bound(trace.kernels.take(mine[launcher]))
 
 
 class _Members:

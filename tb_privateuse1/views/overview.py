@@ -30,15 +30,15 @@ from tb_privateuse1.analysis.steps.table import (
     step_spread,
     step_table,
 )
-from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import call_tree, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
+from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.memory_budget import BUDGET
-from tb_privateuse1.trace.model import MEMCPY, MEMSET, Kernels, Trace
+from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import (
     Provenance,
     StepOption,
-    bound_sums,
     counted,
     grouped,
     in_step,
@@ -294,14 +294,19 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
     rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
     own = operators_totals.own(trace)
     none = np.zeros(len(ops), np.int64)
-    time, error, bounded = own.host_ns, none, none
+    time, bounded = own.host_ns, none
     if len(trace.kernels):
-        time, error, bounded = own.device_ns, own.bound_ns, own.bounded_ns
+        time, bounded = own.device_ns, own.bounded_ns
     names = ops.name[rows]
     first, group = grouped(names)
     labels = [("operator", trace.text(names[i])) for i in first]
     whole = _unlinked_ns(trace, row) + int(time[rows].sum())
-    return _top(labels, group, time[rows], error[rows], bounded[rows], whole)
+    member = np.full(len(ops), NONE, np.int32)
+    member[rows] = group
+    launcher = call_tree.take(outermost_calls(ops), trace.kernels.op)
+    place = call_tree.take(member, launcher)
+    error = sum_bounds.duration_sum_bounds(place, trace.kernels, len(labels))
+    return _top(labels, group, time[rows], error, bounded[rows], whole)
 
 
 def _unlinked_ns(trace: Trace, row: int | None) -> int:
@@ -316,7 +321,8 @@ def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
     labels = [(breakdown.KINDS[kinds[i]], trace.text(kernels.name[i])) for i in first]
     time = kernels.end_ns - kernels.start_ns
     whole = int(time.sum())
-    return _top(labels, group, time, kernels.duration_bound_ns, _bounded(kernels), whole)
+    error = sum_bounds.duration_sum_bounds(group, kernels, len(labels))
+    return _top(labels, group, time, error, _bounded(kernels), whole)
 
 
 def _bounded(kernels: Kernels) -> I64:
@@ -332,9 +338,11 @@ def _top(
     bounded_ns: I64,
     whole: int,
 ) -> tuple[Share, ...]:
-    """Return the groups with the most time; a group's label is its kind and its name."""
+    """Return the groups with the most time; a group's label is its kind and its name.
+
+    ``bound_ns`` is by group, the other columns by row.
+    """
     totals = sums(group, time_ns, len(labels))
-    error = bound_sums(group, bound_ns, len(labels))
     bounded = sums(group, bounded_ns, len(labels))
     count = np.bincount(group, minlength=len(labels))
     order = np.argsort(-totals, kind="stable")[:_TOP]
@@ -344,7 +352,7 @@ def _top(
             kind=labels[i][0],
             calls=int(count[i]),
             total_ns=int(totals[i]),
-            bound_ns=uncertainty.known_bound(error[i]),
+            bound_ns=uncertainty.known_bound(bound_ns[i]),
             bounded_share=int(bounded[i]) / int(totals[i]),
             share=int(totals[i]) / whole,
         )

@@ -29,7 +29,7 @@ from tb_privateuse1.analysis.roofs.rates import (
 from tb_privateuse1.analysis.roofs.roofs import Kind, Roof, Source
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace import sum_bounds, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -37,7 +37,6 @@ from tb_privateuse1.views.base import (
     OffsetOption,
     Provenance,
     StepOption,
-    bound_sums,
     in_step,
     provenance,
     step_row,
@@ -204,7 +203,7 @@ def roofline(
         total_rows=points.count,
         others_ns=whole - int(time[shown].sum()),
         device_ns=whole,
-        device_bound_ns=uncertainty.bound_sum(trace.kernels.duration_bound_ns[chosen]),
+        device_bound_ns=uncertainty.duration_sum_bound(trace.kernels.take(chosen)),
         above_roof_ns=total.above_roof_ns,
         roofs=_roofs(trace, chosen),
         distances=_distances(trace, chosen, whole),
@@ -250,7 +249,7 @@ def _times(trace: Trace, group: I64, count: int) -> list[dict[str, Any]]:
     calls = sums(group, np.ones(len(group), np.int64), count)
     total = sums(group, duration, count)
     only = sums(group, np.where(uncertainty.bounded_only(kernels), duration, 0), count)
-    bound = bound_sums(group, kernels.duration_bound_ns, count)
+    bound = sum_bounds.duration_sum_bounds(group, kernels, count)
     return [
         {
             "calls": int(calls[i]),

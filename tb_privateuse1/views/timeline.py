@@ -63,7 +63,8 @@ class Rectangles:
     look: I8
     """How well it is known; of several, the longest."""
     bound_ns: Narrow
-    """How far off an inferred start may be; 0 for what was recorded, -1 where it is unknown."""
+    """How far off an inferred start may be, beside ``shift_bound_ns``; 0 for what was recorded, -1
+    where it is unknown."""
     module: Short
     """An index into ``modules``; -1 outside of modules, and if they were not asked for."""
 
@@ -98,6 +99,8 @@ class Timeline(Result):
     provenance: Provenance
     end_ns: int
     """The end of the recording; it starts at 0."""
+    shift_bound_ns: int
+    """How far off all inferred starts may be together: the error of the launch latency."""
     start_ns: int
     stop_ns: int
     """The window is [start_ns, stop_ns)."""
@@ -161,6 +164,7 @@ def timeline(
     return Timeline(
         provenance=provenance(trace),
         end_ns=trace.end_ns,
+        shift_bound_ns=uncertainty.shift_bound(trace.kernels),
         start_ns=start,
         stop_ns=stop,
         tracks=timeline_tracks.list_tracks(trace, pyramid),

@@ -435,6 +435,7 @@ export interface EventRecord {
   parent: Link | null;
   evidence: "measured" | "events" | "end_pinned" | "catalogue" | "sync" | "bound" | null;
   start_bound_ns: number | null;
+  shift_bound_ns: number | null;
   duration_bound_ns: number | null;
 }
 
@@ -575,6 +576,7 @@ export interface Item {
   start_ns: number;
   end_ns: number;
   bound_ns: number | null;
+  shift_bound_ns: number;
   track: number;
   row: number;
 }
@@ -809,6 +811,9 @@ export interface Method {
   linked_share: number | null;
   device_ns: number | null;
   device_bound_ns: number | null;
+  device_worst_bound_ns: number | null;
+  device_statistical_bound_ns: number | null;
+  shift_bound_ns: number | null;
   median_start_bound_ns: number | null;
   median_duration_bound_ns: number | null;
   evidence: Evidence[];
@@ -1450,6 +1455,7 @@ export interface Stretch {
 export interface Timeline {
   provenance: Provenance;
   end_ns: number;
+  shift_bound_ns: number;
   start_ns: number;
   stop_ns: number;
   tracks: Track[];
@@ -1616,7 +1622,7 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   frames: [["row", "int64", "its number"], ["name", "string", "Python function with file and line, or module"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["thread", "int32", "row of threads"], ["parent", "int32", "row of frames: the innermost one around it"], ["op", "int32", "row of ops: the innermost one around it"], ["python_id", "int64", "Python id"], ["module_id", "int64", "Python module id"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   launches: [["row", "int64", "its number"], ["name", "string", "function of the device's runtime or driver"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["thread", "int32", "row of threads"], ["correlation", "int64", "correlation id"], ["op", "int32", "row of ops: who called it"], ["around", "int32", "row of ops: who called it, or without an operator the innermost annotation"], ["frame", "int32", "row of frames: the innermost one around it"], ["kernel_name", "string", "the launched kernel, where the call itself names it"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   lanes: [["row", "int64", "its number"], ["device", "int64", "number of the device"], ["stream", "int64", "number of the stream"], ["name", "string", "the stream's name"]],
-  kernels: [["row", "int64", "its number"], ["name", "string", "kernel, copy or fill"], ["kind", "string", "kernel, memcpy or memset"], ["communication", "bool", "it is communication, not computation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: where it ran"], ["launch", "int32", "row of launches: the call that launched it"], ["op", "int32", "row of ops: the operator it came from"], ["capture", "int32", "row of captures: where a replayed graph has it from"], ["captured_op", "int32", "row of captured_ops: the operator of the graph's capture"], ["step", "int32", "row of steps"], ["config", "int32", "row of configs: how it was launched"], ["correlation", "int64", "correlation id"], ["bytes", "int64", "bytes copied or filled"], ["evidence", "string", "measured, or what it is inferred from"], ["start_bound_ns", "int64", "largest error of the start; 0 where measured, null where not known"], ["duration_bound_ns", "int64", "largest error of the duration"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations, by the shapes of its operator; null: no model, or no shapes"], ["bytes_moved", "int64", "bytes that it must read and write"], ["attainable_ns", "int64", "the least time that the device's roofs allow"]],
+  kernels: [["row", "int64", "its number"], ["name", "string", "kernel, copy or fill"], ["kind", "string", "kernel, memcpy or memset"], ["communication", "bool", "it is communication, not computation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: where it ran"], ["launch", "int32", "row of launches: the call that launched it"], ["op", "int32", "row of ops: the operator it came from"], ["capture", "int32", "row of captures: where a replayed graph has it from"], ["captured_op", "int32", "row of captured_ops: the operator of the graph's capture"], ["step", "int32", "row of steps"], ["config", "int32", "row of configs: how it was launched"], ["correlation", "int64", "correlation id"], ["bytes", "int64", "bytes copied or filled"], ["evidence", "string", "measured, or what it is inferred from"], ["start_bound_ns", "int64", "largest error of the start; 0 where measured, null where not known"], ["shift_bound_ns", "int64", "the part of start_bound_ns that all starts share: the launch latency's"], ["duration_bound_ns", "int64", "largest error of the duration"], ["error_group", "int32", "equal work, whose durations have the same error; null where measured"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations, by the shapes of its operator; null: no model, or no shapes"], ["bytes_moved", "int64", "bytes that it must read and write"], ["attainable_ns", "int64", "the least time that the device's roofs allow"]],
   captures: [["row", "int64", "its number"], ["name", "string", "operator, annotation or Python function around captured launches"], ["kind", "string", "operator, annotation or frame"], ["parent", "int32", "row of captures: the innermost one around it"]],
   captured_ops: [["row", "int64", "its number"], ["name", "string", "operator that ran in the capture of a graph"], ["parent", "int32", "row of captured_ops: the innermost one around it"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["strides", "string", "strides of the inputs, JSON"], ["concrete", "string", "values of the inputs that are no tensors, JSON"]],
   device_annotations: [["row", "int64", "its number"], ["name", "string", "the name given to record_function"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: whose activities it spans"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],

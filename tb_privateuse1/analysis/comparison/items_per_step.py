@@ -21,7 +21,7 @@ from tb_privateuse1.analysis.roofs.achieved import Figures as Work
 from tb_privateuse1.analysis.roofs.rates import group_figures
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace import call_tree, sum_bounds
 from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -110,11 +110,13 @@ def _device(
     if not len(kernels):
         return None, np.zeros(items)
     row = np.arange(len(kernels)) if activity is None else activity
-    place, bound = at.of(kernels.step)[row], kernels.duration_bound_ns[row]
-    known = at.mean(item, place, np.where(bound == MISSING, 0, bound), items)
-    unknown = at.mean(item, place, (bound == MISSING).astype(np.int64), items)
+    place = at.of(kernels.step)[row]
+    inside = np.where(place >= 0, item, NONE)
+    bound = sum_bounds.duration_sum_bounds(inside, kernels.take(row), items)
     ns = (kernels.end_ns - kernels.start_ns)[row]
-    return at.sample(item, place, ns, items), np.where(unknown > 0, np.nan, known)
+    return at.sample(item, place, ns, items), np.where(
+        bound == MISSING, np.nan, bound / max(at.count, 1)
+    )
 
 
 def _work(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.inference_basis import Constant
+from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, MISSING, SYNC, Kernels, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import Bools
 
 _COARSE_NS = 5_000
 """From this clock resolution on, the times of small kernels are not known."""
@@ -34,7 +34,8 @@ class Limit:
     share: float | None
     """Their share of the device time, 0 to 1."""
     bound_ns: int | None
-    """The sum of the error bounds that it causes, null without one; the limits are in its order."""
+    """The error bound that it causes, null without one; the limits are in its order. Of durations
+    it is that of their sum, of the launch latency the shift that all starts share."""
     advice: str | None
     """The code of the advice against it."""
 
@@ -170,7 +171,7 @@ def find_limits(trace: Trace, kernels: Kernels) -> tuple[Limit, ...]:
 
 
 def _limits(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
-    classes, duration = kernels.evidence, kernels.duration_bound_ns
+    classes = kernels.evidence
     hidden = classes == BOUND
     if hidden.any():
         message = say(
@@ -178,25 +179,17 @@ def _limits(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
             "host's time, and no other call of the operator shows them, here or in the first "
             "recording of this rank and of the lowest one."
         )
-        yield _limit(
-            "hidden_durations", say("Hidden durations"), message, "prime", kernels, hidden, duration
-        )
+        title, bound = say("Hidden durations"), _time_bound(kernels, hidden)
+        yield _limit("hidden_durations", title, message, "prime", kernels, hidden, bound)
     partly = np.isin(classes, (END_PINNED, CATALOGUE, SYNC))
     if partly.any():
         message = say(
             "The device caught up with the host at these kernels: only their end is known, or "
             "other calls of the operator tell how long they took."
         )
-        yield _limit(
-            "caught_up",
-            say("Durations from elsewhere"),
-            message,
-            "prime",
-            kernels,
-            partly,
-            duration,
-        )
-    start = kernels.start_bound_ns
+        title, bound = say("Durations from elsewhere"), _time_bound(kernels, partly)
+        yield _limit("caught_up", title, message, "prime", kernels, partly, bound)
+    start = uncertainty.own_start_bound(kernels)
     far = (start == MISSING) | (start > _FAR_NS)
     if far.any():
         lost = int((start == MISSING).sum())
@@ -207,7 +200,9 @@ def _limits(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
                 "kernels, nothing does.",
                 count=lost,
             )
-        yield _limit("backlog", say("Long backlog"), message, "sync", kernels, far, start)
+        known = start[far & (start != MISSING)]
+        bound = int(known.sum()) if len(known) else None
+        yield _limit("backlog", say("Long backlog"), message, "sync", kernels, far, bound)
     yield from _of_constants(trace, kernels)
     yield from _of_solution(trace)
 
@@ -224,24 +219,16 @@ def _of_constants(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
             "{us:g} us are assumed; an error shifts all starts alike.",
             us=latency.value_ns / 1e3,
         )
-        each = np.full(len(kernels), _width(latency))
-        yield _limit(
-            "latency",
-            say("Launch latency not measured"),
-            message,
-            "capture",
-            kernels,
-            everything,
-            each,
-        )
+        title, shift = say("Launch latency not measured"), latency.width_ns
+        yield _limit("latency", title, message, "capture", kernels, everything, shift)
     resolution = known.get("elapsed_resolution")
     if resolution is not None and resolution.value_ns >= _COARSE_NS:
         message = say(
             "The backend's clock ticks in steps of {us:g} us.",
             us=resolution.value_ns / 1e3,
         )
-        each = np.full(len(kernels), resolution.value_ns)
-        yield _limit("resolution", say("Coarse clock"), message, "clock", kernels, everything, each)
+        title, bound = say("Coarse clock"), resolution.value_ns * len(kernels)
+        yield _limit("resolution", title, message, "clock", kernels, everything, bound)
     if not grounds.counts.get("shapes", 1):
         message = say(
             "Without input shapes, calls of one operator on small and large tensors are one."
@@ -279,17 +266,14 @@ def _limit(
     advice: str,
     kernels: Kernels,
     affected: Bools,
-    bounds_ns: I64,
+    bound_ns: int | None,
 ) -> Limit:
     time = kernels.end_ns - kernels.start_ns
     whole = int(time.sum())
     share = int(time[affected].sum()) / whole if whole else None
-    known = bounds_ns[affected & (bounds_ns != MISSING)]
-    bound = int(known.sum()) if len(known) else None
-    return Limit(code, title, message, int(affected.sum()), share, bound, advice)
+    return Limit(code, title, message, int(affected.sum()), share, bound_ns, advice)
 
 
-def _width(constant: Constant) -> int:
-    """Return the greatest error of a constant, in ns."""
-    ends = (constant.least_ns, constant.most_ns)
-    return max(abs(end - constant.value_ns) for end in ends if end is not None)
+def _time_bound(kernels: Kernels, affected: Bools) -> int | None:
+    """Return the bound of the device time of some activities."""
+    return uncertainty.duration_sum_bound(kernels.take(affected))

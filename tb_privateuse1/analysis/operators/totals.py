@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace import call_tree, uncertainty
-from tb_privateuse1.trace.groupby import bound_sums, outermost_calls, sums, with_descendants
-from tb_privateuse1.trace.model import MISSING, Ops, Trace
+from tb_privateuse1.trace import call_tree, sum_bounds, uncertainty
+from tb_privateuse1.trace.groupby import outermost_calls, sums, with_descendants
+from tb_privateuse1.trace.model import NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 
@@ -16,13 +16,11 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 class Own:
     """The own figures of each row of ``trace.ops``; a lone inner call of the same name is included.
 
-    ``bound_ns`` is the error bound of ``device_ns``, or ``MISSING``; ``bounded_ns`` is the part of
-    it with limits only.
+    ``bounded_ns`` is the part of ``device_ns`` with limits only.
     """
 
     host_ns: I64
     device_ns: I64
-    bound_ns: I64
     bounded_ns: I64
 
 
@@ -34,7 +32,6 @@ def own(trace: Trace) -> Own:
     return Own(
         host_ns=sums(call, ops.self_ns, len(ops)),
         device_ns=sums(launcher, duration, len(ops)),
-        bound_ns=bound_sums(launcher, kernels.duration_bound_ns, len(ops)),
         bounded_ns=sums(
             launcher, np.where(uncertainty.bounded_only(kernels), duration, 0), len(ops)
         ),
@@ -56,6 +53,8 @@ def operator_totals(
     one = np.ones(max(len(kernels), len(launches)), np.int64)
     each = own(trace)
     of_call = call_tree.take(call, forward)
+    row_of_kernel = call_tree.take(_column(member, rows, len(ops)), launcher)
+    ahead = call_tree.take(_column(member, rows, len(ops)), call_tree.take(of_call, kernels.op))
 
     def summed(column: I64) -> I64:
         return sums(member, column[rows], groups)
@@ -73,17 +72,15 @@ def operator_totals(
         "device_self_ns": summed(each.device_ns),
         "device_total_ns": outer(with_descendants(ops.parent, each.device_ns)),
         "bounded_ns": summed(each.bounded_ns),
-        "device_bound_ns": _of_groups(each.bound_ns, rows, member, groups),
-        "device_total_bound_ns": _of_groups(
-            _with_descendants(ops.parent, each.bound_ns), rows[once], member[once], groups
+        "device_bound_ns": sum_bounds.duration_sum_bounds(row_of_kernel, kernels, groups),
+        "device_total_bound_ns": _total_bounds(
+            trace, launcher, _column(member[once], rows[once], len(ops)), groups
         ),
         "kernels": summed(sums(launcher, one[: len(kernels)], len(ops))),
         "launches": summed(sums(caller, one[: len(launches)], len(ops))),
         "launch_ns": summed(sums(caller, launches.end_ns - launches.start_ns, len(ops))),
         "backward_device_ns": summed(sums(of_call, each.device_ns, len(ops))),
-        "backward_bound_ns": _of_groups(
-            bound_sums(of_call, each.bound_ns, len(ops)), rows, member, groups
-        ),
+        "backward_bound_ns": sum_bounds.duration_sum_bounds(ahead, kernels, groups),
         "longest_row": rows[longest],
     }
 
@@ -107,16 +104,30 @@ def nested_in_group(ops: Ops, rows: I64, member: I64) -> Bools:
     return nested
 
 
-def _of_groups(bounds_ns: I64, rows: I64, member: I64, groups: int) -> I64:
-    """Return the bound of each group's sum from the bounds of the operators."""
-    return bound_sums(member, bounds_ns[rows], groups)
+def _column(member: I64, rows: I64, count: int) -> I32:
+    """Return the group of each operator; ``NONE`` for those that are not among the rows."""
+    column = np.full(count, NONE, np.int32)
+    column[rows] = member
+    return column
 
 
-def _with_descendants(parent: I32, bounds_ns: I64) -> I64:
-    """Return the sums of ``with_descendants``; ``MISSING`` if a bound inside is not known."""
-    unknown = with_descendants(parent, (bounds_ns == MISSING).astype(np.int64))
-    total = with_descendants(parent, np.where(bounds_ns == MISSING, 0, bounds_ns))
-    return np.where(unknown > 0, MISSING, total)
+def _total_bounds(trace: Trace, launcher: I32, group: I32, groups: int) -> I64:
+    """Return the bound of each group's device time, with that of the operators inside.
+
+    ``launcher`` is each activity's operator, ``group`` each operator's group.
+    """
+    kernels, found = trace.kernels, []
+    if uncertainty.all_measured(kernels):
+        return np.zeros(groups, np.int64)
+    row, at = np.arange(len(kernels)), launcher
+    while len(row):
+        inside = at >= 0
+        row, at = row[inside], at[inside]
+        some = group[at] >= 0
+        found.append((group[at[some]], row[some]))
+        at = trace.ops.parent[at]
+    place, rows = (np.concatenate(one) for one in zip(*found, strict=True))
+    return sum_bounds.duration_sum_bounds(place, kernels.take(rows), groups)
 
 
 def _longest(duration: I64, member: I64) -> I64:

@@ -102,7 +102,7 @@ def _row(trace: Trace, rows: I64, origin: Origin) -> Row:
         origin=origin,
         activities=rows,
         device_ns=int(duration.sum()),
-        bound_ns=uncertainty.bound_sum(kernels.duration_bound_ns),
+        bound_ns=uncertainty.duration_sum_bound(kernels),
         bounded_ns=int(duration[uncertainty.bounded_only(kernels)].sum()),
         launches=len(calls),
         launch_ns=int((trace.launches.end_ns[calls] - trace.launches.start_ns[calls]).sum()),

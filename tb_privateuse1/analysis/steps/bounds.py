@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import MISSING, Kernels, Steps, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Steps, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
 
 _DEVICE = len(breakdown.KINDS)
@@ -27,13 +27,16 @@ _COMPUTE = breakdown.KINDS.index("kernel")
 class Windows:
     """Least and greatest start and end of each step's window; ``known`` is false without limits.
 
-    A step that ends before its window starts has no length.
+    ``least`` and ``most`` are the limits of its length: an error that all starts share moves both
+    ends alike. A step that ends before its window starts has no length.
     """
 
     start_low: I64
     start_high: I64
     end_low: I64
     end_high: I64
+    least: I64
+    most: I64
     known: bool
 
     def bound(self, steps: Steps) -> I64:
@@ -41,8 +44,7 @@ class Windows:
         if not self.known:
             return np.full(len(steps), MISSING)
         length = steps.end_ns - steps.start_ns
-        least = np.maximum(self.end_low - self.start_high, 0)
-        bound: I64 = np.maximum(length - least, self.end_high - self.start_low - length)
+        bound: I64 = np.maximum(length - self.least, self.most - length)
         return bound
 
 
@@ -54,10 +56,25 @@ def step_windows(trace: Trace) -> Windows:
     own = (kernels.step >= 0) & ((kernels.launch >= 0) | (kernels.op >= 0))
     step, end = kernels.step[own], kernels.end_ns[own]
     unknown = ~uncertainty.limited(kernels)[own]
-    late = np.where(unknown, 0, (kernels.start_bound_ns + kernels.duration_bound_ns)[own])
-    low, high = (_ends(steps, step, end + sign * late) for sign in (-1, 1))
+    late = (uncertainty.own_start_bound(kernels) + kernels.duration_bound_ns)[own]
+    late, shift = np.where(unknown, 0, late), kernels.shift_bound_ns[own]
+    # Of all shifts the extreme ones count: the length only grows, or only shrinks, with the shift.
+    early, delayed = (
+        (_ends(steps, step, end + shifted - late), _ends(steps, step, end + shifted + late))
+        for shifted in (-shift, shift)
+    )
+    lengths = [
+        (np.maximum(low - _starts(steps, high), 0), high - _starts(steps, low))
+        for low, high in (early, delayed)
+    ]
     return Windows(
-        _starts(steps, low), _starts(steps, high), low, high, known=not bool(unknown.any())
+        _starts(steps, early[0]),
+        _starts(steps, delayed[1]),
+        early[0],
+        delayed[1],
+        np.minimum(lengths[0][0], lengths[1][0]),
+        np.maximum(lengths[0][1], lengths[1][1]),
+        known=not bool(unknown.any()),
     )
 
 
@@ -129,7 +146,11 @@ def rank_bounds(trace: Trace) -> dict[str, I64]:
     )
     talks = len(breakdown.communication_time(trace)[0]) > 0
     sums = len(np.unique(kernels.lane)) == 1 and not talks
-    busy = _total(step, kind, kernels.duration_bound_ns if sums else moved, _ALL, len(steps))
+    busy = (
+        _durations(step, kind, kernels, _ALL, len(steps))
+        if sums
+        else _total(step, kind, moved, _ALL, len(steps))
+    )
     both = compute + talk if talks else nothing
     copies = breakdown.activity_kinds(kernels) != _COMPUTE
     found = {
@@ -168,9 +189,13 @@ def idle_bounds(trace: Trace, idle_ns: I64) -> I64:
     least = end - start - intervals.covered_length(all_that_may, start, end)
     alone = len(np.unique(kernels.lane)) == 1
     step = _within(steps, kernels)
-    error = np.zeros(len(steps), np.int64)
-    moved = kernels.duration_bound_ns if alone else uncertainty.movable_time(kernels)
-    np.add.at(error, step[step >= 0], moved[step >= 0])
+    kind = breakdown.activity_kinds(kernels)
+    moved = uncertainty.movable_time(kernels)
+    error = (
+        _durations(step, kind, kernels, _ALL, len(steps))
+        if alone
+        else _total(step, kind, moved, _ALL, len(steps))
+    )
     bound = np.minimum(np.maximum(idle_ns - least, most - idle_ns), error)
     return np.where(edge == MISSING, MISSING, bound + edge)
 
@@ -212,15 +237,18 @@ def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     def total(values: I64, kinds: range) -> I64:
         return _total(step, kind, values, kinds, len(steps))
 
+    def durations(kinds: range) -> I64:
+        return _durations(step, kind, kernels, kinds, len(steps))
+
     found: dict[str, I64] = {}
     for i, name in enumerate(breakdown.PARTS):
         found[name] = total(moved, range(min(i + 1, _DEVICE)))
         # Any device activity may cover the host's own communication.
         if alone and i < _DEVICE and not (name == "communication" and parts[name].any()):
-            found[name] = total(kernels.duration_bound_ns, range(i, i + 1))
+            found[name] = durations(range(i, i + 1))
     # All parts of the host together fill what the device leaves free in the window.
     busy = intervals.covered_length(breakdown.busy(kernels), steps.start_ns, steps.end_ns)
-    error = total(kernels.duration_bound_ns if alone else moved, range(_DEVICE))
+    error = durations(_ALL) if alone else total(moved, _ALL)
     free = steps.end_ns - steps.start_ns - busy
     for name in breakdown.PARTS[_DEVICE:]:
         found[name] = np.minimum(found[name], np.maximum(free + error - parts[name], parts[name]))
@@ -233,6 +261,12 @@ def _total(step: I64, kind: I8, values: I64, kinds: range, steps: int) -> I64:
     result = np.zeros(steps, np.int64)
     np.add.at(result, step[chosen], values[chosen])
     return result
+
+
+def _durations(step: I64, kind: I8, kernels: Kernels, kinds: range, steps: int) -> I64:
+    """Return by step the bound of the sum of the durations of some kinds of activities."""
+    chosen = (step >= 0) & (kind >= kinds.start) & (kind < kinds.stop)
+    return sum_bounds.duration_sum_bounds(np.where(chosen, step, NONE), kernels, steps)
 
 
 def _within(steps: Steps, kernels: Kernels) -> I64:

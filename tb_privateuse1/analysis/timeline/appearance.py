@@ -33,7 +33,7 @@ class Appearance:
     look: I8
     """An index into ``uncertainty.LOOKS``."""
     bound_ns: NDArray[np.float32]
-    """The error bound of the start; 0 if recorded, -1 if not known."""
+    """The error bound of the start beside the others; 0 if recorded, -1 if not known."""
 
 
 def appearances(trace: Trace, table: I8, index: I32) -> Appearance:
@@ -56,7 +56,7 @@ def appearances(trace: Trace, table: I8, index: I32) -> Appearance:
             kernels = trace.kernels.take(at)
             kind[here] = breakdown.activity_kinds(kernels)
             look[here] = uncertainty.appearance_index(kernels)
-            bound[here] = np.maximum(kernels.start_bound_ns, -1)
+            bound[here] = np.maximum(uncertainty.own_start_bound(kernels), -1)
         else:
             kind[here] = CLASSES.index(_PLAIN[number])
     return Appearance(name, kind, look, bound)

@@ -243,7 +243,7 @@ def _activity(trace: Trace, names: Names, rows: I64, evidence: str) -> Part:
     if evidence != EVIDENCE[MEASURED]:
         parts.append(_argument("inferred", constant(b"true")))
         parts.append(_argument("evidence", constant(evidence.encode())))
-        for name in ("start_bound_ns", "duration_bound_ns"):
+        for name in ("start_bound_ns", "shift_bound_ns", "duration_bound_ns"):
             bound = getattr(kernels, name)[rows]
             parts.append(only(_argument(name, decimal(np.maximum(bound, 0))), bound != MISSING))
     return packets.timed(kernels.start_ns[rows], message(53, *parts))

@@ -242,6 +242,8 @@ def _kernels(ops: Ops, rows: I64, work: Work, lane: int) -> Kernels:
         bytes=np.full(n, MISSING),
         evidence=work.evidence,
         start_bound_ns=work.start_bound_ns,
+        shift_bound_ns=np.full(n, work.shift_bound_ns),
         duration_bound_ns=work.duration_bound_ns,
+        error_group=none.copy(),
         event=none.copy(),
     )

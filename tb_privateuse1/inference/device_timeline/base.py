@@ -31,6 +31,7 @@ class Calibration:
     latency_ns: int
     """From the host's call to its effect on an idle device."""
     latency_bound_ns: int
+    """How far all starts may be off together."""
     latency_measured: bool
     jitter_ns: int
     """How much later than the latency an idle device may execute an event."""
@@ -114,6 +115,8 @@ class Work:
     duration_bound_ns: I64
     evidence: I8
     activity: I8
+    shift_bound_ns: int = 0
+    """The part of ``start_bound_ns`` that all starts share."""
     findings: tuple[Finding, ...] = ()
     basis: InferenceBasis | None = None
 
@@ -125,7 +128,7 @@ class Work:
         """Return no work; ``finding`` is the reason."""
         times, few = np.empty(0, np.int64), np.empty(0, np.int8)
         findings = () if finding is None else (finding,)
-        return cls(times, times, times, times, times, few, few, findings, basis)
+        return cls(times, times, times, times, times, few, few, 0, findings, basis)
 
     def take(self, rows: Bools) -> Self:
         """Return the kernels of some rows."""

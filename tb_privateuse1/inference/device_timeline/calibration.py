@@ -19,8 +19,13 @@ from tb_privateuse1.trace.inference_basis import Constant, Name
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
-_LATENCY_NS, _LATENCY_BOUND_NS, _MEASURED_BOUND_NS = 6_000, 3_000, 1_000
-"""From launch to start on an idle device: default, its error, the error of a measured one."""
+_LATENCY_NS, _LATENCY_LOW_NS, _LATENCY_HIGH_NS = 6_000, 3_000, 25_000
+"""From launch to start on an idle device, if it was not measured: likely, least and greatest.
+
+Real devices have 4 to 25 us."""
+
+_MEASURED_BOUND_NS = 1_000
+"""The error of a measured latency."""
 
 _EVENT_NS, _EVENT_HIGH_NS = 300, 600
 """Likely and largest cost of an event if no backlog shows it."""
@@ -45,8 +50,7 @@ def calibrate(
 ) -> Calibration:
     """Return the calibration of a stream; ``launch_free`` is per segment."""
     claim = _claim(sidecar, "launch_latency_ns")
-    measured = claim is not None
-    latency = _LATENCY_NS if claim is None else claim
+    latency = _latency(sidecar, claim)
     # Multiples of 10 µs show a coarse device clock; multiples of 2 µs show nothing.
     resolution = _TORCH_RESOLUTION_NS
     if resolution_ns >= 4 * _TORCH_RESOLUTION_NS:
@@ -57,9 +61,8 @@ def calibrate(
     launch_free_ops = _launch_free_operators(ops, events, launch_free)
     event, event_high, samples = _event_cost(ops, events, launch_free_ops, resolution)
     jitter, idle = _jitter(ops, launch_free_ops, resolution)
-    latency_bound = _MEASURED_BOUND_NS if measured else _LATENCY_BOUND_NS
     constants = (
-        _latency(sidecar, latency, latency_bound),
+        latency,
         _sync_return(sidecar),
         _event(event, 0, event_high, samples),
         Constant(
@@ -69,9 +72,9 @@ def calibrate(
         _resolution(ops, resolution, str(rounding)),
     )
     return Calibration(
-        latency_ns=latency,
-        latency_bound_ns=latency_bound,
-        latency_measured=measured,
+        latency_ns=latency.value_ns,
+        latency_bound_ns=latency.width_ns,
+        latency_measured=claim is not None,
         jitter_ns=jitter,
         event_ns=event,
         event_high_ns=event_high,
@@ -96,11 +99,13 @@ def _tries(sidecar: Sidecar, key: str) -> int | None:
     return len(tries) if isinstance(tries, list) else None
 
 
-def _latency(sidecar: Sidecar, value: int, bound: int) -> Constant:
-    least, most = max(value - bound, 0), value + bound
-    if _claim(sidecar, "launch_latency_ns") is None:
+def _latency(sidecar: Sidecar, value: int | None) -> Constant:
+    """Return the launch latency: ``value`` if the capture measured it."""
+    if value is None:
         why = say("No trace can tell it: it shifts every start alike.")
-        return Constant("launch_latency", value, least, most, "assumed", None, why)
+        limits = (_LATENCY_NS, _LATENCY_LOW_NS, _LATENCY_HIGH_NS)
+        return Constant("launch_latency", *limits, "assumed", None, why)
+    least, most = max(value - _MEASURED_BOUND_NS, 0), value + _MEASURED_BOUND_NS
     why = say("An event recorded on the idle device, until it was done.")
     tries = _tries(sidecar, "executed_ns")
     return Constant("launch_latency", value, least, most, "capture", tries, why)

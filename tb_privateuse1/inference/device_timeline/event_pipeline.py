@@ -329,6 +329,7 @@ def _work(
     work = Work(
         sites.op, placed.start, placed.length, start_bound, length_bound,
         placed.evidence, np.where(cautious.blocked, MEMCPY, KERNEL).astype(np.int8),
+        stream.c.latency_bound_ns,
     )  # fmt: skip
     own = ~placement.priming
     return dataclasses.replace(work.take(own), findings=_unbounded(unbounded[own]), basis=basis)

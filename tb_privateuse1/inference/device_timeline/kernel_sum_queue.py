@@ -69,7 +69,7 @@ def replay_queue(
     return Work(
         row, starts[1], duration, bound, np.full(len(row), c.resolution_ns),
         np.full(len(row), EVENTS, np.int8), np.full(len(row), KERNEL, np.int8),
-        (finding,), basis,
+        findings=(finding,), basis=basis,
     )  # fmt: skip
 
 

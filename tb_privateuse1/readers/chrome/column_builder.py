@@ -67,7 +67,13 @@ _ARGUMENTS = {
     "user_annotation": ("external_id", "shapes", "dtypes"),
     "python_function": ("python_id", "python_parent", "module_id"),
     # Added to a trace by our export and by the published recipe.
-    "device_kernel": (*_DEVICE_ARGUMENTS, "start_bound_ns", "duration_bound_ns", "evidence"),
+    "device_kernel": (
+        *_DEVICE_ARGUMENTS,
+        "start_bound_ns",
+        "shift_bound_ns",
+        "duration_bound_ns",
+        "evidence",
+    ),
 }
 _MEMORY = (
     "address", "device_type", "device_id", "memory_bytes", "allocated_bytes", "reserved_bytes",

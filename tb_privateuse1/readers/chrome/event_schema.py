@@ -33,6 +33,7 @@ _NUMBERS = {
     "module_id": "Python module id",
     "bytes": "bytes",
     "start_bound_ns": "start_bound_ns",
+    "shift_bound_ns": "shift_bound_ns",
     "duration_bound_ns": "duration_bound_ns",
     "address": "Addr",
     "device_type": "Device Type",

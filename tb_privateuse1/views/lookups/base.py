@@ -40,7 +40,10 @@ class Item:
     start_ns: int
     end_ns: int
     bound_ns: int | None
-    """How far off an inferred start may be; 0 for what was recorded, null if unknown."""
+    """How far off an inferred start may be beside the others; 0 for what was recorded, null if
+    unknown."""
+    shift_bound_ns: int
+    """How far off all inferred starts may be together: the error of the launch latency."""
     track: int
     """Where the timeline draws it; -1 if it does not."""
     row: int
@@ -49,14 +52,18 @@ class Item:
 def item(trace: Trace, pyramid: Pyramid, table: TableName, index: int | np.integer[Any]) -> Item:
     """Return the range in a row of a table."""
     rows = getattr(trace, table)
-    bound = int(rows.start_bound_ns[index]) if table == "kernels" else 0
+    bound = shift = 0
+    if table == "kernels":
+        shift = int(rows.shift_bound_ns[index])
+        bound = int(rows.start_bound_ns[index])
     return Item(
         table,
         int(index),
         trace.text(rows.name[index]),
         int(rows.start_ns[index]),
         int(rows.end_ns[index]),
-        None if bound == MISSING else bound,
+        None if bound == MISSING else bound - shift,
+        shift,
         *_place(trace, pyramid, table, int(index)),
     )
 

@@ -149,7 +149,7 @@ def links(
         kernels=tuple(item(trace, pyramid, "kernels", row) for row in kernels[:_MOST]),
         kernels_count=len(kernels),
         kernels_ns=int(of_kernels.sum()),
-        kernels_bound_ns=uncertainty.bound_sum(trace.kernels.duration_bound_ns[kernels]),
+        kernels_bound_ns=uncertainty.duration_sum_bound(trace.kernels.take(kernels)),
         forward=_item(trace, pyramid, "ops", forward),
         backward=tuple(item(trace, pyramid, "ops", row) for row in backward[:_MOST]),
         annotation=table == "device_annotations" or bool(one and one.kind[index] != OPERATOR),

@@ -71,7 +71,7 @@ def search(
         items=tuple(item(trace, pyramid, table, index) for table, index in page),
         names=tuple(Match(trace.text(i), int(bearing[i])) for i in best if bearing[i]),
         kernels_ns=int((kernels.end_ns[mine] - kernels.start_ns[mine]).sum()),
-        kernels_bound_ns=uncertainty.bound_sum(kernels.duration_bound_ns[mine]),
+        kernels_bound_ns=uncertainty.duration_sum_bound(kernels.take(mine)),
     )
 
 

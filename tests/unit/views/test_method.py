@@ -64,7 +64,10 @@ def test_an_inferred_timeline_tells_what_it_rests_on() -> None:
     assert result.evidence == overview(t).evidence
     assert sum(e.kernels for e in result.evidence) == result.activities
     assert sum(e.share for e in result.evidence) == pytest.approx(1)
-    assert sum(e.bound_ns or 0 for e in result.evidence) == result.device_bound_ns
+    whole, worst = result.device_bound_ns, result.device_worst_bound_ns
+    assert whole == min(worst or 0, result.device_statistical_bound_ns or 0)
+    assert worst == t.kernels.duration_bound_ns.sum()
+    assert result.shift_bound_ns == 1_000  # what a measured latency may be off
     assert {e.evidence for e in result.evidence} <= set(EVIDENCE[1:])
     names = [c.name for c in result.constants]
     assert {"launch_latency", "event_cost", "kernel_gap", "elapsed_resolution"} <= set(names)
