@@ -62,6 +62,9 @@ function Record({ event, of }: { event: EventRecord; of: string }) {
       <dl class="facts">
         <Fact of="thread">{event.thread}</Fact>
         <Time of="start" ns={event.start_ns} bound={event.start_bound_ns} inferred={inferred} />
+        {inferred && event.shift_bound_ns !== null && event.shift_bound_ns > 0 && (
+          <Fact of="shift">{boundOf(event.shift_bound_ns, true)}</Fact>
+        )}
         <Time of="duration" ns={event.duration_ns} bound={event.duration_bound_ns} inferred={inferred} />
         <Time of="self" ns={event.self_ns} />
         <Time of="elapsed" ns={event.elapsed_ns} />

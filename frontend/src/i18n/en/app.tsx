@@ -19,6 +19,7 @@ export const eventRecord = {
   facts: {
     thread: "Where",
     start: "Start",
+    shift: "Of it, shared by all starts",
     duration: "Duration",
     self: "Self",
     elapsed: "Elapsed on the device",

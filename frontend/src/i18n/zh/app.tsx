@@ -19,6 +19,7 @@ export const eventRecord: Translation<typeof english.eventRecord> = {
   facts: {
     thread: "位置",
     start: "开始",
+    shift: "其中所有开始时刻共有",
     duration: "时长",
     self: "自身时间",
     elapsed: "设备已用时间",

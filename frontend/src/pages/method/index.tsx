@@ -75,7 +75,7 @@ function KeyFigures({ result }: { result: Result }) {
         unit="ns"
         value={duration(result.device_ns)}
         bound={boundOf(result.device_bound_ns, inferred)}
-        note={texts.sumOfDurations}
+        note={inferred ? bounds(result) : texts.sumOfDurations}
         help={texts.deviceTimeHelp}
       />
       <KeyFigure
@@ -85,8 +85,19 @@ function KeyFigures({ result }: { result: Result }) {
         unit="ns"
         value={typical(result.median_start_bound_ns)}
         note={texts.medianBound}
-        help={texts.noFarther}
+        help={inferred ? texts.besideOthers : texts.noFarther}
       />
+      {result.shift_bound_ns !== null && result.shift_bound_ns > 0 && (
+        <KeyFigure
+          name="shift_bound_ns"
+          label={texts.allStarts}
+          exact={result.shift_bound_ns}
+          unit="ns"
+          value={typical(result.shift_bound_ns)}
+          note={texts.latencyShift}
+          help={texts.allStartsHelp}
+        />
+      )}
       <KeyFigure
         name="median_duration_bound_ns"
         label={texts.durationsTypically}
@@ -109,6 +120,13 @@ function KeyFigures({ result }: { result: Result }) {
       )}
     </div>
   );
+}
+
+/** The two bounds of the device time, by name. */
+function bounds({ device_worst_bound_ns: worst, device_statistical_bound_ns: statistical }: Result): string {
+  return worst === null || statistical === null
+    ? texts.sumOfDurations
+    : texts.twoBounds(`± ${duration(worst)}`, `± ${duration(statistical)}`);
 }
 
 function Refused({ result }: { result: Result }) {

@@ -150,6 +150,9 @@ function ItemFacts({ links, rank, shift }: ItemProps) {
         {inferred && (
           <span class="muted">{item.bound_ns === null ? texts.boundNotKnown : bound(item.bound_ns)}</span>
         )}
+        {inferred && item.shift_bound_ns > 0 && (
+          <div class="muted">{texts.allStarts(bound(item.shift_bound_ns))}</div>
+        )}
       </Fact>
       {links.unix_us !== null && (
         <Fact label={facts.clock} title={utc(links.unix_us)}>

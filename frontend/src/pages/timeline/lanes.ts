@@ -16,6 +16,8 @@ export interface Lane {
 /** What is drawn, of all ranks. */
 export interface DrawnScene extends Scene {
   counters: Timeline["counters"];
+  /** How far off all inferred starts may be together. */
+  shift_bound_ns: number;
   /** The end of what was asked for. */
   stop_ns: number;
   table_names: readonly string[];
@@ -61,6 +63,7 @@ export function joinRanks(lanes: readonly Lane[], scenes: Scenes): DrawnScene | 
     counters,
     curves,
     stop_ns: first.stop_ns,
+    shift_bound_ns: Math.max(...parts.map(({ scene }) => scene.shift_bound_ns)),
   };
 }
 

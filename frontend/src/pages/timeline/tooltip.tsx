@@ -44,6 +44,7 @@ function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
         {look !== "measured" && (
           <>
             {off < 0 ? texts.after(texts.boundNotKnown) : ` ${bound(Math.round(off))}`}
+            {scene.shift_bound_ns > 0 && texts.after(texts.allStarts(bound(scene.shift_bound_ns)))}
             {texts.after("")}
             <i class={`swatch ${look}`} style={{ "--fill": "var(--kernel)" }} />
             {look === "bounded" ? texts.bounded : texts.inferred}

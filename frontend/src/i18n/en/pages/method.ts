@@ -49,11 +49,20 @@ export const method = {
   deviceTime: "Device time",
   deviceTimeOf: (step: number) => `Device time, step ${step}`,
   sumOfDurations: "the sum of their durations",
-  deviceTimeHelp: "The bound adds all of theirs: errors of inferred times are not independent.",
+  deviceTimeHelp:
+    "The bound is the smaller of two. The worst case adds the bounds of all durations. The statistical one " +
+    "lets errors of different work cancel out in part: two standard deviations.",
+  twoBounds: (worst: string, statistical: string) => `worst case ${worst}, statistical ${statistical}`,
+  allStarts: "All starts together",
+  latencyShift: "from the launch latency",
+  allStartsHelp:
+    "An error of the launch latency shifts all starts by the same time. Durations, sums and the time between " +
+    "two activities do not depend on it.",
   startsTypically: "Starts, typically",
   durationsTypically: "Durations, typically",
   medianBound: "the median bound",
   noFarther: "The truth is no farther away than the bound.",
+  besideOthers: "Against each other, starts are no farther off than the bound; a shift of all comes on top.",
   exact: "exact",
   unknown: "unknown",
   timed: "Timed",
@@ -66,7 +75,7 @@ export const method = {
   limit: "Limit",
   why: "Why",
   accountsFor: "Accounts for",
-  accountsForHelp: "The sum of the bounds that it accounts for.",
+  accountsForHelp: "The bound of these activities' time; of the launch latency, the shift of all starts.",
   whatHelps: "What helps",
   changes: "What to change",
   changesNote: "what helps most first",
