@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tb_privateuse1.export.reports.junit import Judged
     from tb_privateuse1.views.diff import Diff
 
-_PARTS = ("step", "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu",
-          "other")  # fmt: skip
+_PARTS = ("step", "kernel", "memcpy", "memset", "communication", "unknown", "runtime",
+          "dataloader", "cpu", "other")  # fmt: skip
 _MEMORY = {
     "memory": "peak",
     "reserved": "peak_reserved",

@@ -95,7 +95,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "kernels": {
         "row": "its number",
         "name": "kernel, copy or fill",
-        "kind": "kernel, memcpy or memset",
+        "kind": "kernel, memcpy, memset or unknown",
         "communication": "it is communication, not computation",
         **_RANGE,
         "lane": "row of lanes: where it ran",
@@ -193,7 +193,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 _ENUMERATED = {
     ("ops", "kind"): ("operator", "annotation"),
     ("captures", "kind"): ("operator", "annotation", "frame"),
-    ("kernels", "kind"): ("kernel", "memcpy", "memset"),
+    ("kernels", "kind"): ("kernel", "memcpy", "memset", "unknown"),
     ("kernels", "evidence"): EVIDENCE,
 }
 _TEXTS = {

@@ -27,8 +27,8 @@ NONE = -1
 MISSING = np.int64(np.iinfo(np.int64).min)
 """An unknown quantity (bytes, count, bound) of the trace. Shown as null, never as 0."""
 
-KERNEL, MEMCPY, MEMSET = 0, 1, 2
-"""``Kernels.kind``."""
+KERNEL, MEMCPY, MEMSET, UNKNOWN = 0, 1, 2, 3
+"""``Kernels.kind``. ``UNKNOWN``: the device worked, and nothing tells on what or for whom."""
 
 OPERATOR, ANNOTATION, FRAME = 0, 1, 2
 """``Ops.kind``: an operator (category ``cpu_op``) or a ``record_function`` range.

@@ -47,7 +47,7 @@ class KernelRow:
     operator: str | None
     """The innermost operator that launched them; null for those without a launch."""
     kind: str
-    """``kernel``, ``memcpy``, ``memset`` or ``communication``."""
+    """``kernel``, ``memcpy``, ``memset``, ``communication`` or ``unknown``."""
     grid: str | None
     block: str | None
     registers: int | None

@@ -137,7 +137,7 @@ class Operators(Result):
     """Sum over all operators; their share of the host's time."""
     device_self_ns: int | None
     """Sum over all operators."""
-    device_bound_ns: int | None
+    device_self_bound_ns: int | None
     """How far off it may be."""
     unlinked_device_ns: int | None
     """Device activities that no operator launched."""
@@ -210,7 +210,7 @@ def operators(
         others=_others(figures, rest, device) if len(rest) else None,
         host_self_ns=int(figures["host_self_ns"].sum()),
         device_self_ns=int(figures["device_self_ns"].sum()) if device else None,
-        device_bound_ns=_device_bound(trace, rows) if device else None,
+        device_self_bound_ns=_device_bound(trace, rows) if device else None,
         unlinked_device_ns=sum(one.device_self_ns or 0 for one in lost) if device else None,
         has_shapes=bool((trace.ops.shapes >= 0).any()),
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),

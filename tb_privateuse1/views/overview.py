@@ -34,7 +34,7 @@ from tb_privateuse1.trace import call_tree, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
 from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.memory_budget import BUDGET
-from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, Kernels, Trace
+from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, UNKNOWN, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import (
     Provenance,
@@ -64,6 +64,7 @@ class Totals:
     communication_ns: int | None
     memcpy_ns: int | None
     memset_ns: int | None
+    unknown_ns: int | None
     overlap_ns: int | None
     span_bound_ns: int | None
     busy_bound_ns: int | None
@@ -71,11 +72,14 @@ class Totals:
     communication_bound_ns: int | None
     memcpy_bound_ns: int | None
     memset_bound_ns: int | None
+    unknown_bound_ns: int | None
     overlap_bound_ns: int | None
     kernels: int | None
     communication_kernels: int | None
     memcpys: int | None
     memsets: int | None
+    unknown_activities: int | None
+    """Stretches in which the device worked and nothing tells for whom."""
     linked: int | None
     unlinked: int | None
 
@@ -86,7 +90,7 @@ class Share:
 
     name: str
     kind: str
-    """``operator``, or of a kernel ``kernel``, ``memcpy``, ``memset`` or ``communication``."""
+    """``operator``, or of an activity one of ``breakdown.KINDS``."""
     calls: int
     total_ns: int
     bound_ns: int | None
@@ -249,7 +253,7 @@ def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | N
 
 def _totals(trace: Trace, kernels: Kernels) -> Totals:
     if not len(trace.kernels):
-        return Totals(*[None] * 20)
+        return Totals(*[None] * 23)
     span = int(kernels.end_ns.max() - kernels.start_ns.min()) if len(kernels) else 0
     of = {
         "busy": kernels,
@@ -257,6 +261,7 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
         "communication": kernels.take(kernels.communication),
         "memcpy": kernels.take(kernels.kind == MEMCPY),
         "memset": kernels.take(kernels.kind == MEMSET),
+        "unknown": kernels.take(kernels.kind == UNKNOWN),
     }
     when = {name: breakdown.busy(some) for name, some in of.items()}
     length = {name: intervals.length(one) for name, one in when.items()}
@@ -278,6 +283,7 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
         communication_kernels=len(of["communication"]),
         memcpys=len(of["memcpy"]),
         memsets=len(of["memset"]),
+        unknown_activities=len(of["unknown"]),
         linked=linked,
         unlinked=len(kernels) - linked,
     )

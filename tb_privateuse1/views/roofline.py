@@ -80,7 +80,7 @@ class RooflineRow:
     input_shapes: str | None
     """Null unless by shape, or not recorded."""
     kind: str
-    """``kernel``, ``memcpy``, ``memset`` or ``communication``."""
+    """``kernel``, ``memcpy``, ``memset``, ``communication`` or ``unknown``."""
     dtype: str | None
     """The type of the operands; null if it has no rate, such as int64."""
     product: bool

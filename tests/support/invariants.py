@@ -62,14 +62,15 @@ def of_account(result: Overview) -> None:
         assert times.get("kernel", 0) == s.kernel_ns
         assert times.get("exposed_copy", 0) == s.memcpy_ns
         assert times.get("exposed_fill", 0) == s.memset_ns
+        assert times.get("unknown", 0) == s.unknown_ns
 
 
 def of_time(trace: Trace) -> None:
     """Steps, the device's totals, operators and kernels."""
     result = overview(trace)
     for s in result.steps:
-        parts = (s.kernel_ns, s.memcpy_ns, s.memset_ns, s.communication_ns, s.runtime_ns,
-                 s.dataloader_ns, s.cpu_ns, s.other_ns)  # fmt: skip
+        parts = (s.kernel_ns, s.memcpy_ns, s.memset_ns, s.communication_ns, s.unknown_ns,
+                 s.runtime_ns, s.dataloader_ns, s.cpu_ns, s.other_ns)  # fmt: skip
         assert min(parts) >= 0
         assert sum(parts) == s.duration_ns
     totals, links = result.totals, quality(trace)

@@ -188,7 +188,7 @@ export interface ChangeAsked {
 
 /** The time of one class in the window. */
 export interface ClassTime {
-  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   group: "device" | "blocked" | "host" | "queue" | "outside";
   label: string;
   meaning: string;
@@ -921,7 +921,7 @@ export interface Operators {
   others: OtherOperators | null;
   host_self_ns: number;
   device_self_ns: number | null;
-  device_bound_ns: number | null;
+  device_self_bound_ns: number | null;
   unlinked_device_ns: number | null;
   has_shapes: boolean;
   has_stacks: boolean;
@@ -1004,7 +1004,7 @@ export interface Part {
 
 /** A class of time on the critical path, per step; they sum to the step. */
 export interface PathClass {
-  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   label: string;
   meaning: string;
   path_ns: number;
@@ -1013,7 +1013,7 @@ export interface PathClass {
 
 /** An operator, kernel or call on the critical path, per step. */
 export interface PathRow {
-  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   name: string;
   pieces: number;
   path_ns: number;
@@ -1023,7 +1023,7 @@ export interface PathRow {
 
 /** A part of the critical path: a range of the timeline, and its class of time. */
 export interface Piece {
-  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   name: string;
   start_ns: number;
   end_ns: number;
@@ -1390,6 +1390,7 @@ export interface Step {
   memcpy_ns: number;
   memset_ns: number;
   communication_ns: number;
+  unknown_ns: number;
   runtime_ns: number;
   dataloader_ns: number;
   cpu_ns: number;
@@ -1399,6 +1400,7 @@ export interface Step {
   memcpy_bound_ns: number | null;
   memset_bound_ns: number | null;
   communication_bound_ns: number | null;
+  unknown_bound_ns: number | null;
   runtime_bound_ns: number | null;
   dataloader_bound_ns: number | null;
   cpu_bound_ns: number | null;
@@ -1417,7 +1419,7 @@ export interface StepAccount {
 
 /** The time of one class in a step's window, or on average over steps. */
 export interface StepClass {
-  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   label: string;
   ns: number;
 }
@@ -1478,6 +1480,7 @@ export interface Totals {
   communication_ns: number | null;
   memcpy_ns: number | null;
   memset_ns: number | null;
+  unknown_ns: number | null;
   overlap_ns: number | null;
   span_bound_ns: number | null;
   busy_bound_ns: number | null;
@@ -1485,11 +1488,13 @@ export interface Totals {
   communication_bound_ns: number | null;
   memcpy_bound_ns: number | null;
   memset_bound_ns: number | null;
+  unknown_bound_ns: number | null;
   overlap_bound_ns: number | null;
   kernels: number | null;
   communication_kernels: number | null;
   memcpys: number | null;
   memsets: number | null;
+  unknown_activities: number | null;
   linked: number | null;
   unlinked: number | null;
 }
@@ -1519,7 +1524,7 @@ export interface UnknownWork {
 /** What limits the judged part of a recording. */
 export interface Verdict {
   kind: "device" | "copies" | "communication" | "blocked" | "host" | "queue" | "outside" | "undecided" | "host_only";
-  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   sentence: string;
   ns: number;
   bound_ns: number | null;
@@ -1622,7 +1627,7 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   frames: [["row", "int64", "its number"], ["name", "string", "Python function with file and line, or module"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["thread", "int32", "row of threads"], ["parent", "int32", "row of frames: the innermost one around it"], ["op", "int32", "row of ops: the innermost one around it"], ["python_id", "int64", "Python id"], ["module_id", "int64", "Python module id"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   launches: [["row", "int64", "its number"], ["name", "string", "function of the device's runtime or driver"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["thread", "int32", "row of threads"], ["correlation", "int64", "correlation id"], ["op", "int32", "row of ops: who called it"], ["around", "int32", "row of ops: who called it, or without an operator the innermost annotation"], ["frame", "int32", "row of frames: the innermost one around it"], ["kernel_name", "string", "the launched kernel, where the call itself names it"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   lanes: [["row", "int64", "its number"], ["device", "int64", "number of the device"], ["stream", "int64", "number of the stream"], ["name", "string", "the stream's name"]],
-  kernels: [["row", "int64", "its number"], ["name", "string", "kernel, copy or fill"], ["kind", "string", "kernel, memcpy or memset"], ["communication", "bool", "it is communication, not computation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: where it ran"], ["launch", "int32", "row of launches: the call that launched it"], ["op", "int32", "row of ops: the operator it came from"], ["capture", "int32", "row of captures: where a replayed graph has it from"], ["captured_op", "int32", "row of captured_ops: the operator of the graph's capture"], ["step", "int32", "row of steps"], ["config", "int32", "row of configs: how it was launched"], ["correlation", "int64", "correlation id"], ["bytes", "int64", "bytes copied or filled"], ["evidence", "string", "measured, or what it is inferred from"], ["start_bound_ns", "int64", "largest error of the start; 0 where measured, null where not known"], ["shift_bound_ns", "int64", "the part of start_bound_ns that all starts share: the launch latency's"], ["duration_bound_ns", "int64", "largest error of the duration"], ["error_group", "int32", "equal work, whose durations have the same error; null where measured"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations, by the shapes of its operator; null: no model, or no shapes"], ["bytes_moved", "int64", "bytes that it must read and write"], ["attainable_ns", "int64", "the least time that the device's roofs allow"]],
+  kernels: [["row", "int64", "its number"], ["name", "string", "kernel, copy or fill"], ["kind", "string", "kernel, memcpy, memset or unknown"], ["communication", "bool", "it is communication, not computation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: where it ran"], ["launch", "int32", "row of launches: the call that launched it"], ["op", "int32", "row of ops: the operator it came from"], ["capture", "int32", "row of captures: where a replayed graph has it from"], ["captured_op", "int32", "row of captured_ops: the operator of the graph's capture"], ["step", "int32", "row of steps"], ["config", "int32", "row of configs: how it was launched"], ["correlation", "int64", "correlation id"], ["bytes", "int64", "bytes copied or filled"], ["evidence", "string", "measured, or what it is inferred from"], ["start_bound_ns", "int64", "largest error of the start; 0 where measured, null where not known"], ["shift_bound_ns", "int64", "the part of start_bound_ns that all starts share: the launch latency's"], ["duration_bound_ns", "int64", "largest error of the duration"], ["error_group", "int32", "equal work, whose durations have the same error; null where measured"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations, by the shapes of its operator; null: no model, or no shapes"], ["bytes_moved", "int64", "bytes that it must read and write"], ["attainable_ns", "int64", "the least time that the device's roofs allow"]],
   captures: [["row", "int64", "its number"], ["name", "string", "operator, annotation or Python function around captured launches"], ["kind", "string", "operator, annotation or frame"], ["parent", "int32", "row of captures: the innermost one around it"]],
   captured_ops: [["row", "int64", "its number"], ["name", "string", "operator that ran in the capture of a graph"], ["parent", "int32", "row of captured_ops: the innermost one around it"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["strides", "string", "strides of the inputs, JSON"], ["concrete", "string", "values of the inputs that are no tensors, JSON"]],
   device_annotations: [["row", "int64", "its number"], ["name", "string", "the name given to record_function"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: whose activities it spans"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],

@@ -9,6 +9,7 @@ const PROPERTIES: Readonly<Record<ClassName, string>> = {
   exposed_copy: "memcpy",
   exposed_fill: "memset",
   exposed_communication: "communication",
+  unknown: "unknown",
   synchronization: "synchronization",
   blocking_copy: "blocking-copy",
   device_memory: "device-memory",

@@ -7,6 +7,7 @@ export const CATEGORIES = [
   "memcpy",
   "memset",
   "communication",
+  "unknown",
   "runtime",
   "dataloader",
   "cpu",
@@ -28,7 +29,13 @@ export function lookOf(evidence: string): Look {
 }
 
 /** What runs on the device, and so is inferred where the timeline is. */
-export const DEVICE: ReadonlySet<Category> = new Set(["kernel", "memcpy", "memset", "communication"]);
+export const DEVICE: ReadonlySet<Category> = new Set([
+  "kernel",
+  "memcpy",
+  "memset",
+  "communication",
+  "unknown",
+]);
 
 /** The CSS colour of a category. */
 export function color(category: Category): string {

@@ -15,6 +15,7 @@ ClassName = Literal[
     "exposed_copy",
     "exposed_fill",
     "exposed_communication",
+    "unknown",
     "synchronization",
     "blocking_copy",
     "device_memory",
@@ -70,6 +71,12 @@ CLASSES: tuple[TimeClass, ...] = (
         "device",
         say("Exposed communication"),
         say("Only communication runs on the device."),
+    ),
+    TimeClass(
+        "unknown",
+        "device",
+        say("Device busy, launcher unknown"),
+        say("Marks wait for the device, and no known operator launched what it does."),
     ),
     TimeClass(
         "synchronization",

@@ -30,6 +30,7 @@ KINDS: tuple[ClassName, ...] = (
     "exposed_copy",
     "exposed_fill",
     "exposed_communication",
+    "unknown",
 )
 """The classes of ``breakdown.KINDS``."""
 

@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.account import host_chain, stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, OPERATOR, UNKNOWN, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
 
 RAN = np.array([one.group == "device" for one in CLASSES])
@@ -88,8 +88,8 @@ def _of_activities(trace: Trace, path: Path) -> Path:
     kernels = trace.kernels
     kind = kernels.kind[path.row]
     time_class = np.select(
-        [kernels.communication[path.row], kind == MEMCPY, kind == MEMSET],
-        [NUMBER["exposed_communication"], NUMBER["exposed_copy"], NUMBER["exposed_fill"]],
+        [kernels.communication[path.row], kind == MEMCPY, kind == MEMSET, kind == UNKNOWN],
+        [NUMBER[n] for n in ("exposed_communication", "exposed_copy", "exposed_fill", "unknown")],
         NUMBER["kernel"],
     )
     return replace(path, time_class=time_class.astype(np.int8))

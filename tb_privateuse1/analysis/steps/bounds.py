@@ -141,7 +141,7 @@ def rank_bounds(trace: Trace) -> dict[str, I64]:
         breakdown.activity_kinds(kernels),
         uncertainty.movable_time(kernels),
     )
-    compute, memcpy, memset, talk = (
+    compute, memcpy, memset, talk, _ = (
         _total(step, kind, moved, range(k, k + 1), len(steps)) for k in range(_DEVICE)
     )
     talks = len(breakdown.communication_time(trace)[0]) > 0

@@ -12,7 +12,16 @@ import numpy as np
 
 from tb_privateuse1.trace import call_tree, intervals, uncertainty
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import KERNEL, MEMCPY, MEMSET, OPERATOR, Kernels, Ops, Trace
+from tb_privateuse1.trace.model import (
+    KERNEL,
+    MEMCPY,
+    MEMSET,
+    OPERATOR,
+    UNKNOWN,
+    Kernels,
+    Ops,
+    Trace,
+)
 from tb_privateuse1.trace.table import I8, I64, Bools
 from tb_privateuse1.trace.uncertainty import busy as busy
 
@@ -21,6 +30,7 @@ PARTS = (
     "memcpy",
     "memset",
     "communication",
+    "unknown",
     "runtime",
     "dataloader",
     "cpu",
@@ -30,14 +40,16 @@ PARTS = (
 it."""
 
 
-KINDS = ("kernel", "memcpy", "memset", "communication")
-"""Kinds of device activity; communication kernels are a kind of their own."""
+KINDS = ("kernel", "memcpy", "memset", "communication", "unknown")
+"""Kinds of device activity; communication kernels are a kind of their own.
+
+``unknown``: the device was busy, and nothing tells with what."""
 
 
 def activity_kinds(kernels: Kernels) -> I8:
     """Return the index in ``KINDS`` of each activity."""
-    names = np.select((kernels.kind == KERNEL, kernels.kind == MEMCPY), (0, 1), 2)
-    return np.where(kernels.communication, 3, names).astype(np.int8)
+    own = np.where(kernels.kind == UNKNOWN, KINDS.index("unknown"), kernels.kind)
+    return np.where(kernels.communication, 3, own).astype(np.int8)
 
 
 def linked_activities(trace: Trace, kernels: Kernels) -> Bools:
@@ -110,6 +122,7 @@ def part_sets(
         cover(kernels.take(kernels.kind == MEMCPY)),
         cover(kernels.take(kernels.kind == MEMSET)),
         communication_time(trace, cover),
+        cover(kernels.take(kernels.kind == UNKNOWN)),
         intervals.union(launches.start_ns, launches.end_ns),
         _host(ops, loader_ranges(trace)),
         _host(ops, ops.kind == OPERATOR),

@@ -33,6 +33,8 @@ class Step:
     memcpy_ns: int
     memset_ns: int
     communication_ns: int
+    unknown_ns: int
+    """Nobody is known to have launched it: the device was busy while marks waited."""
     runtime_ns: int
     dataloader_ns: int
     cpu_ns: int
@@ -42,6 +44,7 @@ class Step:
     memcpy_bound_ns: int | None
     memset_bound_ns: int | None
     communication_bound_ns: int | None
+    unknown_bound_ns: int | None
     runtime_bound_ns: int | None
     dataloader_bound_ns: int | None
     cpu_bound_ns: int | None

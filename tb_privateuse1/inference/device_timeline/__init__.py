@@ -46,6 +46,7 @@ from tb_privateuse1.inference.device_timeline import (
     other_recordings,
     stream_joins,
     streams,
+    unknown_work,
 )
 from tb_privateuse1.inference.device_timeline.base import Calibration, EventPairs, Work
 from tb_privateuse1.inference.device_timeline.other_recordings import Others as Others
@@ -199,8 +200,11 @@ def _activities(
         np.array([s.stream for s in split]),
         np.array([strings.id(f"device {s.device} stream {s.stream}") for s in split], np.int32),
     )
+    found_unknown = any((w.row == NONE).any() for w in work)
+    unknown = strings.id(unknown_work.UNKNOWN_WORK) if found_unknown else NONE
     kernels = [
-        _kernels(ops, s.row, w, lane) for lane, (s, w) in enumerate(zip(split, work, strict=True))
+        _kernels(ops, s.row, w, lane, unknown)
+        for lane, (s, w) in enumerate(zip(split, work, strict=True))
     ]
     columns = zip(*(one.columns() for one in kernels), strict=True)
     table = Kernels(**{parts[0][0]: np.concatenate([p[1] for p in parts]) for parts in columns})
@@ -221,12 +225,12 @@ def _merge_basis(work: list[Work]) -> InferenceBasis | None:
     return dataclasses.replace(basis, counts=counts, others=tuple(names), dropped=dropped)
 
 
-def _kernels(ops: Ops, rows: I64, work: Work, lane: int) -> Kernels:
+def _kernels(ops: Ops, rows: I64, work: Work, lane: int, unknown: int) -> Kernels:
     n = len(work)
     none = np.full(n, NONE, np.int32)
-    row = rows[work.row]
+    row = np.append(rows, NONE)[work.row]
     return Kernels(
-        name=ops.name[row],
+        name=np.where(row == NONE, unknown, ops.name[row]).astype(np.int32),
         kind=work.activity,
         communication=np.zeros(n, np.bool_),
         start_ns=work.start_ns,

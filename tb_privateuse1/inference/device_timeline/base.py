@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class TypicalDurations:
 
 @dataclass(frozen=True)
 class Work:
-    """The kernels of one stream in order; ``row`` is the operator of each."""
+    """The kernels of one stream in order; ``row`` is the operator of each, or ``NONE``."""
 
     row: I64
     start_ns: I64
@@ -130,8 +130,27 @@ class Work:
         findings = () if finding is None else (finding,)
         return cls(times, times, times, times, times, few, few, 0, findings, basis)
 
-    def take(self, rows: Bools) -> Self:
+    def take(self, rows: Bools | I64) -> Self:
         """Return the kernels of some rows."""
-        columns = ("row", "start_ns", "duration_ns", "start_bound_ns", "duration_bound_ns")
-        some = {name: getattr(self, name)[rows] for name in (*columns, "evidence", "activity")}
+        some = {name: getattr(self, name)[rows] for name in _COLUMNS}
         return dataclasses.replace(self, **some)
+
+    def join(self, other: Self) -> Self:
+        """Return the kernels of both by start, with the findings and the basis of this one."""
+        both: dict[str, Any] = {
+            name: np.concatenate((getattr(self, name), getattr(other, name))) for name in _COLUMNS
+        }
+        order = np.argsort(both["start_ns"], kind="stable")
+        return dataclasses.replace(self, **both).take(order)
+
+
+_COLUMNS = (
+    "row",
+    "start_ns",
+    "duration_ns",
+    "start_bound_ns",
+    "duration_bound_ns",
+    "evidence",
+    "activity",
+)
+"""The columns of ``Work``."""

@@ -27,6 +27,7 @@ from tb_privateuse1.inference.device_timeline import (
     rounding_errors,
     solver,
     stream_solution,
+    unknown_work,
 )
 from tb_privateuse1.inference.device_timeline.base import (
     Bounds,
@@ -332,7 +333,8 @@ def _work(
         stream.c.latency_bound_ns,
     )  # fmt: skip
     own = ~placement.priming
-    return dataclasses.replace(work.take(own), findings=_unbounded(unbounded[own]), basis=basis)
+    work = unknown_work.add_unknown_work(work.take(own), stream, cautious, likely)
+    return dataclasses.replace(work, findings=_unbounded(unbounded[own]), basis=basis)
 
 
 def _inside(ops: Ops, outer: I64) -> Bools:

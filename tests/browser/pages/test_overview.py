@@ -11,7 +11,8 @@ from tests.support.axe import settled
 from tests.support.dashboard import Dashboard, number
 
 TOTALS = ("compute_ns", "communication_ns", "overlap_ns", "memcpy_ns", "memset_ns")
-PARTS = ("kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other")
+PARTS = ("kernel", "memcpy", "memset", "communication", "unknown", "runtime", "dataloader",
+         "cpu", "other")  # fmt: skip
 
 
 def result(dashboard: Dashboard, query: str) -> Any:

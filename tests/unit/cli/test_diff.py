@@ -71,7 +71,7 @@ def test_junit(two: tuple[str, str], tmp_path: Path) -> None:
     out = tmp_path / "report.xml"
     assert cli.main(["diff", *two, "--fail-over", "3%", "--junit", "-o", str(out)]) == 1
     suite = ElementTree.parse(out).getroot()
-    assert (suite.get("tests"), suite.get("failures")) == ("9", "1")
+    assert (suite.get("tests"), suite.get("failures")) == ("10", "1")
     (failure,) = suite.iter("failure")
     assert "1.000 ms -> 1.100 ms" in (failure.get("message") or "")
     step = next(case for case in suite if case.get("name") == "step")
@@ -154,7 +154,7 @@ def test_memory_in_json_and_junit(grown: tuple[str, str], tmp_path: Path) -> Non
     assert cli.main(["diff", *grown, *limit, "--junit"]) == 1
     suite = ElementTree.parse(out).getroot()
     cases = {(c.get("classname"), c.get("name")): c for c in suite}
-    assert suite.get("tests") == str(len(cases)) == str(9 + 6)
+    assert suite.get("tests") == str(len(cases)) == str(10 + 6)
     (failed,) = (key for key, case in cases.items() if case.find("failure") is not None)
     assert failed == ("diff.memory.PrivateUse1 0", "peak")
     assert cli.main(["diff", *grown, *limit, "--json"]) == 1

@@ -125,7 +125,8 @@ def test_averages_are_of_the_complete_steps_and_sum_to_them() -> None:
     result = overview(trace(*events, *ops))
     parts = {a.part: a for a in result.averages}
     assert list(parts) == [
-        "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other",
+        "kernel", "memcpy", "memset", "communication", "unknown", "runtime", "dataloader", "cpu",
+        "other",
     ]  # fmt: skip
     cpu = parts["cpu"]
     assert (cpu.mean_ns, cpu.min_ns, cpu.max_ns, cpu.deviation_ns) == (

@@ -20,6 +20,7 @@ export const color = {
   memcpy: "Exposed copies",
   memset: "Exposed fills",
   communication: "Exposed communication",
+  unknown: "Busy, launcher unknown",
   runtime: "Runtime",
   dataloader: "DataLoader",
   cpu: "CPU",

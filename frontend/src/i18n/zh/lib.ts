@@ -18,6 +18,7 @@ export const color: Translation<typeof english.color> = {
   memcpy: "未掩盖的拷贝",
   memset: "未掩盖的填充",
   communication: "未掩盖通信",
+  unknown: "设备忙，启动者未知",
   runtime: "运行时",
   dataloader: "数据加载",
   cpu: "CPU",

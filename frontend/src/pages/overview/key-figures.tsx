@@ -167,6 +167,11 @@ function BusyAndIdle({ now, step }: { now: Overview; step: number | null }) {
 }
 
 function others(totals: Overview["totals"]): string {
-  const { communication_kernels, memcpys, memsets } = totals;
-  return texts.kernels.others(communication_kernels ?? 0, memcpys ?? 0, memsets ?? 0);
+  const { communication_kernels, memcpys, memsets, unknown_activities } = totals;
+  return texts.kernels.others(
+    communication_kernels ?? 0,
+    memcpys ?? 0,
+    memsets ?? 0,
+    unknown_activities ?? 0,
+  );
 }

@@ -199,6 +199,7 @@ function looksOf(step: Step): Partial<Record<Category, Partial<Record<Look, numb
     memcpy: { inferred: step.memcpy_ns },
     memset: { inferred: step.memset_ns },
     communication: { measured: hosted, inferred: step.communication_ns - hosted },
+    unknown: { inferred: step.unknown_ns },
   };
 }
 

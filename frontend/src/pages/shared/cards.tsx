@@ -45,6 +45,7 @@ export function TotalsCard({ overview, step }: { overview: Overview; step: numbe
               row("overlap", "communication"),
               row("memcpy", "memcpy"),
               row("memset", "memset"),
+              ...(totals.unknown_ns ? [row("unknown", "unknown")] : []),
             ]}
           />
           <p class="muted small" data-testid="linked" data-value={totals.linked ?? ""}>

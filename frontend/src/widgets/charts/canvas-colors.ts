@@ -23,6 +23,7 @@ const KINDS: Readonly<Record<string, string>> = {
   memcpy: "--memcpy",
   memset: "--memset",
   communication: "--communication",
+  unknown: "--unknown",
   operator: "--cpu",
   annotation: "--annotation",
   dataloader: "--dataloader",

@@ -14,7 +14,7 @@ def test_a_case_for_each_part_and_failures() -> None:
     result = diff(one("gemm", 25), one("gemm"))
     failed = [f for f in result.figures if f.name == "kernel"]
     suite = ElementTree.fromstring(junit.junit_report(result, failed))
-    assert (suite.get("tests"), suite.get("failures")) == ("9", "1")
+    assert (suite.get("tests"), suite.get("failures")) == ("10", "1")
     assert [case.get("name") for case in suite] == [f.name for f in result.figures]
     (failure,) = suite.iter("failure")
     report = "kernel: 20.000 us -> 25.000 us per step, 5.000 us (25.0 %), longer"

@@ -13,6 +13,7 @@ const kinds = {
   memcpy: "memcpy",
   memset: "memset",
   communication: "communication",
+  unknown: "launcher unknown",
 };
 
 export const flame = {

@@ -108,11 +108,12 @@ export const keyFigures = {
   kernels: {
     label: (step: number | null) => ofStep("Kernels", step),
     unit: "kernels",
-    others: (communication: number, memcpys: number, memsets: number) =>
+    others: (communication: number, memcpys: number, memsets: number, unknown: number) =>
       [
         communication ? `${count(communication)} communication` : "",
         memcpys ? plural(memcpys, "memcpy", "memcpys") : "",
         memsets ? plural(memsets, "memset") : "",
+        unknown ? `${count(unknown)} of unknown launchers` : "",
       ]
         .filter(Boolean)
         .join(", "),

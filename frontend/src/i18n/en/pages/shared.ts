@@ -206,6 +206,11 @@ export const cards = {
       title:
         "At least one fill ran. The exposed part, in which nothing else ran, is among the classes of time.",
     },
+    unknown: {
+      label: "Launcher unknown, total",
+      title:
+        "Marks waited for the device, and no known operator launched what it did: a replayed graph, a library, another thread.",
+    },
   },
   linked: (linked: string, unlinked: number) =>
     `${linked} activities are linked to the operator that launched them${unlinked ? `, ${count(unlinked)} are not` : ""}.`,

@@ -8,6 +8,7 @@ const kinds = {
   memcpy: "memcpy",
   memset: "memset",
   communication: "communication",
+  unknown: "launcher unknown",
   operator: "operator",
   annotation: "annotation",
   runtime: "runtime",

@@ -16,6 +16,7 @@ export const flame: Translation<typeof english.flame> = {
     memcpy: "memcpy",
     memset: "memset",
     communication: "通信",
+    unknown: "启动者未知",
   },
   showAll: "显示全部",
   time: "时间",

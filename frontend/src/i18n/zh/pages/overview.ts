@@ -103,11 +103,12 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
   kernels: {
     label: (step) => ofStep("Kernel", step),
     unit: "个 kernel",
-    others: (communication, memcpys, memsets) =>
+    others: (communication, memcpys, memsets, unknown) =>
       [
         communication ? `${count(communication)} 个通信` : "",
         memcpys ? `${count(memcpys)} 个 memcpy` : "",
         memsets ? `${count(memsets)} 个 memset` : "",
+        unknown ? `${count(unknown)} 个启动者未知` : "",
       ]
         .filter(Boolean)
         .join("，"),

@@ -175,6 +175,10 @@ export const cards: Translation<typeof english.cards> = {
       label: "填充（总计）",
       title: "至少有一次填充在运行。其中未掩盖的部分，即没有其他内容在运行的时间，列在时间分类中。",
     },
+    unknown: {
+      label: "启动者未知（总计）",
+      title: "标记在等待设备，而没有已知算子下发其工作：例如重放的图、其他库或其他线程。",
+    },
   },
   linked: (linked, unlinked) =>
     `${linked} 个活动已关联到下发它的算子${unlinked ? `，${count(unlinked)} 个未关联` : ""}。`,

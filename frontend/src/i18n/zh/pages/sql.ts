@@ -88,7 +88,7 @@ const CHINESE: Readonly<Record<string, string>> = {
   "number of the stream": "流编号",
   "the stream's name": "流的名称",
   "kernel, copy or fill": "kernel、拷贝或填充",
-  "kernel, memcpy or memset": "kernel、memcpy 或 memset",
+  "kernel, memcpy, memset or unknown": "kernel、memcpy、memset 或 unknown",
   "it is communication, not computation": "属于通信而非计算",
   "row of lanes: where it ran": "lanes 的行号：在哪里运行",
   "row of launches: the call that launched it": "launches 的行号：下发它的调用",

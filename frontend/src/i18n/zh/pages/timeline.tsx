@@ -8,6 +8,7 @@ const kinds: Translation<typeof english.timeline.kinds> = {
   memcpy: "内存拷贝",
   memset: "内存填充",
   communication: "通信",
+  unknown: "启动者未知",
   operator: "算子",
   annotation: "标注",
   runtime: "运行时调用",
