@@ -1,7 +1,8 @@
 """Replay of the steps with the work of one finding after another removed, to get each gain.
 
 The idle time of a finding is its greatest possible gain. A fix may gain less: the next wait, or the
-next kernel, may then limit the program.
+next kernel, may then limit the program. The profiler's own time is no gain: the steps are replayed
+without it, as the what-if estimates it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.simulation import changes, prediction
+from tb_privateuse1.analysis.simulation.assumptions import without_profiler
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
@@ -48,12 +50,15 @@ class RemovalReplay:
     """The replay of an excerpt, with more work removed at each call."""
 
     def __init__(self, whole: Trace, part: Excerpt, graph: Graph, apart: intervals.Set) -> None:
-        self._part, self._graph = part, graph
+        net = without_profiler(whole, graph)  # an excerpt has no frames of Python
+        self.is_net = net is not graph
+        """Whether the profiler's time is known, and not replayed."""
+        self._part, self._graph = part, net
         self._host: Ranges | None = None
         self._device = np.ones(len(whole.kernels))
         self._ops = np.zeros(len(whole.ops) + 1, np.bool_)
         self._launches = np.zeros(len(whole.launches) + 1, np.bool_)
-        self._base = prediction.replay_baseline(part.trace, graph, apart)
+        self._base = prediction.replay_baseline(part.trace, net, apart, profiled=not self.is_net)
         self._before = np.zeros(3, np.int64)
 
     def without(self, removal: Removal) -> Gains:

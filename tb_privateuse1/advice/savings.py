@@ -1,6 +1,7 @@
 """Saving of each finding: the instants that it claims, or less if a replay gains less.
 
-The replay removes findings one after another, so no gain counts for two findings.
+The replay removes findings one after another, so no gain counts for two findings. The profiler's
+own time, as the what-if estimates it, is no gain of a finding.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import logging
 
 from tb_privateuse1.advice.removal_replay import Gains, Removal, RemovalReplay
 from tb_privateuse1.advice.rules.base import RuleContext, percent
-from tb_privateuse1.analysis.simulation import excerpt
+from tb_privateuse1.analysis.simulation import excerpt, profiler_time
 from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import derived
@@ -54,17 +55,20 @@ class Savings:
     def of(self, how: str, claim: intervals.Set, removal: Removal | None) -> tuple[int, str]:
         """Return the saving of a claim in ns, and how it was computed: ``how`` and the replay."""
         claimed = intervals.length(claim)
-        has_limits = self._case.limits.known == "device"
-        if removal is None or not has_limits or self._case.share(claimed) < _LEAST:
+        if self._case.share(claimed) < _LEAST:
             return claimed, how
+        if removal is None or self._case.limits.known != "device":
+            return self._net(claim, how)
         if self._replays == _MOST_REPLAYS:
-            return claimed, say("{how} Not replayed: there are greater findings.", how=how)
+            how = say("{how} Not replayed: there are greater findings.", how=how)
+            return self._net(claim, how)
         part, replay = self._part, self._replay
         if part is None or replay is None:
-            return claimed, say("{how} Not replayed: a step is too long for that.", how=how)
+            how = say("{how} Not replayed: a step is too long for that.", how=how)
+            return self._net(claim, how)
         replayed = intervals.length(intervals.intersect(claim, part.window))
         if not replayed:
-            return claimed, how
+            return self._net(claim, how)
         self._replays += 1
         try:
             removed = replay.without(removal)
@@ -79,6 +83,8 @@ class Savings:
             round(removed.high_ns * scale),
         )
         saving, words = weigh(how, claimed, gains, self._case.window_ns)
+        if saving < claimed and replay.is_net:
+            words = say("{how} The profiler's own time is taken off.", how=words)
         if len(part.steps) < len(self._case.steps):
             words = say(
                 "{how} {few} of {all} steps were replayed.",
@@ -87,6 +93,15 @@ class Savings:
                 all=len(self._case.steps),
             )
         return saving, words
+
+    def _net(self, claim: intervals.Set, how: str) -> tuple[int, str]:
+        """Return a claim less the time that the profiler takes in it on the host."""
+        claimed = intervals.length(claim)
+        by_host = intervals.intersect(claim, self._case.idle)
+        taken = profiler_time.profiler_ns(self._case.trace, by_host)
+        if not taken:
+            return claimed, how
+        return claimed - taken, say("{how} The profiler's own time is taken off.", how=how)
 
 
 def weigh(how: str, claim: int, gains: Gains, window: int) -> tuple[int, str]:

@@ -63,10 +63,7 @@ def _finding(case: RuleContext, calls: work_apart.ApartCalls) -> RuleFinding:
         ),
         events=len(rows),
         evidence=case.examples(calls.table, rows),
-        how=say(
-            "The idle time in these calls. The replay's range has the time that the profiler "
-            "itself takes to record them."
-        ),
+        how=say("The idle time in these calls."),
         claim=calls.time,
         removes=case.without(instants=calls.time),
         confidence="medium" if is_framed else "low",

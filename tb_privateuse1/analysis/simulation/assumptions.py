@@ -85,9 +85,7 @@ class Assumptions:
                 freed = weights.without_delays(cause == delays.QUEUE_FULL)
                 return dataclasses.replace(freed, edge_gap=np.where(queued, NEVER, freed.edge_gap))
             case "no_profiler":
-                gap = weights.gap.copy()
-                gap[:n] = np.rint(gap[:n] * (1 - self.overhead)).astype(np.int64)
-                return dataclasses.replace(weights, gap=gap)
+                return _unprofiled(weights, self.overhead)
             case "short" | "long":
                 # A change scales the error with the duration.
                 was = np.maximum(graph.weights.length[n:], 1)
@@ -116,6 +114,24 @@ class Assumptions:
         return found
 
 
+def _unprofiled(weights: Weights, overhead: Shares) -> Weights:
+    """Return weights in which the host needs less time before each point, by the shares."""
+    gap, n = weights.gap.copy(), len(overhead)
+    gap[:n] = np.rint(gap[:n] * (1 - overhead)).astype(np.int64)
+    return dataclasses.replace(weights, gap=gap)
+
+
+def without_profiler(trace: Trace, graph: Graph) -> Graph:
+    """Return the graph of the program without its profiler; unchanged if its time is not known.
+
+    The profiler's time is that of the assumption ``no_profiler``.
+    """
+    if not is_dense(trace):
+        return graph
+    weights = _unprofiled(graph.weights, profiler_shares(trace, graph.points))
+    return dataclasses.replace(graph, weights=weights, time_ns=graph.network.replay(weights))
+
+
 def _host_launches(graph: Graph, weights: Weights) -> Weights:
     """Return weights in which the host launches what has no recorded launch, as late as it was."""
     guess = graph.edges.kind == GUESS
@@ -131,14 +147,15 @@ def _host_launches(graph: Graph, weights: Weights) -> Weights:
 
 
 def find_assumptions(
-    trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY
+    trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY, *, profiled: bool = True
 ) -> Assumptions:
     """Return the assumptions for a trace; the first one is ``no_nameless_delays``.
 
-    ``apart`` is the time of its steps that is not judged.
+    ``apart`` is the time of its steps that is not judged. ``profiled``: the host's times are those
+    under the profiler.
     """
     n, cause, kernels = len(graph.points), graph.delay_cause, trace.kernels
-    overhead = profiler_shares(trace, graph.points)
+    overhead = profiler_shares(trace, graph.points) if profiled else np.zeros(n)
     error = kernels.duration_bound_ns
     inferred = bool(error.any()) and not (error == MISSING).any()
     kept = (*delays.NAMELESS, delays.BEFORE_RECORDING)
@@ -161,7 +178,7 @@ def find_assumptions(
         graph=graph,
         names=tuple(name for name, used in is_used.items() if used),
         overhead=overhead,
-        overhead_is_known=is_dense(trace),
+        overhead_is_known=profiled and is_dense(trace),
         inputs=changes.thread_shares(graph, Ranges.of(trace.ops, loads)),
         error_ns=error if inferred else np.zeros(len(kernels), np.int64),
         waiting_ns=waiting,

@@ -65,13 +65,16 @@ class Baseline:
         return self.others[0]
 
 
-def replay_baseline(trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY) -> Baseline:
+def replay_baseline(
+    trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY, *, profiled: bool = True
+) -> Baseline:
     """Return the replays without changes; the one with delays is the recording.
 
-    No change and no assumption reaches the time ``apart``, which is not judged.
+    No change and no assumption reaches the time ``apart``, which is not judged. ``profiled``: the
+    host's times of the graph are those under the profiler.
     """
     recorded = _lengths(trace, graph, graph.time_ns, graph.weights.length)
-    made = find_assumptions(trace, graph, apart)
+    made = find_assumptions(trace, graph, apart, profiled=profiled)
     others = tuple(step_durations(trace, graph, other) for other in made.under(graph.weights))
     return Baseline(made, recorded, others)
 
@@ -92,9 +95,9 @@ class Prediction:
     gain: I64
     others: tuple[Times, ...]
     likely: tuple[Times, ...]
-    """The gains as recorded, with a part of the data loader's time, without the profiler's, and
-    none where the device's work is not known. The truth is between them: a prediction is their
-    middle."""
+    """The gain without the profiler's time, or as recorded where that is not known; with a part of
+    the data loader's time, and none where the device's work is not known. The truth is between
+    them: a prediction is their middle."""
     waits: I64
     """The waits for unknown work and other ranks in each step: they may take up a gain."""
     error: I64
@@ -196,7 +199,7 @@ def predict_weights(
         other = before - step_durations(trace, graph, under)
         others.append(other.astype(np.float64))
         if name == "no_profiler":  # the same share of the recorded step
-            likely += others[-1:] if made.overhead_is_known else []
+            likely = others[-1:] if made.overhead_is_known else likely
             others.append(other * (base.held / np.maximum(before, 1)))
     for weights_ in alternatives:
         others.append((base.held - step_durations(trace, graph, weights_)).astype(np.float64))

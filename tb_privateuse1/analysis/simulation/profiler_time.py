@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.simulation.points import Points
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
@@ -30,8 +30,7 @@ _MOST = 0.8
 
 def is_dense(trace: Trace) -> bool:
     """Return whether ranges are so dense that the profiler's time for one is known."""
-    ranges = _driving_ranges(trace)[0]
-    return len(ranges.thread) >= _FEWEST and _each_ns(ranges) < _MOST_EVENT_NS
+    return _is_known(_driving_ranges(trace)[0])
 
 
 def _driving_ranges(trace: Trace) -> tuple[Ranges, Ranges]:
@@ -53,6 +52,24 @@ def profiler_shares(trace: Trace, points: Points, *, of_stacks: bool = False) ->
         return np.zeros(len(points))
     taken = _each_ns(ranges) * _counts(points, counted)
     return np.minimum(taken / np.maximum(points.gap_ns, 1), _MOST)
+
+
+def profiler_ns(trace: Trace, instants: intervals.Set) -> int:
+    """Return the time that the profiler takes within some instants; 0 where it is not known.
+
+    By the number of ranges that begin in them, on any thread that drives the device.
+    """
+    ranges = _driving_ranges(trace)[0]
+    if not _is_known(ranges):
+        return 0
+    starts = np.sort(ranges.start_ns)
+    begun = np.searchsorted(starts, instants[1]) - np.searchsorted(starts, instants[0])
+    taken = _each_ns(ranges) * int(begun.sum())
+    return round(min(taken, _MOST * intervals.length(instants)))
+
+
+def _is_known(ranges: Ranges) -> bool:
+    return len(ranges.thread) >= _FEWEST and _each_ns(ranges) < _MOST_EVENT_NS
 
 
 def _each_ns(ranges: Ranges) -> float:

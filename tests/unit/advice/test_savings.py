@@ -13,8 +13,11 @@ from hypothesis import example, given, settings
 from tb_privateuse1.advice import savings
 from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
 from tb_privateuse1.advice.removal_replay import Gains
-from tb_privateuse1.advice.rules import RULES, item_sync, synchronize
+from tb_privateuse1.advice.rules import RULES, item_sync, python_overhead, synchronize
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding
+from tb_privateuse1.analysis.simulation import prediction
+from tb_privateuse1.analysis.simulation.assumptions import without_profiler
+from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support.program import Program, check
@@ -227,3 +230,52 @@ def test_a_saving_is_at_most_the_claim_and_never_negative(claims: Claims) -> Non
         begin, end, *_ = claims[int(row.rule[1:])]
         if row.saving_ns is not None:
             assert 0 <= row.saving_ns <= abs(end - begin) * US
+
+
+def measured(calls: int) -> Trace:
+    """Build steps with a metric of many short Python calls, each of which the profiler records."""
+    run = Program()
+    for _ in range(STEPS):
+        with run.step():
+            run.op("aten::mm", 10, kernel=20)
+            with run.frame("metrics.py(9): update"):
+                for _ in range(calls):
+                    with run.frame("<built-in function len>"):
+                        run.rest(0.5)
+                    run.rest(0.5)
+                run.rest(300 - calls)
+    return run.trace()
+
+
+def test_the_profilers_own_time_is_not_saved() -> None:
+    """By the median distance of starts and ends, each call costs the profiler 1 us."""
+    (quiet,) = advise(measured(10), rules=(python_overhead.RULE,)).found
+    (noisy,) = advise(measured(200), rules=(python_overhead.RULE,)).found
+    assert quiet.saving_ns == pytest.approx(STEPS * 290 * US, rel=0.05)
+    assert noisy.saving_ns is not None
+    assert noisy.saving_ns < STEPS * 150 * US
+    assert "profiler's own time" in noisy.how
+    assert "profiler's own time" not in quiet.how
+
+
+def test_a_claim_that_is_not_replayed_is_net_of_the_profiler_too() -> None:
+    def bare(case: RuleContext) -> Iterable[RuleFinding]:
+        for found in python_overhead.RULE.check(case):
+            yield dataclasses.replace(found, removes=None)
+
+    rule = dataclasses.replace(python_overhead.RULE, check=bare)
+    (row,) = advise(measured(200), rules=(rule,)).found
+    assert row.saving_ns is not None
+    assert row.saving_ns < STEPS * 150 * US
+    assert "profiler's own time" in row.how
+
+
+def test_the_replay_without_the_profiler_is_the_what_ifs() -> None:
+    trace = measured(200)
+    graph = build_graph(trace)
+    net = prediction.replay_baseline(trace, without_profiler(trace, graph), profiled=False)
+    base = prediction.replay_baseline(trace, graph)
+    assumed = dict(zip(base.assumptions.names, base.others, strict=True))["no_profiler"]
+    assert net.held.tolist() == assumed.tolist()
+    assert (net.held < base.held).all()
+    assert "no_profiler" not in net.assumptions.names
