@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
 
 _NAMES = (
-    r"^aten::(nonzero|masked_select|unique\w*|_unique2?|repeat_interleave|bincount|combinations)$"
+    r"^aten::(nonzero|masked_select|unique\w*|_unique2?|repeat_interleave|bincount|combinations"
+    r"|_?index(_put)?(_impl)?_?)$"
 )
+"""An index makes the host wait only for a mask: the number of true elements is a size."""
+
 _LEAST = 0.01
 
 
@@ -20,7 +25,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     claim = case.idle_by_waits(waits)
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    rows = case.outermost(case.ops(_NAMES))
+    waiting = case.around(case.limits.waits.op[waits], is_dynamic)
+    rows = case.outermost(groupby.distinct_values(waiting).astype(np.int64))
     yield RuleFinding(
         title=say(
             "Results of unknown size make the host wait: {share} of the time",
@@ -51,7 +57,8 @@ RULE = Rule(
     title=say("Results of unknown size"),
     cause="waiting",
     looks_for=say(
-        "Waits inside of `aten::nonzero`, `masked_select`, `unique`, `repeat_interleave`."
+        "Waits inside of `aten::nonzero`, `masked_select`, `unique`, `repeat_interleave`, and of "
+        "an index with a mask."
     ),
     why=say("A shape that depends on data cannot be known before the device has computed it."),
     fix=say(
