@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.fusion import Fusion
+from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.idioms import loops
 from tb_privateuse1.analysis.idle import bottleneck
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.table import I32, I64
 
-_NAMES = r"^aten::select$"
+_NAMES = r"^aten::(select|slice|narrow)$"
 _LOADER = r"^enumerate\(DataLoader\)"
 _MANY, _NEAR, _LEAST = 20, 8, 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield runs of 20 or more top-level ``select`` of equal shapes, close together."""
+    """Yield runs of 20 or more top-level indices of equal shapes, close together."""
     ops = case.trace.ops
     top = case.top
     top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
@@ -41,10 +47,12 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     long = count >= _MANY
     if not long.any():
         return
-    loops = (ops.start_ns[rows[first[long]]], ops.end_ns[rows[last[long]]])
+    ranges = (ops.start_ns[rows[first[long]]], ops.end_ns[rows[last[long]]])
     share = 1 - 1 / count[long]
-    looping = intervals.union(*bottleneck.shorten(loops, share))
-    claim = case.of_host(looping)
+    looping = intervals.union(*bottleneck.shorten(ranges, share))
+    host = case.of_host(looping)
+    work = _batched(case, ops.thread[rows[first[long]]], *ranges)
+    claim = host if work is None or host is None else intervals.merge(host, work.claim)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
     chosen = rows[long[run]]
@@ -65,14 +73,39 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         evidence=case.examples("ops", chosen),
         how=say(
             "From the first to the last index of each loop, while the device had nothing to "
-            "do, less one of the rounds."
+            "do, less one of the rounds; and the device's time beyond one operator for each kind "
+            "of call, while others waited for it."
         ),
         claim=claim,
-        removes=case.without(instants=looping),
+        removes=_removal(case, looping, work),
         confidence="medium",
         source=case.source(chosen),
         lacks=case.lacks("device", "stacks", "shapes"),
     )
+
+
+def _batched(case: RuleContext, thread: I32, start_ns: I64, end_ns: I64) -> Fusion | None:
+    """Return what one operator for each kind of call takes away; None if that is not known."""
+    if not {"device", "links", "shapes"} <= case.has:
+        return None
+    threads, starts, ends = [], [], []
+    for one in groupby.distinct_values(thread).tolist():
+        own = thread == one
+        begin, end = intervals.union(start_ns[own], end_ns[own])  # loops over two tensors are one
+        threads.append(np.full(len(begin), one, np.int32))
+        starts.append(begin)
+        ends.append(end)
+    found = loops.batched(
+        case.trace, np.concatenate(threads), np.concatenate(starts), np.concatenate(ends)
+    )
+    return fusion.fuse(case, found.graph, found.loop, found.duration_ns, found.fused_ns)
+
+
+def _removal(case: RuleContext, looping: intervals.Set, work: Fusion | None) -> Removal:
+    host = case.without(instants=looping)
+    if work is None:
+        return host
+    return dataclasses.replace(host, kernels=work.kernels, shares=work.shares)
 
 
 RULE = Rule(
@@ -80,9 +113,13 @@ RULE = Rule(
     title=say("Loop over elements"),
     cause="launching",
     looks_for=say(
-        "20 or more `aten::select` of equal shapes in a row, at most seven operators apart."
+        "20 or more `aten::select`, `slice` or `narrow` of equal shapes in a row, at most seven "
+        "operators apart."
     ),
-    why=say("Each round launches small work for what one operator does for all elements."),
+    why=say(
+        "Each round launches small work for what one operator does for all elements. It costs the "
+        "host its launches, and the device a start-up for each."
+    ),
     fix=say("Work on the whole tensor: broadcasting, torch.stack once, vmap, scatter and gather."),
     threshold=say("20 rounds and 1 % of the step: a loop over layers or heads is shorter."),
     reference=say("torch's ForLoopIndexingPattern (10 in a row)."),

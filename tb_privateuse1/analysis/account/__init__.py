@@ -3,7 +3,8 @@
 ``classes`` names the classes. ``stretches`` divides the recording of a device: ``host_activity``
 and ``host_chain`` say what the host did while nothing ran on the device. ``table`` sums the
 stretches of a window, with the largest of each class; ``awaited`` sums idle time by the operator
-that ends it, and ``work_apart`` finds the host's calls that launch nothing.
+that ends it, ``work_apart`` finds the host's calls that launch nothing, and ``state_writes``
+those that copy tensors and write them.
 """
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "host_activity",
     "host_chain",
     "pieces",
+    "state_writes",
     "stretches",
     "table",
     "verdict",

@@ -6,6 +6,8 @@ __all__ = [
     "chains",
     "flow",
     "growth",
+    "lookups",
+    "loops",
     "nodes",
     "optimizers",
     "products",

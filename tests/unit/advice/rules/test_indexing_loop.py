@@ -1,7 +1,14 @@
 """A loop that indexes a tensor."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
 from tb_privateuse1.advice.rules.indexing_loop import RULE
 from tests.support.program import Program, found
+from tests.support.sized import SizedProgram, full
 
 
 def program(rounds: int, others: int = 1) -> Program:
@@ -51,3 +58,49 @@ def test_a_few_rounds_are_fine() -> None:
 
 def test_one_index_among_much_else_is_fine() -> None:
     assert found(RULE, program(30, others=8).trace()) == []
+
+
+ROW, TABLE = full(1, 4096), full(64, 4096)
+
+
+def sized(body: Callable[[SizedProgram], None]) -> SizedProgram:
+    """Steps that keep the device busy, with a body for all rows of a table."""
+    run = SizedProgram()
+    for _ in range(4):
+        with run.step():
+            run.product(4096, 4096, 4096)
+            run.run("aten::add", full(4096, 4096), full(4096, 4096))
+            body(run)
+            run.wait()
+    return run
+
+
+def by_rows(run: SizedProgram) -> None:
+    for _ in range(64):
+        run.op("aten::select", 1, **{"Input Dims": [[64, 4096], [], []]})
+        run.run("aten::mul", ROW, ROW, host=1)
+
+
+def at_once(run: SizedProgram) -> None:
+    run.run("aten::mul", TABLE, TABLE, host=1)
+
+
+def recurrent(run: SizedProgram) -> None:
+    """Each round multiplies the state, which has the size of its result."""
+    for _ in range(64):
+        run.op("aten::select", 1, **{"Input Dims": [[64, 4096], [], []]})
+        run.product(64, 64, 64)
+
+
+def test_work_on_the_device_is_batched_too() -> None:
+    """Each row takes a start-up of 2 us; all rows together take one."""
+    before, after = sized(by_rows), sized(at_once)
+    (row,) = found(RULE, before.trace())
+    assert row.saving_ns is not None
+    assert row.saving_ns == pytest.approx(1000 * (before.now - after.now), rel=0.2)
+
+
+def test_products_that_may_need_the_round_before_are_not_batched() -> None:
+    for row in found(RULE, sized(recurrent).trace()):
+        assert row.saving_ns is not None
+        assert row.saving_ns < 4 * 64 * 1000

@@ -1,0 +1,76 @@
+"""Rows of a table that are looked up by a product with a one-hot matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.rules.base import (
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_sentences,
+    percent,
+    say,
+)
+from tb_privateuse1.analysis.idioms import lookups
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield the products that read a one-hot matrix, with what builds it."""
+    all_ = lookups.one_hot_lookups(case.trace)
+    found = fusion.fuse(case, all_.graph, all_.lookup, all_.duration_ns, all_.fused_ns)
+    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+        return
+    yield RuleFinding(
+        title=say(
+            "Rows looked up by products with one-hot matrices: {each:,.3g} a step, {share} of the "
+            "time",
+            each=fusion.per_step(case, found),
+            share=percent(case.share(intervals.length(found.claim))),
+        ),
+        explanation=join_sentences(
+            [
+                say(
+                    "A one-hot matrix has a single one in each row: its product with a table "
+                    "copies rows of the table, and multiplies zeros for the rest."
+                ),
+                fusion.describe(case, found),
+            ]
+        ),
+        events=len(found.calls),
+        evidence=fusion.evidence(case, found),
+        how=say(
+            "The time of the product and of what builds the matrix beyond one read and one write "
+            "of the rows, while others waited for the device; and the host's time for all "
+            "operators but one, while the device had nothing to do."
+        ),
+        claim=found.claim,
+        removes=fusion.removal(case, found),
+        confidence="high",
+        source=case.source(found.ops()),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="one_hot_product",
+    title=say("Lookup by a one-hot product"),
+    cause="device",
+    looks_for=say(
+        "A product that reads the result of `aten::one_hot`, of ones scattered into zeros, or of a "
+        "comparison of all with all, directly or through a cast."
+    ),
+    why=say(
+        "A product reads all of the matrix and of the table, a lookup only the rows that it "
+        "returns."
+    ),
+    fix=say("Use F.embedding or table[index]; for the other direction index_add_ or scatter_add_."),
+    threshold=say("1 % of the step: one line."),
+    reference=say("torch.nn.Embedding."),
+    check=check,
+    needs=("device", "operators", "links", "shapes"),
+)

@@ -1,0 +1,69 @@
+"""Find where a program writes its state: calls that copy tensors to the host and write them.
+
+A checkpoint is recognized by what it does, not by who writes it: within one call of Python tensors
+are copied, bytes are written, and nothing is computed on the device.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idle import launch_times
+from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import MEMCPY, MEMSET, MISSING, Trace
+from tb_privateuse1.trace.table import I64
+
+_WRITES = re.compile(
+    r"^<built-in (method|function) (\w+_)?"
+    r"(write|writelines|dump|dumps|fsync|serialize|save)(_\w+)?\b"
+)
+"""Names of functions that write bytes or serialize objects, in any library."""
+
+
+@dataclass(frozen=True, eq=False)
+class StateWrites:
+    """The outermost such calls, and the copies that they launch."""
+
+    frames: I64
+    kernels: I64
+
+
+@memoize
+def state_writes(trace: Trace) -> StateWrites:
+    """Return the outermost Python frames that copy tensors and write; empty without stacks."""
+    frames, kernels = trace.frames, trace.kernels
+    at = launch_times.likely_launch(trace, np.arange(len(kernels)))
+    known = at != MISSING
+    moves = np.isin(kernels.kind, (MEMCPY, MEMSET))
+    writes = _named_writes(trace)
+    driving = np.append(thread_roles(trace).driving, False)[frames.thread]
+    candidate = (
+        driving
+        & (_number(np.sort(at[known & ~moves]), frames.start_ns, frames.end_ns) == 0)
+        & (_number(np.sort(at[known & moves]), frames.start_ns, frames.end_ns) > 0)
+        & (_number(np.sort(frames.start_ns[writes]), frames.start_ns, frames.end_ns) > 0)
+    )
+    rows = np.flatnonzero(candidate & ~np.append(candidate, False)[frames.parent])
+    order = rows[np.argsort(frames.start_ns[rows], kind="stable")]
+    place = np.searchsorted(frames.start_ns[order], at, side="right") - 1
+    last = np.append(frames.end_ns[order], 0)[np.maximum(place, 0)] if len(order) else at
+    inside = known & moves & (place >= 0) & (at <= last)
+    return StateWrites(rows, np.flatnonzero(inside))
+
+
+def _number(times: I64, start_ns: I64, end_ns: I64) -> I64:
+    """Return how many of the sorted times lie in each range."""
+    found: I64 = np.searchsorted(times, end_ns, side="right") - np.searchsorted(times, start_ns)
+    return found
+
+
+def _named_writes(trace: Trace) -> I64:
+    named = np.zeros(len(trace.strings) + 1, np.bool_)
+    for name in distinct_values(trace.frames.name).tolist():
+        named[name] = _WRITES.match(trace.text(name)) is not None
+    return np.flatnonzero(named[trace.frames.name])

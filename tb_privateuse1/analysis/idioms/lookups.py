@@ -1,0 +1,104 @@
+"""Lookups of rows by products with one-hot matrices, where a gather reads the rows alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.nodes import CAST, COPY, PRODUCT, Graph, graph
+from tb_privateuse1.analysis.idioms.rates import reachable
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import distinct_values, sums
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+_NEAR = 4
+"""Nodes from the one-hot matrix to its product: casts, and one that works on the table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lookups:
+    """The lookup of each node of the graph (-1: none), and by lookup its time and a gather's."""
+
+    graph: Graph
+    lookup: I64
+    duration_ns: I64
+    fused_ns: I64
+
+
+@memoize
+def one_hot_lookups(trace: Trace) -> Lookups:
+    """Return products that read a one-hot matrix, with what builds and converts the matrix.
+
+    A gather reads and writes each row once.
+    """
+    found = graph(trace)
+    nodes = found.nodes
+    last, size, first = _matrices(trace, found)
+    member = np.full((_NEAR, len(last)), -1, np.int64)
+    product = np.full(len(last), -1, np.int64)
+    for k in range(_NEAR):
+        at = last + 1 + k
+        usable = (at < len(nodes)) & (product < 0)
+        at = np.minimum(at, len(nodes) - 1)
+        usable &= (nodes.thread[at] == nodes.thread[last]) & (nodes.step[at] == nodes.step[last])
+        usable &= found.reads_size(at, size)
+        converts = usable & np.isin(nodes.role[at], (CAST, COPY))
+        multiplies = usable & (nodes.role[at] == PRODUCT)
+        member[k] = np.where(converts | multiplies, at, -1)
+        size = np.where(converts, nodes.written_bytes[at], size)
+        product = np.where(multiplies, at, product)
+    is_lookup = np.flatnonzero((product >= 0) & nodes.known[product])
+    lookup = np.full(len(nodes), -1, np.int64)
+    for offset in range(int((last - first).max(initial=-1)) + 1):
+        rows = is_lookup[(first + offset <= last)[is_lookup]]
+        lookup[first[rows] + offset] = np.searchsorted(is_lookup, rows)
+    for k in range(_NEAR):
+        rows = is_lookup[member[k, is_lookup] >= 0]
+        lookup[member[k, rows]] = np.searchsorted(is_lookup, rows)
+    duration = sums(lookup, nodes.duration_ns, len(is_lookup))
+    rate = reachable(trace).memory
+    rows_bytes = nodes.written_bytes[product[is_lookup]]
+    gather = np.rint(2 * rows_bytes / rate * 1e9).astype(np.int64) if rate else duration
+    return Lookups(found, lookup, duration, np.minimum(gather, duration))
+
+
+def _matrices(trace: Trace, found: Graph) -> tuple[I64, I64, I64]:
+    """Return for each one-hot matrix its last node, its size in bytes, and its first node."""
+    nodes = found.nodes
+    inside = _inside_one_hot(trace)[nodes.op]
+    call = np.where(inside >= 0, inside, -1)
+    ends = np.flatnonzero((call >= 0) & (np.append(call[1:], -1)[: len(call)] != call))
+    begins = np.flatnonzero((call >= 0) & (np.append(-1, call)[: len(call)] != call))
+    # Zeros with ones scattered into them, outside of that operator.
+    scatters = np.flatnonzero(found.named("scatter") & (call < 0))
+    scatters = scatters[scatters > 0]
+    before = scatters - 1
+    filled = found.named("zero", "fill", "zeros")[before]
+    filled &= found.reads_size(scatters, nodes.written_bytes[before])
+    scatters = scatters[filled]
+    # All words compared with all numbers: the result is larger than either.
+    most = np.zeros(len(nodes), np.int64)
+    np.maximum.at(most, found.reads.node, found.reads.bytes)
+    compares = np.flatnonzero(
+        found.named("eq") & (call < 0) & nodes.known & (nodes.written_bytes > most)
+    )
+    last = np.concatenate((ends, scatters, compares))
+    first = np.concatenate((begins, scatters - 1, compares))
+    size = np.concatenate((most[ends], most[scatters], nodes.written_bytes[compares]))
+    order = np.argsort(last, kind="stable")
+    return last[order], size[order], first[order]
+
+
+def _inside_one_hot(trace: Trace) -> I64:
+    """Return for each operator the ``one_hot`` around it, or -1."""
+    ops = trace.ops
+    named = np.zeros(len(trace.strings) + 1, np.bool_)
+    for name in distinct_values(ops.name).tolist():
+        named[name] = trace.text(name) == "aten::one_hot"
+    wanted: Bools = named[ops.name]
+    if not wanted.any():
+        return np.full(len(ops), -1, np.int64)
+    return intervals.nearest(ops.parent, wanted).astype(np.int64)

@@ -1,0 +1,54 @@
+"""Checkpoints that the program stops for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_privateuse1.advice.rules.checkpoint_writes import RULE
+from tests.support.program import Program, found
+
+WRITE = "<built-in method write_record of Writer object at 0x1>"
+
+
+def save(run: Program, inner: str, kernel: float) -> None:
+    with run.frame("torch/serialization.py(944): save"):
+        for _ in range(4):
+            with run.around("aten::to"):
+                run.copy("DtoH", 30)
+            with run.frame(inner):
+                run.rest(50)
+            if kernel:
+                run.op("aten::norm", 10, kernel=kernel)
+
+
+def program(inner: str = WRITE, kernel: float = 0) -> Program:
+    run = Program()
+    for number in range(4):
+        with run.step(), run.frame("train.py(5): train"):
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=100)
+            if number % 2:
+                with run.frame("train.py(20): keep"):
+                    run.rest(1)
+                    save(run, inner, kernel)
+    return run
+
+
+def test_a_checkpoint_is_found_with_the_users_line() -> None:
+    (row,) = found(RULE, program().trace())
+    assert row.events == 2
+    assert row.source == "train.py(20): keep"
+    assert "keep" in row.title
+    assert row.saving_ns is not None
+    # Four writes, and the three copies behind the first write: the device has nothing else.
+    assert row.saving_ns == pytest.approx(2 * (4 * 50 + 4 * 30) * 1000, rel=0.15)
+
+
+def test_a_call_that_reads_tensors_and_writes_nothing_is_no_checkpoint() -> None:
+    assert (
+        found(RULE, program(inner="<built-in method append of list object at 0x1>").trace()) == []
+    )
+
+
+def test_a_call_that_computes_on_the_device_is_no_checkpoint() -> None:
+    assert found(RULE, program(kernel=20).trace()) == []
