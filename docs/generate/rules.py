@@ -117,4 +117,13 @@ def _section(rule: Rule) -> str:
         f"- **Threshold**: {rule.threshold}\n"
         f"- **Needs**: {needs}\n"
         f"- **Reference**: {rule.reference}\n"
+        f"{_code(rule)}"
     )
+
+
+def _code(rule: Rule) -> str:
+    """Return the code before and after the fix, or nothing."""
+    if rule.code is None:
+        return ""
+    parts = (("Before", rule.code.before), ("After", rule.code.after))
+    return "".join(f"\n{word}:\n\n```text\n{code}\n```\n" for word, code in parts)

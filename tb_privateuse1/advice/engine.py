@@ -14,6 +14,7 @@ from tb_privateuse1.advice.rules.base import (
     LACKS,
     PRECEDENCES,
     Cause,
+    Code,
     Confidence,
     Rule,
     RuleContext,
@@ -47,6 +48,8 @@ class AdviceRow:
     cause: Cause
     explanation: str
     fix: str
+    code: Code | None
+    """The problem and its fix in a few lines; null where the fix is no change of code."""
     saving_ns: int | None
     """Over all judged steps; null if unknown. No instant counts for two rows, and no saving exceeds
     the gain of the replay."""
@@ -224,6 +227,7 @@ def _advice(
         cause=rule.cause,
         explanation=finding.explanation,
         fix=finding.fix or rule.fix,
+        code=finding.code or (rule.code if finding.fix in (None, rule.fix) else None),
         saving_ns=saving,
         saving_per_step_ns=None if saving is None else round(saving / max(len(case.steps), 1)),
         saving_share=share,

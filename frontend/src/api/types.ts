@@ -25,6 +25,7 @@ export interface AdviceRow {
   cause: "input" | "launching" | "waiting" | "device" | "communication" | "memory" | "fallback" | "recording";
   explanation: string;
   fix: string;
+  code: Code | null;
   saving_ns: number | null;
   saving_per_step_ns: number | null;
   saving_share: number | null;
@@ -204,6 +205,12 @@ export interface ClassTime {
 export interface Clock {
   reference: number;
   rows: RankClock[];
+}
+
+/** A short program with the problem, and the same with the fix; names in it stand for yours. */
+export interface Code {
+  before: string;
+  after: string;
 }
 
 /** The calls of one kind and size in one process group, over all ranks. */

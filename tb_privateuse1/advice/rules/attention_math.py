@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import (
+    Code,
     Rule,
     RuleContext,
     RuleFinding,
@@ -94,6 +95,13 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step."),
     reference=say("torch.nn.functional.scaled_dot_product_attention; FlashAttention-2."),
+    code=Code(
+        before=(
+            "weights = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(d) + mask, -1)\n"
+            "y = weights @ v"
+        ),
+        after="y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
+    ),
     check=check,
     needs=("device", "operators", "links"),
 )

@@ -45,6 +45,14 @@ PRECEDENCES: tuple[Precedence, ...] = get_args(Precedence)
 
 
 @dataclass(frozen=True)
+class Code:
+    """A short program with the problem, and the same with the fix; names in it stand for yours."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
 class RuleFinding:
     """A problem that a rule found in a trace."""
 
@@ -72,6 +80,8 @@ class RuleFinding:
     """It endangers the run (out of memory) or distorts figures, even without a saving."""
     fix: str | None = None
     """The fix in this trace; None is the rule's."""
+    code: Code | None = None
+    """The code of this fix; None is the rule's, where the fix is the rule's, too."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,8 @@ class Rule:
     check: Callable[[RuleContext], Iterable[RuleFinding]]
     needs: tuple[Need, ...] = ()
     precedence: Precedence = "cause"
+    code: Code | None = None
+    """None where the fix is no change of code."""
 
 
 def percent(share: float) -> str:

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
@@ -93,6 +101,10 @@ RULE = Rule(
     fix=say("Conv2d(…, bias=False) where a batch norm follows."),
     threshold=say("None: it is of no use in any case."),
     reference=say("torch's Conv2dBiasFollowedByBatchNorm2dPattern."),
+    code=Code(
+        before="nn.Sequential(nn.Conv2d(64, 64, 3), nn.BatchNorm2d(64))",
+        after="nn.Sequential(nn.Conv2d(64, 64, 3, bias=False), nn.BatchNorm2d(64))",
+    ),
     check=check,
     needs=("operators", "shapes"),
 )

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
@@ -70,6 +78,10 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step: two arguments fix it."),
     reference=say("PyTorch tutorial on pin_memory and non_blocking."),
+    code=Code(
+        before="x = batch.to(device)",
+        after=("# DataLoader(..., pin_memory=True)\nx = batch.to(device, non_blocking=True)"),
+    ),
     check=check,
     needs=("device", "operators"),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
 
@@ -62,6 +62,10 @@ RULE = Rule(
     ),
     threshold=say("3 % of the step: mixed precision needs a few."),
     reference=say("PyTorch automatic mixed precision."),
+    code=Code(
+        before="y = self.linear(x.float()).bfloat16()",
+        after=("model = model.bfloat16()\ny = self.linear(x)"),
+    ),
     check=check,
     needs=("device", "operators", "links"),
 )

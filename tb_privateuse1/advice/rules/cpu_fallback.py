@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import (
+    Code,
     Rule,
     RuleContext,
     RuleFinding,
@@ -83,6 +84,10 @@ RULE = Rule(
     ),
     threshold=say("Any call with 0.5 % of the step."),
     reference=say("at::native::cpu_fallback (aten/src/ATen/native/CPUFallback.cpp)."),
+    code=Code(
+        before="m.fallback(torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());",
+        after='m.impl("cumsum.out", TORCH_FN(cumsum_out));  // for aten on PrivateUse1',
+    ),
     check=check,
     needs=("operators",),
 )

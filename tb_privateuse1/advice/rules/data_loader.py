@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^enumerate\(DataLoader\)(?!#_SingleProcess)"
@@ -56,5 +56,12 @@ RULE = Rule(
     ),
     threshold=say("3 % of the step: below that, other causes of waiting weigh as much."),
     reference=say("torch-tb-profiler (5 % of the step), XProf input-bound (10 %)."),
+    code=Code(
+        before="DataLoader(data, num_workers=2)",
+        after=(
+            "DataLoader(data, num_workers=8, prefetch_factor=4,\n"
+            "           persistent_workers=True, pin_memory=True)"
+        ),
+    ),
     check=check,
 )

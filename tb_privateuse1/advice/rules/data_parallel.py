@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 
 _OPS = r"^(Broadcast|ReduceAddCoalesced|Scatter|Gather)(Backward)?$"
@@ -72,6 +72,14 @@ RULE = Rule(
     threshold=say("Two devices and 0.5 % of the step."),
     reference=say(
         "torch-tb-profiler: DataParallel used; torch's documentation advises against it."
+    ),
+    code=Code(
+        before="model = nn.DataParallel(model)",
+        after=(
+            "# torchrun --nproc-per-node=8 train.py\n"
+            "dist.init_process_group()\n"
+            "model = DistributedDataParallel(model.to(local_rank))"
+        ),
     ),
     check=check,
     needs=("device", "operators"),

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    percent,
+    say,
+)
 from tb_privateuse1.analysis.idioms.nodes import graph
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import sums
@@ -82,6 +90,10 @@ RULE = Rule(
     fix=say("Register a kernel for the operator in the backend, the costliest first."),
     threshold=say("Three parts and 1 % of the step: two is how some kernels are made everywhere."),
     reference=say("msprof-analyze's fusible operator sequences."),
+    code=Code(
+        before="// nothing registered: torch builds it of mean, sub, mul, ...",
+        after='m.impl("native_layer_norm", TORCH_FN(native_layer_norm));',
+    ),
     check=check,
     needs=("device", "operators", "links"),
 )

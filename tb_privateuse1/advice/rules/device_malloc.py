@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import (
+    Code,
     Rule,
     RuleContext,
     RuleFinding,
@@ -86,6 +87,10 @@ RULE = Rule(
     ),
     threshold=say("0.5 % of the step: a warm allocator calls none."),
     reference=say("msprof-analyze memory rule (10 ms of aclrtMalloc and aclrtFree)."),
+    code=Code(
+        before=("for batch in loader:\n    train(batch)\n    torch.cuda.empty_cache()"),
+        after=("for batch in loader:\n    train(batch)"),
+    ),
     check=check,
     needs=("device",),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows
@@ -80,6 +80,10 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step; computations that need float64 are not rare in science."),
     reference=say("msprof-analyze's data type tables for AICPU operators."),
+    code=Code(
+        before="x = torch.from_numpy(array)  # float64",
+        after="x = torch.from_numpy(array.astype(numpy.float32))",
+    ),
     check=check,
     needs=("device", "shapes", "links"),
 )

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.trace import groupby, intervals
 
 _NAMES = (
@@ -67,6 +75,10 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step, as for values that are read."),
     reference=say("PyTorch performance tuning guide; msprof-analyze's synchronize-stream rule."),
+    code=Code(
+        before="loss = losses[mask].mean()",
+        after="loss = (losses * mask).sum() / mask.sum()",
+    ),
     check=check,
     needs=("device", "operators"),
 )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_sentences, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_sentences,
+    say,
+)
 from tb_privateuse1.trace import intervals
 
 _IDIOMS = ("elementwise", "bias_activation_dropout", "copies", "quantization")
@@ -68,6 +75,17 @@ RULE = Rule(
     ),
     threshold=say("3 % of the step, 5 % without shapes: torch.compile has a price, too."),
     reference=say("TraceLens fusion opportunities; msprof-analyze fusible sequences."),
+    code=Code(
+        before=(
+            "def activate(x, bias):\n"
+            "    return 0.5 * (x + bias) * (1 + torch.tanh(0.8 * (x + bias)))"
+        ),
+        after=(
+            "@torch.compile\n"
+            "def activate(x, bias):\n"
+            "    return 0.5 * (x + bias) * (1 + torch.tanh(0.8 * (x + bias)))"
+        ),
+    ),
     check=check,
     needs=("device", "operators", "links"),
 )

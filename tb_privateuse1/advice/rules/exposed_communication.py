@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 
 _LEAST = 0.05
@@ -62,6 +62,13 @@ RULE = Rule(
         "5 % of the step (TraceLens); torch-tb-profiler speaks at 10 % with or without overlap."
     ),
     reference=say("TraceLens exposed communication; torch-tb-profiler communication rule."),
+    code=Code(
+        before=("loss.backward()\nfor p in model.parameters():\n    dist.all_reduce(p.grad)"),
+        after=(
+            "model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
+            "loss.backward()  # buckets are sent while the rest is computed"
+        ),
+    ),
     check=check,
     needs=("device",),
     precedence="symptom",

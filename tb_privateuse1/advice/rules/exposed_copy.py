@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 
@@ -68,6 +76,21 @@ RULE = Rule(
     ),
     threshold=say("3 % of the step (TraceLens: 5 %)."),
     reference=say("TraceLens memory copies."),
+    code=Code(
+        before=("for batch in loader:\n    loss = model(batch.to(device))"),
+        after=(
+            "def copied(batch):\n"
+            "    with torch.cuda.stream(side):  # or the stream of your backend\n"
+            "        return batch.to(device, non_blocking=True)  # from pinned memory\n"
+            "\n"
+            "ahead = copied(next(batches))\n"
+            "for batch in batches:\n"
+            "    torch.cuda.current_stream().wait_stream(side)\n"
+            "    now, ahead = ahead, copied(batch)\n"
+            "    now.record_stream(torch.cuda.current_stream())\n"
+            "    loss = model(now)"
+        ),
+    ),
     check=check,
     needs=("device",),
 )

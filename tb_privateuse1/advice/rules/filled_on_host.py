@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    percent,
+    say,
+)
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MEMCPY
 
@@ -80,6 +88,10 @@ RULE = Rule(
     fix=say("Pass device=… to the factory: torch.zeros(n, device=x.device)."),
     threshold=say("0.5 % of the step: one argument fixes it."),
     reference=say("torch's ExtraCUDACopyPattern."),
+    code=Code(
+        before="mask = torch.zeros(n, n).to(x.device)",
+        after="mask = torch.zeros(n, n, device=x.device)",
+    ),
     check=check,
     needs=("device", "operators", "links"),
 )

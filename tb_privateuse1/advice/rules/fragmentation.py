@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING
@@ -64,6 +64,10 @@ RULE = Rule(
     ),
     threshold=say("30 % and 1 GiB: an allocator needs some room to round and to cache."),
     reference=say("PyTorch CUDA semantics, memory management."),
+    code=Code(
+        before="python train.py",
+        after="PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py",
+    ),
     check=check,
     needs=("memory",),
 )

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"(?i)^python gc\b|^gc\.collect|<built-in (function|method) collect>"
@@ -55,6 +63,17 @@ RULE = Rule(
     ),
     threshold=say("0.5 % of the step."),
     reference=say("msprof-analyze GC rule; torchtitan's GarbageCollection."),
+    code=Code(
+        before=("for batch in loader:\n    train(batch)\n    gc.collect()"),
+        after=(
+            "gc.freeze()\n"
+            "gc.disable()\n"
+            "for i, batch in enumerate(loader):\n"
+            "    train(batch)\n"
+            "    if i % 100 == 0:\n"
+            "        gc.collect(0)"
+        ),
+    ),
     check=check,
     needs=("operators",),
 )

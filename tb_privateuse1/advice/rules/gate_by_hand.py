@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.idiom_finding import find_idiom
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -31,6 +31,13 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step: it is one module of the model."),
     reference=say("Liger Kernel; vLLM's silu_and_mul."),
+    code=Code(
+        before="y = F.silu(self.gate(x)) * self.up(x)",
+        after=(
+            "gate, up = self.gate_up(x).chunk(2, -1)\n"
+            "y = liger_kernel.ops.swiglu.LigerSiLUMulFunction.apply(gate, up)"
+        ),
+    ),
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

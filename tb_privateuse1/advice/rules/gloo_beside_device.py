@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^gloo:"
@@ -50,6 +50,10 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step; a barrier by gloo now and then is fine."),
     reference=say("torch-tb-profiler: DDP without NCCL."),
+    code=Code(
+        before='dist.init_process_group("gloo")',
+        after='dist.init_process_group("cpu:gloo,cuda:nccl")  # or the backend of your device',
+    ),
     check=check,
     needs=("device",),
 )

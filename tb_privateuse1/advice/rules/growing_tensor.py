@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import device_time
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
 from tb_privateuse1.analysis.idioms.growth import growing
 from tb_privateuse1.trace import intervals
 
@@ -63,6 +63,13 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step."),
     reference=say("The static cache of transformers; PagedAttention."),
+    code=Code(
+        before="cache = torch.cat((cache, key), dim=1)",
+        after=(
+            "cache = torch.empty(batch, longest, size, device=device)  # once\n"
+            "cache[:, position] = key"
+        ),
+    ),
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

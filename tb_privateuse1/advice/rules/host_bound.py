@@ -7,7 +7,15 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    percent,
+    say,
+)
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.i18n import Text, fill
@@ -156,6 +164,14 @@ RULE = Rule(
         "activities: fewer are no program."
     ),
     reference=say("XProf: device idle (10 %); TraceLens: idle (15 %)."),
+    code=Code(
+        before=("for batch in loader:\n    step(batch)"),
+        after=(
+            'step = torch.compile(step, mode="reduce-overhead")  # graphs of fused kernels\n'
+            "for batch in loader:\n"
+            "    step(batch)"
+        ),
+    ),
     check=check,
     needs=("device", "operators"),
     precedence="rest",

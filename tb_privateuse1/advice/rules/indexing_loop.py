@@ -10,7 +10,7 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.removal_replay import Removal
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idioms import loops
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import groupby, intervals
@@ -123,6 +123,10 @@ RULE = Rule(
     fix=say("Work on the whole tensor: broadcasting, torch.stack once, vmap, scatter and gather."),
     threshold=say("20 rounds and 1 % of the step: a loop over layers or heads is shorter."),
     reference=say("torch's ForLoopIndexingPattern (10 in a row)."),
+    code=Code(
+        before=("for i in range(len(x)):\n    y[i] = x[i] * scale[i]"),
+        after="y = x * scale[:, None]",
+    ),
     check=check,
     needs=("operators",),
 )

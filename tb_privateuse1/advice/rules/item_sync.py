@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -78,6 +86,15 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step: usually one line that is easy to move."),
     reference=say("PyTorch performance tuning guide, avoid unnecessary CPU-GPU synchronization."),
+    code=Code(
+        before=("for batch in loader:\n    total += train(batch).item()"),
+        after=(
+            "total = torch.zeros((), device=device)\n"
+            "for batch in loader:\n"
+            "    total += train(batch).detach()\n"
+            "print(total.item())"
+        ),
+    ),
     check=check,
     needs=("device", "operators"),
 )

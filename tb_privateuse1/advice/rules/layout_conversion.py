@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
 
@@ -66,6 +66,13 @@ RULE = Rule(
     ),
     threshold=say("3 % of the step: a few are in every model."),
     reference=say("PyTorch tutorial on channels last; msprof-analyze TransData."),
+    code=Code(
+        before="model(images.contiguous())",
+        after=(
+            "model = model.to(memory_format=torch.channels_last)\n"
+            "model(images.to(memory_format=torch.channels_last))"
+        ),
+    ),
     check=check,
     needs=("device", "operators"),
 )

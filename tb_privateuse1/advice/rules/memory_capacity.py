@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING
@@ -77,6 +77,10 @@ RULE = Rule(
         "90 % of the capacity (torch-tb-profiler); a peak above it belongs to another device."
     ),
     reference=say("torch-tb-profiler memory rule."),
+    code=Code(
+        before="x = layer(x)",
+        after="x = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)",
+    ),
     check=check,
     needs=("memory",),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING
@@ -67,6 +67,10 @@ RULE = Rule(
     ),
     threshold=say("Three steps, and 1 MiB and 0.1 % of the peak a step: below is rounding."),
     reference=say("docs/reference/definitions.md, `memory_grows`."),
+    code=Code(
+        before="losses.append(loss)",
+        after="losses.append(loss.detach())",
+    ),
     check=check,
     needs=("memory", "steps"),
 )

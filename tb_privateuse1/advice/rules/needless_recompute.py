@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, NONE
@@ -86,6 +86,10 @@ RULE = Rule(
     fix=say("Checkpoint fewer layers, or none; or use the free memory for a larger batch."),
     threshold=say("Peak below 60 % of the capacity, and 2 % of the step."),
     reference=say("torch.utils.checkpoint."),
+    code=Code(
+        before="x = checkpoint(layer, x, use_reentrant=False)",
+        after="x = layer(x)",
+    ),
     check=check,
     needs=("device", "stacks", "memory", "links"),
 )

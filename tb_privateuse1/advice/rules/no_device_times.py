@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_sentences, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_sentences,
+    say,
+)
 
 _CODES = (
     "events_route_dead",
@@ -52,5 +59,13 @@ RULE = Rule(
     ),
     threshold=say("None: it is there or not."),
     reference=say("docs/guide/capture.md, docs/internals/inference.md."),
+    code=Code(
+        before=("with torch.profiler.profile() as prof:\n    train()"),
+        after=(
+            'handler = capture.tensorboard_trace_handler("./log")\n'
+            "with capture.profile(on_trace_ready=handler) as prof:\n"
+            "    train()"
+        ),
+    ),
     check=check,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.idiom_finding import find_idiom
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -36,6 +36,14 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step: it is one module of the model."),
     reference=say("torch.nn.functional.rms_norm; Liger Kernel."),
+    code=Code(
+        before=(
+            "y = x.float()\n"
+            "y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + eps)\n"
+            "y = weight * y.to(x.dtype)"
+        ),
+        after="y = F.rms_norm(x, (x.shape[-1],), weight, eps)",
+    ),
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import device_time
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idioms import optimizers
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idle import bottleneck
@@ -120,6 +120,10 @@ RULE = Rule(
     ),
     threshold=say("30 operators a step and 1 % of it: below that there is nothing to merge."),
     reference=say("torch's OptimizerSingleTensorPattern."),
+    code=Code(
+        before="torch.optim.AdamW(model.parameters(), foreach=False)",
+        after="torch.optim.AdamW(model.parameters(), fused=True)",
+    ),
     check=check,
     needs=("operators",),
 )

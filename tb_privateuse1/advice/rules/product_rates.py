@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, plural, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, plural, say
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.nodes import graph
 from tb_privateuse1.analysis.idioms.rates import reachable
@@ -127,6 +127,10 @@ RULE = Rule(
     ),
     threshold=say("3 % of the step."),
     reference=say("TraceLens GEMM analysis; roofline model."),
+    code=Code(
+        before="model = torch.compile(model)",
+        after='model = torch.compile(model, mode="max-autotune")',
+    ),
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

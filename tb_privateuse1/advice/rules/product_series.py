@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
 from tb_privateuse1.analysis.idioms import series
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
 from tb_privateuse1.trace import intervals
@@ -68,6 +68,10 @@ RULE = Rule(
     ),
     threshold=say("Eight products and 1 % of the step."),
     reference=say("torch.bmm; grouped GEMM."),
+    code=Code(
+        before="outputs = [x @ weight for weight in weights]",
+        after='outputs = torch.einsum("bi,nio->nbo", x, torch.stack(weights))',
+    ),
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.trace import intervals
@@ -110,6 +110,10 @@ RULE = Rule(
     fix=say("Pad vocabularies, hidden sizes and heads to multiples (64 is good everywhere)."),
     threshold=say("2 % of the step goes to such products."),
     reference=say("torch's MatMulDimInFP16Pattern."),
+    code=Code(
+        before="head = nn.Linear(1027, 50257)",
+        after="head = nn.Linear(1088, 50304)  # multiples of 64",
+    ),
     check=check,
     needs=("device", "shapes", "links"),
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import (
+    Code,
     Rule,
     RuleContext,
     RuleFinding,
@@ -99,6 +100,18 @@ RULE = Rule(
     ),
     threshold=say("3 % of the step a call: less is hard to tell from the profiler's own time."),
     reference=say("PyTorch performance tuning guide."),
+    code=Code(
+        before=(
+            "for batch in loader:\n    loss = model(preprocess(batch))\n    log(metrics(loss))"
+        ),
+        after=(
+            "loader = DataLoader(data, collate_fn=preprocess, num_workers=8)\n"
+            "for i, batch in enumerate(loader):\n"
+            "    loss = model(batch)\n"
+            "    if i % 100 == 0:\n"
+            "        log(metrics(loss))"
+        ),
+    ),
     check=check,
     needs=("device", "operators"),
     precedence="rest",

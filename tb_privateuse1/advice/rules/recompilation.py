@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.analysis.recording.capture_and_compilation import (
     COMPILER_FRAMES,
     COMPILER_RANGES,
@@ -58,6 +66,19 @@ RULE = Rule(
     ),
     threshold=say("0.5 % of the step."),
     reference=say("PyTorch, torch.compiler troubleshooting."),
+    code=Code(
+        before=(
+            "model = torch.compile(model)\n"
+            "for batch in loader:  # of many lengths\n"
+            "    model(batch)"
+        ),
+        after=(
+            "model = torch.compile(model)\n"
+            "for batch in loader:\n"
+            "    torch._dynamo.mark_dynamic(batch, 1)\n"
+            "    model(batch)"
+        ),
+    ),
     check=check,
     needs=("operators",),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.idiom_finding import find_idiom
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -33,6 +33,15 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step: it is one function of the model."),
     reference=say("Liger Kernel; vLLM's rotary_embedding."),
+    code=Code(
+        before=("x1, x2 = q.chunk(2, -1)\nq = q * cos + torch.cat((-x2, x1), -1) * sin"),
+        after=(
+            "@torch.compile  # one kernel\n"
+            "def rotate(q, cos, sin):\n"
+            "    x1, x2 = q.chunk(2, -1)\n"
+            "    return q * cos + torch.cat((-x2, x1), -1) * sin"
+        ),
+    ),
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^enumerate\(DataLoader\)#_SingleProcess"
@@ -47,5 +47,12 @@ RULE = Rule(
     fix=say("DataLoader(..., num_workers=4 or more, persistent_workers=True, pin_memory=True)."),
     threshold=say("1 % of the step: one argument fixes it, so little is worth it."),
     reference=say("torch's SynchronizedDataLoaderPattern, which fires without regard to the time."),
+    code=Code(
+        before="DataLoader(data, batch_size=64)",
+        after=(
+            "DataLoader(data, batch_size=64, num_workers=4,\n"
+            "           persistent_workers=True, pin_memory=True)"
+        ),
+    ),
     check=check,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idioms.rates import reachable
@@ -118,6 +118,14 @@ RULE = Rule(
     ),
     threshold=say("3 % of the step: fewer digits are a decision."),
     reference=say("torch's FP32MatMulPattern; torch-tb-profiler's tensor core rule."),
+    code=Code(
+        before="loss = model(x)",
+        after=(
+            'torch.set_float32_matmul_precision("high")  # TF32\n'
+            'with torch.autocast("cuda", torch.bfloat16):  # or your device\n'
+            "    loss = model(x)"
+        ),
+    ),
     check=check,
     needs=("device",),
 )

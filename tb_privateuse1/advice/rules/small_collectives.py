@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n.units import with_unit
@@ -74,6 +74,10 @@ RULE = Rule(
         "1 MiB: below it latency rules on links of today; msprof-analyze takes 1 MB for RDMA."
     ),
     reference=say("msprof-analyze small packets."),
+    code=Code(
+        before=("for p in model.parameters():\n    dist.all_reduce(p.grad)"),
+        after="model = DistributedDataParallel(model, bucket_cap_mb=25)",
+    ),
     check=check,
     needs=("device", "collectives"),
 )

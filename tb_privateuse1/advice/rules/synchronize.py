@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.trace import intervals
 
@@ -58,6 +66,21 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step; less than one call a step is the profiler's own."),
     reference=say("msprof-analyze's synchronize-stream rule."),
+    code=Code(
+        before=(
+            "start = time.time()\n"
+            "train(batch)\n"
+            "torch.cuda.synchronize()\n"
+            "times.append(time.time() - start)"
+        ),
+        after=(
+            "begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
+            "begin.record()\n"
+            "train(batch)\n"
+            "end.record()\n"
+            "pairs.append((begin, end))  # read after the loop: begin.elapsed_time(end)"
+        ),
+    ),
     check=check,
     needs=("device",),
 )

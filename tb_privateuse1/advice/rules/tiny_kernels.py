@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    percent,
+    say,
+)
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
@@ -104,6 +112,10 @@ RULE = Rule(
         "between short and long is measured in each trace, as hosts differ."
     ),
     reference=say("TraceLens short kernels (10 us), msprof-analyze small operators."),
+    code=Code(
+        before="total = sum(part.square().sum() for part in parts)",
+        after="total = torch.cat([part.flatten() for part in parts]).square().sum()",
+    ),
     check=check,
     needs=("device", "operators", "links"),
     precedence="symptom",

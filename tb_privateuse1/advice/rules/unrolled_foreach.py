@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import (
+    Code,
     Rule,
     RuleContext,
     RuleFinding,
@@ -110,6 +111,13 @@ RULE = Rule(
     ),
     threshold=say("Four tensors and 0.5 % of the step: real models have hundreds."),
     reference=say("torch's slow paths (aten/src/ATen/native/ForeachOpsKernels.cpp)."),
+    code=Code(
+        before="// nothing registered: torch calls add_ for each tensor",
+        after=(
+            'm.impl("_foreach_add_.List", TORCH_FN(foreach_add_list_));\n'
+            'm.impl("_fused_adam_", TORCH_FN(fused_adam_));'
+        ),
+    ),
     check=check,
     needs=("operators",),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
 from tb_privateuse1.analysis.recording.phases import phases
 from tb_privateuse1.analysis.recording.summary import summary
 
@@ -50,5 +50,14 @@ RULE = Rule(
     ),
     threshold=say("A tenth of every step: then no step is like those that follow."),
     reference=say("PyTorch, torch.profiler.schedule: skip the first steps."),
+    code=Code(
+        before=("with profile() as prof:\n    train()"),
+        after=(
+            "with profile(schedule=schedule(wait=5, warmup=2, active=3)) as prof:\n"
+            "    for batch in loader:\n"
+            "        train(batch)\n"
+            "        prof.step()"
+        ),
+    ),
     check=check,
 )

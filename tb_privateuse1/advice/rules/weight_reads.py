@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.rates import printed_memory
 from tb_privateuse1.analysis.roofs.rates import device_rates
@@ -73,6 +73,10 @@ RULE = Rule(
     ),
     threshold=say("10 % of the step is in such products."),
     reference=say("Roofline model; vLLM and SGLang on quantized weights."),
+    code=Code(
+        before="model.generate(prompt)  # one sequence",
+        after="model.generate(prompts)  # many: the weights are read once for all of them",
+    ),
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
 
@@ -104,6 +112,10 @@ RULE = Rule(
     fix=say("zero_grad(set_to_none=True), the default since torch 2.0."),
     threshold=say("0.5 % of the step: one argument fixes it."),
     reference=say("torch's GradNotSetToNonePattern."),
+    code=Code(
+        before="optimizer.zero_grad(set_to_none=False)",
+        after="optimizer.zero_grad(set_to_none=True)",
+    ),
     check=check,
     needs=("operators",),
 )

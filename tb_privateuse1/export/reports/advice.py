@@ -25,6 +25,9 @@ _WIDTH = 96
 _FEW = 5
 """The most ranks that a report names."""
 
+_OF_CODE = ("Before:", "After:")
+"""The heads of facts that are code."""
+
 _LEVELS = {"high": "error", "medium": "warning", "low": "note", "note": "note"}
 
 _LINE = re.compile(r"^(?P<file>.+\.py)\((?P<line>\d+)\): ")
@@ -50,6 +53,14 @@ def advice_markdown(result: AdviceTable) -> str:
         saved = "" if row.saving_share is None else f" (-{100 * row.saving_share:.1f} %)"
         lines.append(f"- **{row.severity.capitalize()}: {_escaped(row.title)}**{saved}")
         lines += [f"  {_escaped(row.explanation)}", f"  *Fix:* {_escaped(row.fix)}"]
+        if row.code is not None:
+            for word, code in (("Before", row.code.before), ("After", row.code.after)):
+                lines += [
+                    f"  *{word}:*",
+                    "  ```",
+                    *textwrap.indent(code, "  ").split("\n"),
+                    "  ```",
+                ]
         if row.source is not None:
             lines.append(f"  *Where:* {_escaped(row.source)}")
     if result.fine:
@@ -111,13 +122,22 @@ def _finding(row: AdviceRow | RankAdvice, facts: Iterable[tuple[str, str]]) -> I
     yield ""
     yield f"{row.severity.upper():6} {saved:>8}  {row.title}"
     for head, body in facts:
-        for line in textwrap.wrap(head + body, _WIDTH, break_on_hyphens=False):
+        for line in _wrapped(head, body):
             yield f"{'':17}{line}"
+
+
+def _wrapped(head: str, body: str) -> list[str]:
+    """Return a fact in lines; code, which has lines of its own, stays as it is."""
+    if head in _OF_CODE:
+        return [head, *textwrap.indent(body, "    ").split("\n")]
+    return textwrap.wrap(head + body, _WIDTH, break_on_hyphens=False)
 
 
 def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
     yield "", row.explanation
     yield "Fix: ", row.fix
+    if row.code is not None:
+        yield from zip(_OF_CODE, (row.code.before, row.code.after), strict=True)
     if row.source is not None:
         yield "Where: ", row.source
     if row.evidence:
