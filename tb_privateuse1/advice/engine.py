@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tb_privateuse1.advice.fine import FineRow, fine_rows
+from tb_privateuse1.advice.next_limit import NextLimit
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import (
     LACKS,
@@ -21,7 +22,7 @@ from tb_privateuse1.advice.rules.base import (
     RuleFinding,
     percent,
 )
-from tb_privateuse1.advice.savings import Savings
+from tb_privateuse1.advice.savings import Saving, Savings
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import intervals
@@ -51,8 +52,8 @@ class AdviceRow:
     code: Code | None
     """The problem and its fix in a few lines; null where the fix is no change of code."""
     saving_ns: int | None
-    """Over all judged steps; null if unknown. No instant counts for two rows, and no saving exceeds
-    the gain of the replay."""
+    """Over all judged steps; null if unknown. No instant counts for two rows, and a saving lies in
+    the range of the replay's gain."""
     saving_per_step_ns: int | None
     saving_share: float | None
     """Of the judged steps, 0 to 1."""
@@ -60,6 +61,8 @@ class AdviceRow:
     """Time that it would save as well, but a row above already has it."""
     how: str
     """How the saving was computed."""
+    next: NextLimit | None
+    """What limits the steps once this finding alone is fixed; null without a replay."""
     confidence: Confidence
     events: int
     evidence: tuple[Example, ...]
@@ -187,9 +190,10 @@ def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> li
 
     assigned, savings = intervals.EMPTY, Savings(case)
     rows: list[AdviceRow] = []
+    total = 0
     for rule, finding in sorted(found, key=claim_order):
         if finding.claim is None:
-            rows.append(_advice(case, rule, finding, finding.how, None, None))
+            rows.append(_advice(case, rule, finding))
             continue
         claim = intervals.intersect(finding.claim, case.window)
         free = intervals.subtract(claim, assigned)
@@ -198,15 +202,18 @@ def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> li
         counts = claim_ns if rule.precedence == "cause" else free_ns
         if case.share(counts) < LEAST and not finding.urgent:
             continue
-        saving, how = savings.of(finding.how, free, finding.removes)
-        counts = saving + (claim_ns - free_ns if rule.precedence == "cause" else 0)
+        saving = savings.of(finding.how, free, finding.removes)
+        # A gain beyond the claim may be of instants that another finding has.
+        saving = dataclasses.replace(saving, ns=min(saving.ns, case.window_ns - total))
+        counts = saving.ns + (claim_ns - free_ns if rule.precedence == "cause" else 0)
         if case.share(counts) < LEAST and not finding.urgent:
             continue
-        if saving < free_ns:
+        if saving.ns < free_ns:
             # The rest of the claim would become another wait: leave it to that wait's rule.
-            free = bottleneck.shorten(free, saving / free_ns)
+            free = bottleneck.shorten(free, saving.ns / free_ns)
         assigned = intervals.merge(assigned, free)
-        rows.append(_advice(case, rule, finding, how, saving, claim_ns - free_ns))
+        total += saving.ns
+        rows.append(_advice(case, rule, finding, saving, claim_ns - free_ns))
     return rows
 
 
@@ -214,10 +221,10 @@ def _advice(
     case: RuleContext,
     rule: Rule,
     finding: RuleFinding,
-    how: str,
-    saving: int | None,
-    shared: int | None,
+    gain: Saving | None = None,
+    shared: int | None = None,
 ) -> AdviceRow:
+    saving = None if gain is None else gain.ns
     share = None if saving is None else case.share(saving)
     counts = saving is not None and case.share(saving + (shared or 0)) >= LEAST
     return AdviceRow(
@@ -232,7 +239,8 @@ def _advice(
         saving_per_step_ns=None if saving is None else round(saving / max(len(case.steps), 1)),
         saving_share=share,
         shared_ns=shared,
-        how=how,
+        how=finding.how if gain is None else gain.how,
+        next=None if gain is None else gain.next,
         confidence=finding.confidence,
         events=finding.events,
         evidence=finding.evidence,

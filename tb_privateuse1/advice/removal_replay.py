@@ -10,12 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.simulation import changes, prediction
 from tb_privateuse1.analysis.simulation.assumptions import without_profiler
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
+from tb_privateuse1.analysis.simulation.replay import Weights
+from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass, replayed_account
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
@@ -44,6 +47,8 @@ class Gains:
     gain_ns: int
     low_ns: int
     high_ns: int
+    bounded: bool = True
+    """The range is known: else it holds the gain alone."""
 
 
 class RemovalReplay:
@@ -71,26 +76,55 @@ class RemovalReplay:
         self._ops[removal.wait_ops] = True
         self._launches[removal.wait_launches] = True
         part, graph = self._part, self._graph
-        weights = changes.scale_weights(
-            graph,
-            1 - changes.thread_shares(graph, self._host),
-            self._device[part.kernels],
-            np.ones(len(graph.edges.kind)),
-            self._freed(),
-        )
+        weights = self._weights(self._host, self._device, self._ops, self._launches)
         found = prediction.predict_weights(part.trace, graph, self._base, weights).mean(part.steps)
         count = len(part.steps)
         low, high = (found.gain_ns if ns is None else ns for ns in (found.low_ns, found.high_ns))
         now = np.array([found.gain_ns, low, high]) * count
         gain, least, most = (now - self._before).tolist()
         self._before = now
-        return Gains(max(gain, 0), max(min(least, gain), 0), max(most, gain, 0))
+        bounded = found.low_ns is not None and found.high_ns is not None
+        return Gains(max(gain, 0), max(min(least, gain), 0), max(most, gain, 0), bounded)
 
-    def _freed(self) -> Bools:
+    def account(self, removal: Removal | None = None) -> dict[ReplayedClass, int]:
+        """Return the time of all replayed steps by class: unchanged, or with one removal alone.
+
+        Earlier removals do not count: a reader may fix any finding first.
+        """
+        graph = self._graph
+        if removal is None:
+            time_ns = graph.network.replay(graph.weights) if self.is_net else graph.time_ns
+            return replayed_account(
+                self._part.trace, graph, time_ns, graph.weights.length, self._part.steps
+            )
+        device = np.ones(len(self._device))
+        device[removal.kernels] *= 1 - removal.shares
+        ops, launches = np.zeros_like(self._ops), np.zeros_like(self._launches)
+        ops[removal.wait_ops] = True
+        launches[removal.wait_launches] = True
+        weights = self._weights(removal.host, device, ops, launches)
+        return replayed_account(
+            self._part.trace, graph, graph.network.replay(weights), weights.length, self._part.steps
+        )
+
+    def _weights(
+        self, host: Ranges, device: NDArray[np.float64], ops: Bools, launches: Bools
+    ) -> Weights:
+        """Return the weights without these host ranges, shares of activities, and waits."""
+        graph, part = self._graph, self._part
+        return changes.scale_weights(
+            graph,
+            1 - changes.thread_shares(graph, host),
+            device[part.kernels],
+            np.ones(len(graph.edges.kind)),
+            self._freed(ops, launches),
+        )
+
+    def _freed(self, ops: Bools, launches: Bools) -> Bools:
         """Return a flag per wait of the graph: it is removed."""
         waits = self._graph.waits
         # Rows of the excerpt to rows of the whole trace; the last entry stands for ``NONE``.
-        op = np.append(self._ops[self._part.ops], False)[waits.op]
-        launch = np.append(self._launches[self._part.launches], False)[waits.launch]
+        op = np.append(ops[self._part.ops], False)[waits.op]
+        launch = np.append(launches[self._part.launches], False)[waits.launch]
         freed: Bools = np.where(waits.launch >= 0, launch, op)
         return freed

@@ -1,4 +1,4 @@
-"""Saving of each finding: the instants that it claims, or less if a replay gains less.
+"""Saving of each finding: the instants that it claims, within the range of the replay's gain.
 
 The replay removes findings one after another, so no gain counts for two findings. The profiler's
 own time, as the what-if estimates it, is no gain of a finding.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import functools
 import logging
+from dataclasses import dataclass
 
+from tb_privateuse1.advice.next_limit import NextLimit, next_limit
 from tb_privateuse1.advice.removal_replay import Gains, Removal, RemovalReplay
 from tb_privateuse1.advice.rules.base import RuleContext, percent
 from tb_privateuse1.analysis.simulation import excerpt, profiler_time
 from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
+from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace import intervals
@@ -31,6 +34,21 @@ _MOST_REPLAYS = 8
 _AGREES = 0.95
 """From this share of the claim on, a replay confirms the claim."""
 
+FAR = 1.25
+"""A claim is too small if the least gain is more than this multiple of it. Gains are known no
+better than a fifth (``prediction``), so a lesser difference is none."""
+
+
+@dataclass(frozen=True)
+class Saving:
+    """The saving of a finding."""
+
+    ns: int
+    how: str
+    """How it was computed: the rule's words and the replay's."""
+    next: NextLimit | None = None
+    """None without a replay."""
+
 
 class Savings:
     """Savings of a trace's findings, each after the previous ones."""
@@ -38,6 +56,7 @@ class Savings:
     def __init__(self, case: RuleContext) -> None:
         self._case = case
         self._replays = 0
+        self._all_replayed = True
 
     @functools.cached_property
     def _part(self) -> excerpt.Excerpt | None:
@@ -52,16 +71,22 @@ class Savings:
         graph = build_graph(part.trace) if is_excerpt else derived.derive(whole).dependencies
         return RemovalReplay(whole, part, graph, self._case.apart)
 
-    def of(self, how: str, claim: intervals.Set, removal: Removal | None) -> tuple[int, str]:
-        """Return the saving of a claim in ns, and how it was computed: ``how`` and the replay."""
+    @functools.cached_property
+    def _now(self) -> dict[ReplayedClass, int]:
+        return {} if self._replay is None else self._replay.account()
+
+    def of(self, how: str, claim: intervals.Set, removal: Removal | None) -> Saving:
+        """Return the saving of a claim; ``how`` are the rule's words."""
         claimed = intervals.length(claim)
-        if self._case.share(claimed) < _LEAST:
-            return claimed, how
+        is_small = self._case.share(claimed) < _LEAST
+        # What is not replayed still takes time in it, which a later gain would count again.
+        self._all_replayed &= removal is not None or is_small
+        if is_small:
+            return Saving(claimed, how)
         if removal is None or self._case.limits.known != "device":
             return self._net(claim, how)
         if self._replays == _MOST_REPLAYS:
-            how = say("{how} Not replayed: there are greater findings.", how=how)
-            return self._net(claim, how)
+            return self._net(claim, say("{how} Not replayed: there are greater findings.", how=how))
         part, replay = self._part, self._replay
         if part is None or replay is None:
             how = say("{how} Not replayed: a step is too long for that.", how=how)
@@ -72,15 +97,19 @@ class Savings:
         self._replays += 1
         try:
             removed = replay.without(removal)
+            window_ns = intervals.length(part.window)
+            then = replay.account(removal)
+            after = next_limit(self._case, claim, window_ns, self._now, then)
         except Exception:  # a failing user's rule must not cost the other findings
             _log.exception("what a rule takes away cannot be replayed")
-            return claimed, how
+            return Saving(claimed, how)
         # The other steps are assumed to gain in proportion to the replayed ones.
         scale = claimed / replayed
         gains = Gains(
             round(removed.gain_ns * scale),
             round(removed.low_ns * scale),
             round(removed.high_ns * scale),
+            removed.bounded and self._all_replayed,
         )
         saving, words = weigh(how, claimed, gains, self._case.window_ns)
         if saving < claimed and replay.is_net:
@@ -92,16 +121,17 @@ class Savings:
                 few=len(part.steps),
                 all=len(self._case.steps),
             )
-        return saving, words
+        return Saving(saving, words, after)
 
-    def _net(self, claim: intervals.Set, how: str) -> tuple[int, str]:
+    def _net(self, claim: intervals.Set, how: str) -> Saving:
         """Return a claim less the time that the profiler takes in it on the host."""
         claimed = intervals.length(claim)
         by_host = intervals.intersect(claim, self._case.idle)
         taken = profiler_time.profiler_ns(self._case.trace, by_host)
         if not taken:
-            return claimed, how
-        return claimed - taken, say("{how} The profiler's own time is taken off.", how=how)
+            return Saving(claimed, how)
+        how = say("{how} The profiler's own time is taken off.", how=how)
+        return Saving(claimed - taken, how)
 
 
 def weigh(how: str, claim: int, gains: Gains, window: int) -> tuple[int, str]:
@@ -110,9 +140,17 @@ def weigh(how: str, claim: int, gains: Gains, window: int) -> tuple[int, str]:
     All times are in ns; ``window`` is the judged time.
     """
     gain, low, high = gains.gain_ns, gains.low_ns, gains.high_ns
+    least, most = percent(low / window), percent(high / window)
+    if gains.bounded and low > FAR * claim:
+        return low, say(
+            "{how} Replayed without it, the steps are {low} to {high} shorter: what comes later is "
+            "earlier as well.",
+            how=how,
+            low=least,
+            high=most,
+        )
     if gain >= _AGREES * claim:
         return min(gain, claim), say("{how} The trace replayed without it bears that out.", how=how)
-    least, most = percent(low / window), percent(high / window)
     if max(high - gain, gain - low) <= max(gain, _LEAST * window):
         return gain, say(
             "{how} Replayed without it, the steps are {low} to {high} shorter: for the rest of "

@@ -31,6 +31,7 @@ export interface AdviceRow {
   saving_share: number | null;
   shared_ns: number | null;
   how: string;
+  next: NextLimit | null;
   confidence: "high" | "medium" | "low";
   events: number;
   evidence: Example[];
@@ -885,6 +886,14 @@ export interface Modules {
   outside_device_ns: number | null;
   stacks: boolean;
   modelled: ModelledTime;
+}
+
+/** The class of time with the greatest part of the steps without a finding. */
+export interface NextLimit {
+  limit: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "idle";
+  share: number;
+  share_now: number;
+  statement: string;
 }
 
 /** The calls of one operator. Device times are null where the trace has none. */

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.analysis.account import state_writes
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.operators.groups import call_title
@@ -88,6 +88,13 @@ RULE = Rule(
     ),
     threshold=say("1 % of the judged steps; a recording of a few steps shows few checkpoints."),
     reference=say("PyTorch tutorial on asynchronous checkpoints."),
+    code=Code(
+        before="torch.save(model.state_dict(), path)",
+        after=(
+            "state = {\"model\": model.state_dict()}\n"
+            "writing = torch.distributed.checkpoint.async_save(state, checkpoint_id=path)"
+        ),
+    ),
     check=check,
     needs=("device", "operators", "stacks"),
 )

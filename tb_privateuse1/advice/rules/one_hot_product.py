@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import (
+    Code,
     Rule,
     RuleContext,
     RuleFinding,
@@ -71,6 +72,10 @@ RULE = Rule(
     fix=say("Use F.embedding or table[index]; for the other direction index_add_ or scatter_add_."),
     threshold=say("1 % of the step: one line."),
     reference=say("torch.nn.Embedding."),
+    code=Code(
+        before="rows = F.one_hot(index, len(table)).to(table.dtype) @ table",
+        after="rows = F.embedding(index, table)",
+    ),
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

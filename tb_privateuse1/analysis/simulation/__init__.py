@@ -5,8 +5,9 @@ waits), ``recorded_waits`` of streams, hand-offs and ``usual_latencies``. ``dela
 ``critical_path`` finds the events that determine a step's end, and ``path_classes`` their classes
 of time. ``rank_waits`` finds how long collectives wait. ``replay`` computes times with changed
 durations, ``changes`` parses what changes, ``assumptions`` has what a recording does not say, and
-``prediction`` gives the saving as a range. ``ranking`` sorts the largest savings, for long traces
-on an ``excerpt``. ``time_apart`` holds the time of steps that is not judged.
+``prediction`` gives the saving as a range. ``replayed_account`` divides the time of replayed steps.
+``ranking`` sorts the largest savings, for long traces on an ``excerpt``. ``time_apart`` holds the
+time of steps that is not judged.
 """
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "rank_waits",
     "ranking",
     "recorded_waits",
+    "replay",
+    "replayed_account",
     "submissions",
     "time_apart",
 ]

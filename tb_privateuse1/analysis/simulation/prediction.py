@@ -40,15 +40,20 @@ def step_durations(trace: Trace, graph: Graph, weights: Weights) -> I64:
 
 def _lengths(trace: Trace, graph: Graph, time: I64, own: I64) -> I64:
     """Return the steps' lengths for node starts ``time`` and node durations ``own``."""
-    steps = len(trace.steps)
+    begin, end = step_windows(trace, graph, time, own)
+    return end - begin
+
+
+def step_windows(trace: Trace, graph: Graph, time: I64, own: I64) -> tuple[I64, I64]:
+    """Return the steps' begins and ends for node starts ``time`` and node durations ``own``."""
     first = np.where(graph.step_first >= 0, np.append(time, 0)[graph.step_first], 0)
     end = first.copy()
     np.maximum.at(end, graph.end_step, time[graph.end_node] + own[graph.end_node])
-    if not steps:
-        return end
+    if not len(trace.steps):
+        return end, end
     before = np.concatenate((first[:1], np.maximum.accumulate(end)[:-1]))
-    length: I64 = np.maximum(end - np.maximum(first, before), 0)
-    return length
+    begin = np.maximum(first, before)
+    return begin, np.maximum(end, begin)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,8 @@ def advice_markdown(result: AdviceTable) -> str:
                 ]
         if row.source is not None:
             lines.append(f"  *Where:* {_escaped(row.source)}")
+        if row.next is not None:
+            lines.append(f"  *Next limit:* {_escaped(row.next.statement)}")
     if result.fine:
         fine = " ".join(_escaped(row.statement) for row in result.fine)
         lines += ["", f"Checked and fine: {fine}"]
@@ -144,6 +146,8 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
         first = row.evidence[0]
         yield f"Events: {row.events:,}, such as ", f"{first.table} {first.row}: {first.name}"
     yield "Computed: ", row.how
+    if row.next is not None:
+        yield "Next limit: ", row.next.statement
     lacks = f"; the profile lacks {'; '.join(row.lacks)}" if row.lacks else ""
     yield "Confidence: ", row.confidence + lacks
 

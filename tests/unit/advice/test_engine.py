@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from tb_privateuse1.advice.engine import advise, top_findings
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import LACKS, Precedence, Rule, RuleContext, RuleFinding
-from tb_privateuse1.advice.savings import Savings
+from tb_privateuse1.advice.savings import Saving, Savings
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tests.support import chinese, make
@@ -79,13 +79,13 @@ def test_an_explained_symptom_is_not_reported() -> None:
 
 def test_a_cause_without_a_gain_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a replay found another wait in its place."""
-    monkeypatch.setattr(Savings, "of", lambda *_: (0, "R"))
+    monkeypatch.setattr(Savings, "of", lambda *_: Saving(0, "R"))
     assert advise(TRACE, rules=(rule("a", (0, 500)),)).found == ()
 
 
 def test_the_title_has_the_share_of_the_saving(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule claims a half, and the replay gains a quarter."""
-    monkeypatch.setattr(Savings, "of", lambda *_: (250 * US, "R"))
+    monkeypatch.setattr(Savings, "of", lambda *_: Saving(250 * US, "R"))
     made = rule("a", (0, 500), title=say("{n} reads{cost}", n=2, cost=say(": {share}", share="9")))
     (row,) = advise(TRACE, rules=(made,)).found
     assert (row.title, row.saving_share) == ("2 reads: 25 %", 0.25)

@@ -5,6 +5,7 @@ import { count, duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { BeforeAndAfter } from "./before-and-after";
 import { Fine } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
@@ -215,6 +216,7 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
         <Fact id="fix" name={texts.fix}>
           {row.fix}
         </Fact>
+        {row.code !== null && <BeforeAndAfter code={row.code} />}
         {row.source !== null && (
           <Fact id="source" name={texts.where}>
             <code data-testid="source">{row.source}</code>
@@ -233,22 +235,16 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
         <Fact id="how" name={texts.how}>
           {row.how}
         </Fact>
+        {row.next !== null && (
+          <Fact id="next" name={texts.next}>
+            {row.next.statement}
+          </Fact>
+        )}
         <Fact id="confidence" name={texts.confidence}>
           {texts.confidences[row.confidence]}
           {row.lacks.length > 0 && <span class="muted">{texts.lacks(row.lacks)}</span>}
         </Fact>
-        {row.evidence.length > 0 && (
-          <Fact
-            id="evidence"
-            name={
-              row.events > row.evidence.length
-                ? texts.someEvents(row.evidence.length, row.events)
-                : texts.events
-            }
-          >
-            <Examples row={row} />
-          </Fact>
-        )}
+        {row.evidence.length > 0 && <Evidence row={row} />}
         <Fact id="reference" name={texts.reference}>
           <span class="muted">{row.reference}</span>
         </Fact>
@@ -263,6 +259,15 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
         {texts.put}
       </button>
     </div>
+  );
+}
+
+function Evidence({ row }: { row: AdviceRow }) {
+  const some = row.events > row.evidence.length;
+  return (
+    <Fact id="evidence" name={some ? texts.someEvents(row.evidence.length, row.events) : texts.events}>
+      <Examples row={row} />
+    </Fact>
   );
 }
 

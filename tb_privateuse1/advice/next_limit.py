@@ -1,0 +1,71 @@
+"""What would limit the steps once a finding is fixed, by the replay that gives its saving."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tb_privateuse1.advice.rules.base import RuleContext, percent, say
+from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NUMBER
+from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.uncertainty import all_measured
+
+_DIFFERS = 0.05
+"""Steps that are longer by a greater share have time that is not judged, such as start-up."""
+
+
+@dataclass(frozen=True)
+class NextLimit:
+    """The class of time with the greatest part of the steps without a finding."""
+
+    limit: ReplayedClass
+    share: float
+    """Of the replayed steps without the finding, 0 to 1."""
+    share_now: float
+    """Of the same steps as recorded."""
+    statement: str
+
+
+def next_limit(
+    case: RuleContext,
+    claim: intervals.Set,
+    window_ns: int,
+    now: Mapping[ReplayedClass, int],
+    then: Mapping[ReplayedClass, int],
+) -> NextLimit | None:
+    """Return what limits the steps then; None if nothing is left, or the figures are not sure.
+
+    ``now`` and ``then`` are accounts of the replayed steps; ``window_ns`` of them is judged.
+    Without measured times, each figure would need a bound.
+    """
+    whole, left = sum(now.values()), sum(then.values())
+    is_judged = abs(whole - window_ns) <= _DIFFERS * window_ns
+    if not left or not is_judged or not all_measured(case.trace.kernels):
+        return None
+    limit = max(then, key=lambda name: then[name])
+    share, share_now = then[limit] / left, now[limit] / whole
+    shares = {"share": percent(share), "now": percent(share_now)}
+    if limit != "idle":
+        statement = say(
+            "{label}: {share} of the time that is left; now {now}.",
+            label=CLASSES[NUMBER[limit]].label,
+            **shares,
+        )
+    elif (reason := _reason(case, claim)) is None:
+        statement = say("An idle device: {share} of the time that is left; now {now}.", **shares)
+    else:
+        statement = say(
+            "An idle device: {share} of the time that is left; now {now}. Most of that is: "
+            "{reason}.",
+            reason=reason,
+            **shares,
+        )
+    return NextLimit(limit, share, share_now, statement)
+
+
+def _reason(case: RuleContext, claim: intervals.Set) -> str | None:
+    """Return the label of the class of idle time that most of it belongs to beside the claim."""
+    ns = {name: intervals.length(intervals.subtract(case.in_classes(name), claim)) for name in IDLE}
+    most = max(ns, key=lambda name: ns[name])
+    return CLASSES[NUMBER[most]].label if ns[most] else None
