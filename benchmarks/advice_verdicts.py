@@ -39,7 +39,7 @@ MEANING: Mapping[str, str] = {
     r"metrics|decoding": r"python_overhead",
     r"AICPU|TransData": r"casts|layout_conversion|cpu_fallback",
     r"RMSNorm": r"\w+_by_hand|elementwise_chain",
-    r"fuse q,k,v": r"product_series",
+    r"fuse q,k,v": r"product_series|shared_inputs",
     r"attention": r"attention_math",
     r"decode products": r"weight_reads|product_rates",
     r"blocking": r"blocked_call|blocking_copy|recording",

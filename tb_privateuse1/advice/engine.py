@@ -119,7 +119,7 @@ def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) 
             for status in statuses
         ),
         missing=_missing(rows),
-        fine=fine_rows(case, {row.cause for row in rows if row.saving_ns}),
+        fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported),
         judged_ns=case.window_ns,
         steps=len(case.steps),
     )

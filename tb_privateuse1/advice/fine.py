@@ -9,13 +9,18 @@ import numpy as np
 
 from tb_privateuse1.advice.rules.base import RuleContext, percent, say
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
+from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.uncertainty import all_measured
 
 _LITTLE = 0.01
 """Share of the judged time below which a class of the account is no matter."""
 
 _AHEAD = 0.03
+_MUCH, _MOST, _GOOD = 0.1, 0.8, 0.7
+"""Products of a lesser share of the judged time are no matter. Most of their time is on matrix
+units from the second share on; libraries reach about the third share of a data sheet's peak."""
 _EVEN, _STEPS = 1.1, 3
 _MANY = 50
 """Fewer activities are no program."""
@@ -30,24 +35,35 @@ class FineRow:
 
     name: str
     """What was checked: ``host``, ``blocking``, ``loader``, ``communication``, ``copies``,
-    ``allocator``, ``attention``, ``steps``."""
+    ``allocator``, ``attention``, ``products``, ``matrix_units``, ``steps``."""
     statement: str
     share: float
-    """The figure of the statement: a share of the judged time, 0 to 1; of ``steps`` the part by
-    which the longest exceeds the median."""
+    """The figure of the statement: a share of the judged time, 0 to 1; of ``products`` and
+    ``matrix_units`` a share of the products' time, of ``steps`` the part by which the longest
+    exceeds the median."""
 
 
-_CONTRADICTS: Mapping[str, str] = {
-    "host": "launching", "blocking": "waiting", "loader": "input", "copies": "input",
-    "communication": "communication", "allocator": "memory",
-}  # fmt: skip
-"""By row, the cause of findings that say otherwise."""
+_PRODUCT_RULES = (
+    "slow_products", "product_rates", "product_sizes", "weight_reads", "double_precision",
+)  # fmt: skip
+
+_CONTRADICTS: Mapping[str, Collection[str]] = {
+    "host": ("launching",),
+    "blocking": ("waiting",),
+    "loader": ("input",),
+    "copies": ("input",),
+    "communication": ("communication",),
+    "allocator": ("memory",),
+    "products": _PRODUCT_RULES,
+    "matrix_units": _PRODUCT_RULES,
+}
+"""By row, the causes and the rules of findings that say otherwise."""
 
 
-def fine_rows(case: RuleContext, causes: Collection[str] = ()) -> tuple[FineRow, ...]:
+def fine_rows(case: RuleContext, against: Collection[str] = ()) -> tuple[FineRow, ...]:
     """Return what was checked and is fine in the judged time; none if it is not known.
 
-    ``causes`` are those of findings: nothing is fine that a finding is about.
+    ``against`` are the causes and the rules of findings: nothing is fine that a finding is about.
     """
     is_program = int(case.judged_kernels.sum()) >= _MANY
     if not (is_program and case.is_steady and case.window_ns and case.limits.known == "device"):
@@ -55,7 +71,9 @@ def fine_rows(case: RuleContext, causes: Collection[str] = ()) -> tuple[FineRow,
     if not all_measured(case.trace.kernels):
         return ()  # bounds would have to be in each figure
     found = (row for check in _CHECKS for row in check(case))
-    return tuple(row for row in found if _CONTRADICTS.get(row.name) not in causes)
+    return tuple(
+        row for row in found if not set(_CONTRADICTS.get(row.name, ())).intersection(against)
+    )
 
 
 def _host(case: RuleContext) -> Iterator[FineRow]:
@@ -132,6 +150,37 @@ def _attention(case: RuleContext) -> Iterator[FineRow]:
     yield FineRow("attention", text, share)
 
 
+def _products(case: RuleContext) -> Iterator[FineRow]:
+    """Yield the products' least time by their roofs, as a share of their time."""
+    rates = device_rates(case.trace)
+    roofed = rates.rows.product & (rates.values.attainable_ns != MISSING) & case.judged_kernels
+    total = int(rates.rows.duration_ns[roofed].sum())
+    # A best rate of the recording is that of a product in it: to reach it proves nothing.
+    if case.share(total) < _MUCH or rates.limits.measured:
+        return
+    share = float(rates.values.attainable_ns[roofed].sum()) / total
+    if share >= _GOOD:
+        text = say("Products reach {share} of their roof.", share=percent(share))
+        yield FineRow("products", text, share)
+
+
+def _matrix_units(case: RuleContext) -> Iterator[FineRow]:
+    rows = device_rates(case.trace).rows
+    products = rows.product & case.judged_kernels
+    total = int(rows.duration_ns[products].sum())
+    # Without names of such kernels, nothing says which of them use the units.
+    if case.share(total) < _MUCH or case.vendor.matrix_names is None:
+        return
+    share = float(rows.duration_ns[products & rows.on_unit].sum()) / total
+    if share >= _MOST:
+        text = say(
+            "Products run on {unit} in {share} of their time.",
+            unit=case.vendor.matrix_unit or say("matrix units"),
+            share=percent(share),
+        )
+        yield FineRow("matrix_units", text, share)
+
+
 def _steps(case: RuleContext) -> Iterator[FineRow]:
     steps = case.trace.steps.take(case.steps)
     if len(steps) < _STEPS:
@@ -147,5 +196,6 @@ def _steps(case: RuleContext) -> Iterator[FineRow]:
 
 
 _CHECKS: tuple[Callable[[RuleContext], Iterator[FineRow]], ...] = (
-    _host, _blocking, _loader, _communication, _copies, _allocator, _attention, _steps,
+    _host, _blocking, _loader, _communication, _copies, _allocator, _attention, _products,
+    _matrix_units, _steps,
 )  # fmt: skip

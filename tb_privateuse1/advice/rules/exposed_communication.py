@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.collectives import OTHER, ExposedCollectives, Use, exposed_collectives
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    percent,
+    say,
+)
 from tb_privateuse1.trace import intervals
 
 _LEAST = 0.05
@@ -24,6 +33,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if case.share(bare) < _LEAST:
         return
     total_ns = max(intervals.length(talk), 1)
+    found = exposed_collectives(case, rows, exposed)
     yield RuleFinding(
         title=say(
             "Communication that nothing hides: {share} of the time", share=percent(case.share(bare))
@@ -31,8 +41,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         explanation=say(
             "{share} of the time in which this rank communicates, it computes nothing "
             "meanwhile. A part of it may be waiting for slower ranks: the distributed view "
-            "tells.",
+            "tells.{kinds}{use}",
             share=percent(bare / total_ns),
+            kinds=_kinds(found, bare),
+            use=_SENTENCES.get(found.use, ""),
         ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
@@ -43,9 +55,50 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=exposed,
         removes=case.without(kernels=rows),
         confidence="medium",
+        fix=_FIXES.get(found.use),
         source=case.source(kernels.op[rows].astype(np.int64)),
         lacks=case.lacks("stacks", "collectives"),
     )
+
+
+_SENTENCES: dict[Use | None, str] = {
+    "gradients": say(
+        " Most of it is launched in the backward pass, which goes on behind it and reads no "
+        "gradient that the ranks sum: its kernels could run beside the collectives."
+    ),
+    "tensor_parallel": say(
+        " Most of it is in the forward pass, where the next product waits for the sum over the "
+        "ranks: parts of the model are split over them."
+    ),
+    "experts": say(" Most of it exchanges data between all ranks, as experts do with tokens."),
+}
+
+_FIXES: dict[Use | None, str] = {
+    "gradients": say(
+        "Start the collectives on a stream of their own while the backward pass runs: "
+        "DistributedDataParallel with smaller buckets (bucket_cap_mb), FSDP with prefetching; by "
+        "hand with async_op=True, waited for before the optimizer. Send less: bf16 gradients, or "
+        "accumulation over several steps."
+    ),
+    "tensor_parallel": say(
+        "Split a product so that parts of its sum are sent while the rest is computed "
+        "(torch's async tensor parallelism), use sequence parallelism, split over fewer ranks that "
+        "have the fastest links, or use a fused all_reduce for small batches."
+    ),
+    "experts": say(
+        "Let the exchange overlap: a second micro-batch or the shared expert computes meanwhile "
+        "(DeepEP, two-batch overlap). Send less: tokens in fp8, experts near their tokens."
+    ),
+}
+
+
+def _kinds(found: ExposedCollectives, bare: int) -> str:
+    """Return the sentence on the kinds of collectives; empty if none is recorded."""
+    known = sorted(
+        ((ns, name) for name, ns in found.by_kind.items() if name != OTHER), reverse=True
+    )
+    parts = [f"{percent(min(ns / bare, 1.0))} {name}" for ns, name in known[:3] if ns]
+    return say(" Of that time: {parts}.", parts=join_list(parts)) if parts else ""
 
 
 RULE = Rule(

@@ -8,11 +8,14 @@ import numpy as np
 
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.memory import allocations
+from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
 
 _LEAST = 0.9
+_MANY, _STEADY = 100, 0.02
+"""Events of a program that works; the swing of its level, as a share of the capacity."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -27,7 +30,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         reserved = memory.reserved_bytes.max(initial=MISSING)
         column = memory.reserved_bytes if reserved > 0 else memory.allocated_bytes
         peak = int(column.max(initial=0))
-        if not _LEAST * capacity <= peak <= capacity:
+        if not _LEAST * capacity <= peak <= capacity or _is_pool(case, column, capacity):
             continue
         full = {
             "peak": with_unit("peak_bytes", peak),
@@ -58,6 +61,17 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         )
 
 
+def _is_pool(case: RuleContext, level_bytes: I64, capacity: int) -> bool:
+    """Return whether the memory is that of a server, which takes it once and divides it itself.
+
+    Its level hardly changes while requests come and go. In training it rises and falls with the
+    activations of each step.
+    """
+    if len(level_bytes) < _MANY or len(find_passes(case.trace).backward_ns):
+        return False
+    return int(level_bytes.max() - level_bytes.min()) <= _STEADY * capacity
+
+
 def _rows(case: RuleContext, device: tuple[int, int]) -> I64:
     memory = case.trace.memory
     return np.flatnonzero((memory.device_type == device[0]) & (memory.device == device[1]))
@@ -74,7 +88,8 @@ RULE = Rule(
         "with accumulation, shard states (FSDP); the memory view shows what is alive at the peak."
     ),
     threshold=say(
-        "90 % of the capacity (torch-tb-profiler); a peak above it belongs to another device."
+        "90 % of the capacity (torch-tb-profiler); a peak above it belongs to another device. A "
+        "level that hardly changes is the memory that a server takes once and divides itself."
     ),
     reference=say("torch-tb-profiler memory rule."),
     code=Code(

@@ -20,7 +20,6 @@ from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.table import I64
 
 _LEAST = 0.03
-_TILE = 128
 _LONG = 16
 """Times that the inner size exceeds both outer ones: few tiles, each with a long sum."""
 
@@ -101,7 +100,7 @@ def _reason(case: RuleContext, op: int) -> str:
     if k >= _LONG * max(m, n):
         return say("Its inner size is long and its result small: let the library split the sum.")
     units: Any = (trace.meta.devices[0] if trace.meta.devices else {}).get("numSms")
-    tiles = int(np.prod(batch or [1])) * -(-m // _TILE) * -(-n // _TILE)
+    tiles = int(np.prod(batch or [1])) * -(-m // products.TILE) * -(-n // products.TILE)
     if isinstance(units, int) and tiles < units:
         return say(
             "Its result has {tiles} tiles for {units} units of the device: use larger batches, or "

@@ -14,4 +14,5 @@ __all__ = [
     "rates",
     "registry",
     "series",
+    "shared_inputs",
 ]

@@ -37,7 +37,10 @@ _LARGE_NS = 20_000
 _OPERAND = 0.75
 """The share of a product's bytes that one operand has if its reading is the work."""
 
-_PLAIN = ("mm", "addmm", "linear", "scaled_mm", "_scaled_mm", "_int_mm")
+TILE = 128
+"""Rows and columns of the result that a unit computes at once, in most libraries."""
+
+PLAIN = ("mm", "addmm", "linear", "scaled_mm", "_scaled_mm", "_int_mm")
 """Products with weights; those of batches are attention's."""
 
 
@@ -148,7 +151,7 @@ def weight_reads(trace: Trace) -> Slow:
     np.maximum.at(largest, found.reads.node, found.reads.bytes)
     operand = largest[found.kernel_node[chosen]] if len(chosen) else np.empty(0)
     waits = (moved > 2 * computed) & (operand > _OPERAND * rows.bytes[chosen])
-    waits &= np.append(found.named(*_PLAIN), False)[found.kernel_node[chosen]]
+    waits &= np.append(found.named(*PLAIN), False)[found.kernel_node[chosen]]
     duration = np.maximum(rows.duration_ns[chosen], 1)
     shares = 1 - np.minimum(moved, duration) / duration
     return Slow(chosen, shares).where(waits)

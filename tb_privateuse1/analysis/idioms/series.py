@@ -65,7 +65,7 @@ def _add_joins(found: Graph, run: I64) -> None:
 @memoize
 def product_series(trace: Trace) -> Series:
     """Return runs of equal products of a thread without other device work between them."""
-    found, rates = graph(trace), device_rates(trace)
+    found = graph(trace)
     nodes = found.nodes
     same = (nodes.call[1:] == nodes.call[:-1]) & (nodes.thread[1:] == nodes.thread[:-1])
     same &= nodes.step[1:] == nodes.step[:-1]
@@ -84,17 +84,25 @@ def product_series(trace: Trace) -> Series:
     longest = np.zeros(count, np.int64)
     np.maximum.at(longest, run[kept], nodes.duration_ns[kept])
     _add_joins(found, run)
-    node = found.kernel_node
-    of_kernel = np.where(node >= 0, np.append(run, -1)[node], -1)
-    rows, best = rates.rows, reachable(trace).products
-    rate = np.array([best.get(name, np.inf) for name in RATE_TYPES] + [np.inf])[rows.type]
-    least = np.maximum(
-        np.maximum(rows.flops, 0) / rate, np.maximum(rows.bytes, 0) / printed_memory(trace)
-    )
-    least_ns = sums(of_kernel, np.rint(1e9 * least).astype(np.int64), count)
     return Series(
         graph=found,
         run=run,
         duration_ns=sums(run, nodes.duration_ns, count),
-        fused_ns=np.maximum(least_ns, longest),
+        fused_ns=np.maximum(least_ns(trace, found, run, count), longest),
     )
+
+
+def least_ns(trace: Trace, found: Graph, run: I64, count: int) -> I64:
+    """Return the time of each run's work at the rates that the device reaches, in ns.
+
+    ``run`` is the run of each node, -1 for none.
+    """
+    node = found.kernel_node
+    of_kernel = np.where(node >= 0, np.append(run, -1)[node], -1)
+    rows, best = device_rates(trace).rows, reachable(trace).products
+    rate = np.array([best.get(name, np.inf) for name in RATE_TYPES] + [np.inf])[rows.type]
+    least = np.maximum(
+        np.maximum(rows.flops, 0) / rate, np.maximum(rows.bytes, 0) / printed_memory(trace)
+    )
+    total: I64 = sums(of_kernel, np.rint(1e9 * least).astype(np.int64), count)
+    return total

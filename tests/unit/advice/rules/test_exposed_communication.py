@@ -1,5 +1,7 @@
 """Exposed communication."""
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.advice.rules.exposed_communication import RULE
@@ -39,3 +41,45 @@ def test_without_communication_there_is_nothing() -> None:
     with run.step():
         run.op("aten::mm", 10, kernel=400)
     assert found(RULE, run.trace()) == []
+
+
+def layers(run: Program, kind: str) -> None:
+    for _ in range(5):
+        run.op("aten::mm", 10, kernel=100)
+        if kind:
+            run.op("c10d::collective_", 5, kernel=100, device=kind)
+    run.op("aten::mm", 10, kernel=100)
+
+
+def training(kind: str, forward: bool = False) -> Program:
+    """Steps with a forward and a backward pass, and collectives between kernels of one of them."""
+    run = Program()
+    for number in range(3):
+        links: dict[str, Any] = {"Sequence number": number}
+        back = {**links, "Fwd thread id": 1}
+        with run.step():
+            run.op("aten::mm", 10, kernel=100, **links)
+            layers(run, kind if forward else "")
+            with run.around("autograd::engine::evaluate_function: MmBackward0", **back):
+                layers(run, kind)
+            run.wait()
+    return run
+
+
+def test_sums_in_the_backward_pass_could_run_beside_it() -> None:
+    (row,) = found(RULE, training("ncclDevKernel_AllReduce").trace())
+    assert "Of that time: 100 % all_reduce." in row.explanation
+    assert "reads no gradient" in row.explanation
+    assert "async_op=True" in row.fix
+
+
+def test_sums_in_the_forward_pass_are_of_split_products() -> None:
+    (row,) = found(RULE, training("ncclDevKernel_AllReduce", forward=True).trace())
+    assert "the next product waits" in row.explanation
+    assert "sequence parallelism" in row.fix
+
+
+def test_an_exchange_between_all_is_of_experts() -> None:
+    (row,) = found(RULE, training("ncclDevKernel_AllToAll", forward=True).trace())
+    assert "all_to_all" in row.explanation
+    assert "micro-batch" in row.fix

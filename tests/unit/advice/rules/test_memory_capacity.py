@@ -33,3 +33,21 @@ def test_a_peak_above_the_capacity_is_of_something_else() -> None:
 
 def test_host_memory_is_not_compared_with_the_device() -> None:
     assert found_at(15 * GIB, device_type=0) == 0
+
+
+def serving(swing: int, *, backward: bool = False) -> int:
+    level = [15 * GIB - swing * (i % 2) for i in range(200)]
+    events = [make.memory(10 + i, GIB, total) for i, total in enumerate(level)]
+    ops = [make.op("aten::mm", 0, 300)]
+    if backward:
+        ops.append(make.op("autograd::engine::evaluate_function: MmBackward0", 300, 400))
+    return len(found(RULE, make.trace(*ops, *events, deviceProperties=DEVICES)))
+
+
+def test_memory_that_a_server_holds_is_no_finding() -> None:
+    assert serving(GIB // 8) == 0
+
+
+def test_a_level_that_swings_is_the_programs_own() -> None:
+    assert serving(4 * GIB) == 1
+    assert serving(GIB // 8, backward=True) == 1

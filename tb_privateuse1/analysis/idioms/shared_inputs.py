@@ -1,0 +1,142 @@
+"""Products with one input in common: query, key and value, or gate and up.
+
+Profilers record no identity of tensors. Products share their input if its shape and type are the
+same, and no other work than the activation of the first result is between them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, PRODUCT, Graph, graph
+from tb_privateuse1.analysis.idioms.products import F64, PLAIN, TILE
+from tb_privateuse1.analysis.idioms.series import Series, least_ns
+from tb_privateuse1.analysis.work import arguments
+from tb_privateuse1.analysis.work.arguments import UnknownWork
+from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+_MOST = 4
+"""Products of a group: more are a series (``series``)."""
+
+
+@memoize
+def shared_inputs(trace: Trace) -> Series:
+    """Return groups of two to four products that read the same input, one after another."""
+    found = graph(trace)
+    nodes, numbers = found.nodes, np.arange(len(found.nodes))
+    operands = _operands(trace, found)
+    shares, gates = _pairs(found, operands)
+    run = np.cumsum(np.append(True, ~shares[:-1])[: len(nodes)]) - 1
+    length = np.bincount(run, minlength=1)
+    group = np.where(((length >= 2) & (length <= _MOST))[run], run, -1)
+    first = numbers[gates]
+    group[first] = group[first + 2] = len(nodes) + first
+    inside = group >= 0
+    starts, own = group_rows(group[inside])
+    group[inside] = own
+    duration = sums(group, nodes.duration_ns, len(starts))
+    longest = np.zeros(len(starts), np.int64)
+    np.maximum.at(longest, own, nodes.duration_ns[inside])
+    least = np.maximum(least_ns(trace, found, group, len(starts)), longest)
+    left = np.rint(duration * _left(trace, operands.tiles, group, len(starts))).astype(np.int64)
+    return Series(
+        graph=found,
+        run=group,
+        duration_ns=duration,
+        fused_ns=np.minimum(np.maximum(least, left), duration),
+    )
+
+
+def _left(trace: Trace, tiles: I64, group: I64, count: int) -> F64:
+    """Return the share of each group's time that one product needs; 1 with unknown units.
+
+    All units of the device work on tiles of the result at once, in waves: the last one leaves units
+    without work. One product has fewer such waves.
+    """
+    device = trace.meta.devices[0] if trace.meta.devices else {}
+    units: Any = device.get("numSms")
+    if not isinstance(units, int) or units <= 0:
+        return np.ones(count)
+    apart = sums(group, -(-tiles // units), count)
+    together = -(-sums(group, tiles, count) // units)
+    share: F64 = together / np.maximum(apart, 1)
+    return share
+
+
+@dataclass(frozen=True, eq=False)
+class _Operands:
+    """By node, numbers of the shape and type of a product's operands; -1 for other nodes.
+
+    ``tiles`` is the number of tiles of the result, ``left_bytes`` the size of the first operand.
+    """
+
+    left: I64
+    right: I64
+    left_bytes: I64
+    tiles: I64
+
+
+def _pairs(found: Graph, operands: _Operands) -> tuple[Bools, Bools]:
+    """Return two flags per node.
+
+    It shares its input with the next node; it is a product whose activation comes next, and behind
+    that an equal product.
+    """
+    nodes, left = found.nodes, operands.left
+    plain = (left >= 0) & nodes.known & ~nodes.in_optimizer
+    keeps_size = nodes.written_bytes == operands.left_bytes
+    near = (nodes.thread[1:] == nodes.thread[:-1]) & (nodes.step[1:] == nodes.step[:-1])
+    next_too = near & plain[1:] & plain[:-1] & (left[1:] == left[:-1])
+    # A result of the input's size may be the next input, but no layer has three products in a row.
+    in_three = np.zeros(len(next_too), np.bool_)
+    in_three[1:] |= next_too[1:] & next_too[:-1]
+    in_three[:-1] |= next_too[1:] & next_too[:-1]
+    shares, gates = np.zeros(len(nodes), np.bool_), np.zeros(len(nodes), np.bool_)
+    shares[:-1] = next_too & (~keeps_size[:-1] | in_three)
+    first = np.arange(max(len(nodes) - 2, 0))
+    gates[first] = near[first] & near[first + 1] & plain[first] & plain[first + 2]
+    gates[first] &= (nodes.role[first + 1] == ELEMENTWISE) & ~keeps_size[first]
+    gates[first] &= left[first] == left[first + 2]
+    gates[first] &= operands.right[first] == operands.right[first + 2]
+    gates[first] &= found.reads_size(first + 1, nodes.written_bytes[first])
+    return shares, gates
+
+
+def _operands(trace: Trace, found: Graph) -> _Operands:
+    """Return the operands of products with weights, by distinct call."""
+    nodes, ops = found.nodes, trace.ops
+    plain = found.named(*PLAIN) & (nodes.role == PRODUCT)
+    rows = np.flatnonzero(plain)
+    first, call = group_rows(nodes.call[rows])
+    numbers: dict[tuple[tuple[int, ...], str], int] = {}
+    columns = np.full((4, len(first)), -1, np.int64)
+    for i, node in enumerate(rows[first].tolist()):
+        op = nodes.op[node]
+        try:
+            parsed = arguments.parse_arguments(
+                trace.text(ops.name[op]), trace.text(ops.shapes[op]), trace.text(ops.dtypes[op])
+            )
+            matrices = [one for one in parsed.tensors() if len(one.shape) > 1][:2]
+            if len(matrices) == 2:
+                keys = [(one.shape, one.dtype) for one in matrices]
+                columns[:2, i] = [numbers.setdefault(key, len(numbers)) for key in keys]
+                columns[2, i] = matrices[0].bytes
+                columns[3, i] = _tiles(matrices[0].shape, matrices[1].shape)
+        except UnknownWork:
+            columns[:, i] = -1
+    result = np.full((4, len(nodes)), -1, np.int64)
+    result[:, rows] = columns[:, call]
+    return _Operands(*result)
+
+
+def _tiles(left: tuple[int, ...], right: tuple[int, ...]) -> int:
+    """Return the number of tiles of a product's result; a linear layer has its weight turned."""
+    columns = right[-1] if right[-2] == left[-1] else right[-2]
+    return -(-math.prod(left[:-1]) // TILE) * -(-columns // TILE)
