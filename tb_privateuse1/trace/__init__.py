@@ -23,4 +23,5 @@ __all__ = [
     "uncertainty",
     "user_code",
     "vendor",
+    "work_kinds",
 ]

@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.comparison import memory as comparison_memory
 from tb_privateuse1.analysis.comparison.items_per_step import By, Figures, Items, Name
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
 from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
+from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import NONE, Trace
@@ -47,6 +48,8 @@ class DiffRow:
     """An operator, kernel, module or annotation in both traces; figures are per step."""
 
     name: str
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     detail: str | None
     """Input shapes, or what kind of device activity it is."""
     parent: int | None
@@ -144,7 +147,7 @@ def diff(
     return Diff(
         provenance=provenance(trace),
         base=provenance(base),
-        rows=_rows(old, now, unit, len(base_steps), len(now_steps)),
+        rows=_rows(old, now, by, unit, len(base_steps), len(now_steps)),
         figures=_figures(
             items_per_step.step_parts(base, base_steps), items_per_step.step_parts(trace, now_steps)
         ),
@@ -222,7 +225,7 @@ def _work(base: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(
-    old: Items, now: Items, unit: Time, base_steps: int, now_steps: int
+    old: Items, now: Items, by: By, unit: Time, base_steps: int, now_steps: int
 ) -> tuple[DiffRow, ...]:
     names = {name: i for i, name in enumerate(dict.fromkeys([*now.names, *old.names]))}
     a, b = _side(old, names, base_steps), _side(now, names, now_steps)
@@ -251,7 +254,7 @@ def _rows(
         up = int(position[parent[i]])
         rows.append(
             DiffRow(
-                name=texts[i][0],
+                **name_fields(texts[i][0], kernel=by == "kernels"),
                 detail=texts[i][1],
                 parent=up if up >= 0 else None,
                 status=("both" if a.ran[i] else "new") if b.ran[i] else "gone",

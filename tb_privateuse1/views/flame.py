@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import all_languages, say
 from tb_privateuse1.trace import (
@@ -49,6 +50,8 @@ class FlameNode:
     """All ranges with the same names from the root down."""
 
     name: str
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     kind: str
     """``module``, ``frame``, ``operator``, ``annotation``, a kind of device activity, or
     ``none``: what no operator launched."""
@@ -256,6 +259,11 @@ def _label(trace: Trace, key: int, group: str) -> tuple[int, str]:
     return kind, text
 
 
+def _named(kind: int, text: str) -> dict[str, Any]:
+    """Return the fields of a node's names and of its kind."""
+    return {**name_fields(text, kernel=_DEVICE <= kind < _NOWHERE), "kind": KINDS[kind]}
+
+
 def _find(tree: _Tree, root: str) -> int:
     """Return the node of a path of names. Raises TraceError ``unknown_node``."""
     at = NONE
@@ -288,8 +296,7 @@ def _result(
         provenance=provenance(trace),
         rows=tuple(
             FlameNode(
-                name=tree.labels[tree.label[n]][1],
-                kind=KINDS[tree.labels[tree.label[n]][0]],
+                **_named(*tree.labels[tree.label[n]]),
                 parent=at.get(int(tree.parent[n])),
                 calls=int(tree.calls[n]),
                 total_ns=int(tree.total[n]),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from tb_privateuse1.analysis.kernel_names import display_name, strings_with
 from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.analysis.kernels.groups import Floats, Group
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
@@ -41,9 +42,12 @@ _SORTS = ("name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns")
 
 @dataclass(frozen=True)
 class KernelRow:
-    """The device activities of one name that one operator launched."""
+    """The device activities of one full name that one operator launched."""
 
     name: str
+    """Family, operation, data type and tile: ``GEMM bf16 128×64×64``."""
+    full_name: str
+    """As its compiler wrote it."""
     operator: str | None
     """The innermost operator that launched them; null for those without a launch."""
     kind: str
@@ -242,7 +246,7 @@ class _Members:
             return order_by_work(rows, self.work(rows), key, descending=descending)
         if key == "name":
             names = self.trace.kernels.name[self.chosen[self.first[rows]]]
-            texts = [self.trace.text(name) for name in names.tolist()]
+            texts = [display_name(self.trace.text(name)) for name in names.tolist()]
             return order_by_text(rows, texts, descending=descending)
         return order_by_number(rows, self._column(key), descending=descending)
 
@@ -262,11 +266,10 @@ class _Members:
 def _having(trace: Trace, table: Kernels, first: I64, group: Group, find: str | None) -> I64:
     if find is None:
         return np.arange(len(first))
-    text = find.lower()
-    having = [i for i, string in enumerate(trace.strings) if text in string.lower()]
-    found: Bools = np.isin(table.name[first], having)
+    having = strings_with(trace, find)
+    found: Bools = having[table.name[first]]
     if group != "name":
-        found |= np.isin(operator_names(trace, table)[first], having)
+        found = found | having[operator_names(trace, table)[first]]
     return np.flatnonzero(found)
 
 
@@ -312,8 +315,10 @@ class _Rows:
         bound = sum_bounds.sum_bound(error, table.error_group[members])
         only = int(times[self._only_limits[members]].sum())
         operator = self._trace.text(self._operator[one]) or None
+        full = self._trace.text(table.name[one])
         return KernelRow(
-            name=self._trace.text(table.name[one]),
+            name=display_name(full),
+            full_name=full,
             operator=None if self._group == "name" else operator,
             kind=breakdown.KINDS[self._kind[one]],
             **self._config(one),

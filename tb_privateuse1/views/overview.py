@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.account.table import (
 )
 from tb_privateuse1.analysis.account.verdict import Verdict, verdict
 from tb_privateuse1.analysis.counters import sm_occupancy
+from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.operators import totals as operators_totals
 from tb_privateuse1.analysis.recording.summary import Recording, summary
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
@@ -89,6 +90,8 @@ class Share:
     """One of the operators or kernels with the most device time (or host time without)."""
 
     name: str
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     kind: str
     """``operator``, or of an activity one of ``breakdown.KINDS``."""
     calls: int
@@ -354,7 +357,7 @@ def _top(
     order = np.argsort(-totals, kind="stable")[:_TOP]
     return tuple(
         Share(
-            name=labels[i][1],
+            **name_fields(labels[i][1], kernel=labels[i][0] != "operator"),
             kind=labels[i][0],
             calls=int(count[i]),
             total_ns=int(totals[i]),

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.roofs.achieved import LIMITS, Figures, Limit
 from tb_privateuse1.analysis.roofs.distance import (
     DISTANCES,
@@ -75,6 +76,8 @@ class RooflineRow:
 
     name: str
     """Operator, kernel or module; of activities without an operator the kernel's."""
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     operator: str | None
     """The operator that launched them; null without one, and for modules and kernels."""
     input_shapes: str | None
@@ -222,9 +225,11 @@ def _rows(trace: Trace, points: PointGroups, shown: I64, whole: int) -> tuple[Ro
     rows, roofs = device_rates(trace).rows.take(longest), compute_roofs(trace)[longest]
     limits, parts = group_limits(trace, group, count), group_time(trace, group, count)
     work, times = group_figures(trace, group, count), _times(trace, group, count)
+    labels = [name_fields(points.name[at], kernel=points.kernel[at]) for at in shown]
     return tuple(
         RooflineRow(
-            name=points.name[at],
+            name=labels[i]["name"],
+            full_name=labels[i]["full_name"],
             operator=points.operator[at],
             input_shapes=points.shapes[at],
             kind=breakdown.KINDS[kinds[i]],

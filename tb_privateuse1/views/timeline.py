@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
+from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.timeline import appearance
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
@@ -109,6 +110,8 @@ class Timeline(Result):
     rectangles: Rectangles
     """Of the tracks that were asked for."""
     names: tuple[str, ...]
+    full_names: tuple[str | None, ...]
+    """Of each name of a kernel: as its compiler wrote it; null if that is the name."""
     kinds: tuple[str, ...]
     looks: tuple[str, ...]
     table_names: tuple[str, ...]
@@ -159,7 +162,8 @@ def timeline(
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     row, found = pyramid.window(rows, start, stop, (stop - start) / parts, min(max(most, 1), MOST))
-    rectangles, names, bearers = _rectangles(trace, pyramid, row, found, modules)
+    rectangles, used, bearers = _rectangles(trace, pyramid, row, found, modules)
+    shown = display_names(trace)
     counters, joined = _counters(curves, start, stop, parts)
     return Timeline(
         provenance=provenance(trace),
@@ -169,7 +173,8 @@ def timeline(
         stop_ns=stop,
         tracks=timeline_tracks.list_tracks(trace, pyramid),
         rectangles=rectangles,
-        names=names,
+        names=tuple(shorten(shown.get(i) or trace.text(i), _LONGEST_NAME) for i in used),
+        full_names=tuple(trace.text(i) if i in shown else None for i in used),
         kinds=appearance.CLASSES,
         looks=uncertainty.LOOKS,
         table_names=appearance.TABLES,
@@ -215,7 +220,7 @@ def _rows(pyramid: Pyramid, tracks: str | None, folded: str | None) -> I64:
 
 def _rectangles(
     trace: Trace, pyramid: Pyramid, row: I64, found: Ranges, modules: bool
-) -> tuple[Rectangles, tuple[str, ...], tuple[str, ...]]:
+) -> tuple[Rectangles, list[int], tuple[str, ...]]:
     first = pyramid.first_row()
     track = np.searchsorted(first, row, side="right") - 1
     # Of several tracks without rows before it, the last one has this row.
@@ -240,7 +245,7 @@ def _rectangles(
             bound_ns=seen.bound_ns,
             module=module.astype(np.int16),
         ),
-        tuple(shorten(trace.text(i), _LONGEST_NAME) for i in used),
+        [int(i) for i in used],
         bearers,
     )
 

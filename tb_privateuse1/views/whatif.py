@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tb_privateuse1.analysis.account.classes import CLASSES, ClassName
+from tb_privateuse1.analysis.kernel_names import display_names, name_fields
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.analysis.simulation import changes as changing
 from tb_privateuse1.analysis.simulation import critical_path, prediction
@@ -76,6 +77,8 @@ class PathRow:
 
     time_class: ClassName
     name: str
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     pieces: float
     path_ns: int
     share: float
@@ -229,7 +232,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     if not len(path):
         return ()
     spent = path.end_ns - path.start_ns
-    name = critical_path.piece_names(trace, path)
+    name, shown = critical_path.piece_names(trace, path), display_names(trace)
     key = path.time_class.astype(np.int64) * (len(trace.strings) + 1) + name + 1
     keys, first, of = np.unique(key, return_index=True, return_inverse=True)
     sums = np.zeros(len(keys), np.int64)
@@ -239,7 +242,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     return tuple(
         PathRow(
             time_class=CLASSES[path.time_class[first[i]]].name,
-            name=trace.text(name[first[i]]),
+            **name_fields(trace.text(name[first[i]]), kernel=int(name[first[i]]) in shown),
             pieces=float(counts[i]) / steps,
             path_ns=round(int(sums[i]) / steps),
             share=int(sums[i]) / total,

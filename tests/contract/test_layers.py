@@ -18,8 +18,8 @@ ROOMS = (
 
 ``compat`` has the names of the last version."""
 ANALYSIS = (
-    "steps < threads < timeline < operators < work < kernels < roofs < idioms < memory < idle < "
-    "recording < account < counters < ranks < simulation < comparison"
+    "steps < threads < timeline < operators < kernel_names < work < kernels < roofs < idioms < "
+    "memory < idle < recording < account < counters < ranks < simulation < comparison"
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {

@@ -101,6 +101,7 @@ export interface Area {
 export interface AreaRow {
   table: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations";
   name: string;
+  full_name: string | null;
   ranges: number;
   inside_ns: number;
   mean_ns: number;
@@ -360,6 +361,7 @@ export interface DiffMemory {
 /** An operator, kernel, module or annotation in both traces; figures are per step. */
 export interface DiffRow {
   name: string;
+  full_name: string | null;
   detail: string | null;
   parent: number | null;
   status: "both" | "new" | "gone";
@@ -524,6 +526,7 @@ export interface Flame {
 /** All ranges with the same names from the root down. */
 export interface FlameNode {
   name: string;
+  full_name: string | null;
   kind: string;
   parent: number | null;
   calls: number;
@@ -570,6 +573,7 @@ export interface Grid {
 /** The result of the lookup. */
 export interface Instances {
   name: string;
+  full_name: string | null;
   calls: number;
   typical: Item | null;
   items: Item[];
@@ -581,6 +585,7 @@ export interface Item {
   table: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations";
   index: number;
   name: string;
+  full_name: string | null;
   start_ns: number;
   end_ns: number;
   bound_ns: number | null;
@@ -589,9 +594,10 @@ export interface Item {
   row: number;
 }
 
-/** The device activities of one name that one operator launched. */
+/** The device activities of one full name that one operator launched. */
 export interface KernelRow {
   name: string;
+  full_name: string;
   operator: string | null;
   kind: string;
   grid: string | null;
@@ -695,6 +701,7 @@ export interface Links {
 /** One name that has the text, with what bears it. */
 export interface Match {
   name: string;
+  full_name: string | null;
   ranges: number;
 }
 
@@ -1031,6 +1038,7 @@ export interface PathClass {
 export interface PathRow {
   time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   name: string;
+  full_name: string | null;
   pieces: number;
   path_ns: number;
   share: number;
@@ -1281,6 +1289,7 @@ export interface Roofline {
 /** Device activities of one operator, shape, module or kernel, with one type and one ceiling. */
 export interface RooflineRow {
   name: string;
+  full_name: string | null;
   operator: string | null;
   input_shapes: string | null;
   kind: string;
@@ -1340,6 +1349,7 @@ export interface Runs {
 /** One of the operators or kernels with the most device time (or host time without). */
 export interface Share {
   name: string;
+  full_name: string | null;
   kind: string;
   calls: number;
   total_ns: number;
@@ -1479,6 +1489,7 @@ export interface Timeline {
   tracks: Track[];
   rectangles: Rectangles;
   names: string[];
+  full_names: (string | null)[];
   kinds: string[];
   looks: string[];
   table_names: string[];

@@ -10,32 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import get_args
 
+from tb_privateuse1.trace import work_kinds
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import words
 
-Kind = Literal[
-    "gemm",
-    "convolution",
-    "attention",
-    "normalisation",
-    "recurrent",
-    "pooling",
-    "softmax_loss",
-    "elementwise",
-    "reduction",
-    "indexing",
-    "random",
-    "copy",
-    "view",
-    "allocation",
-    "optimizer",
-    "communication",
-    "compiled",
-    "autograd",
-    "other",
-]
+Kind = work_kinds.Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.analysis.roofs.shape_outliers import ShapeOutlier, shape_outliers
 from tb_privateuse1.analysis.roofs.slowdowns import Slowdown, Slowdowns, slowdowns
 from tb_privateuse1.i18n import join_sentences, say
@@ -33,7 +34,7 @@ class Outlier:
     peer_shapes: str | None
     """Of the shape that shows what is possible."""
     kernel: str | None
-    """The kernel that takes longest in its longest call; null for the device."""
+    """The full name of the kernel that takes longest in its longest call; null for the device."""
     peer_kernel: str | None
     """The same of the similar shape: another one may be the reason."""
     calls: int
@@ -190,7 +191,7 @@ def _of_kernel(trace: Trace, one: Slowdown, slow: Slowdowns) -> Outlier:
     op = int(kernels.op[one.row])
     return Outlier(
         kind="kernel_slower",
-        name=trace.text(kernels.name[one.row]),
+        name=display_name(trace.text(kernels.name[one.row])),
         operator=trace.text(operator) or None,
         input_shapes=(trace.text(trace.ops.shapes[op]) or None) if op >= 0 else None,
         peer_shapes=None,

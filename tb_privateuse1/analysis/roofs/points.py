@@ -34,6 +34,8 @@ class PointGroups:
     longest: I64
     """The longest activity of each point."""
     name: list[str]
+    kernel: list[bool]
+    """Whether the name is that of a kernel."""
     operator: list[str | None]
     """The operator that launched them; None for several (kernels, modules), and without one."""
     shapes: list[str | None]
@@ -55,12 +57,14 @@ def point_groups(trace: Trace, chosen: Bools, by: By) -> PointGroups:
     heads = order[np.searchsorted(member[order], np.arange(len(first)))]
     own = trace.kernels.take(rows[first])
     operators = operator_names(trace, own) if by in ("operator", "shape") else None
+    lost = [True] * len(first) if operators is None else (operators < 0).tolist()
     shaped = call_tree.take(trace.ops.shapes, own.op)
     return PointGroups(
         group=group,
         count=len(first),
         longest=rows[heads],
         name=[names[i] for i in columns[0][first].tolist()],
+        kernel=lost if by != "module" else [False] * len(first),
         operator=[None] * len(first)
         if operators is None
         else [trace.text(n) or None for n in operators],

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.export.perfetto.protobuf import Part, constant, field, message, varint
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
@@ -102,7 +103,10 @@ class Names:
         for i, compute in sorted(self._stages.items()):
             kind = field(4, _COMPUTE if compute else _OTHER)
             number = i + 1 + len(self._queues)
-            out.append(_interned(24, number, self._strings[i] if i >= 0 else "unnamed", kind))
+            full = self._strings[i] if i >= 0 else "unnamed"
+            shown = display_name(full)
+            described = field(3, full) if shown != full else b""
+            out.append(_interned(24, number, shown, described + kind))
         return b"".join(out)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from tb_privateuse1.analysis.account.table import Account, account_table, has_account
+from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace import intervals, labels, uncertainty
@@ -25,6 +26,8 @@ class AreaRow:
 
     table: TableName
     name: str
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     ranges: int
     inside_ns: int
     """Their time within the selection; nested ranges count each for itself."""
@@ -126,24 +129,24 @@ def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) ->
     # Nothing is copied where everything is inside.
     rows = slice(None) if here.all() else np.flatnonzero(here)
     name, starts, ends = one.name[rows], one.start_ns[rows], one.end_ns[rows]
-    group, names = _grouped(name, len(trace.strings))
-    counts = np.bincount(group, minlength=len(names))
+    group, strings = _grouped(name, len(trace.strings))
+    counts = np.bincount(group, minlength=len(strings))
     length = ends - starts
     inside = length
     if len(starts) and (starts.min() < start or ends.max() > stop):
         inside = np.minimum(ends, stop) - np.maximum(starts, start)
-    sums, totals, longest = np.zeros((3, len(names)), np.int64)
+    sums, totals, longest = np.zeros((3, len(strings)), np.int64)
     np.add.at(sums, group, inside)
     np.add.at(totals, group, length)
     np.maximum.at(longest, group, length)
-    none: list[int | None] = [0] * len(names)
+    none: list[int | None] = [0] * len(strings)
     bounds: tuple[list[int | None], ...] = (none, none, none)
     if table == "kernels" and not uncertainty.all_measured(trace.kernels):
         bounds = _bounds(trace.kernels.take(here), group, counts, inside, start, stop)
     return [
         AreaRow(
             table=table,
-            name=trace.text(string),
+            **name_fields(trace.text(string), kernel=table == "kernels"),
             ranges=int(counts[i]),
             inside_ns=int(sums[i]),
             mean_ns=round(int(totals[i]) / int(counts[i])),
@@ -152,7 +155,7 @@ def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) ->
             mean_bound_ns=bounds[1][i],
             max_bound_ns=bounds[2][i],
         )
-        for i, string in enumerate(names)
+        for i, string in enumerate(strings)
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.timeline import level_of_detail as pyramids
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
@@ -37,6 +38,8 @@ class Item:
     table: TableName
     index: int
     name: str
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     start_ns: int
     end_ns: int
     bound_ns: int | None
@@ -56,15 +59,17 @@ def item(trace: Trace, pyramid: Pyramid, table: TableName, index: int | np.integ
     if table == "kernels":
         shift = int(rows.shift_bound_ns[index])
         bound = int(rows.start_bound_ns[index])
+    track, row = _place(trace, pyramid, table, int(index))
     return Item(
-        table,
-        int(index),
-        trace.text(rows.name[index]),
-        int(rows.start_ns[index]),
-        int(rows.end_ns[index]),
-        None if bound == MISSING else bound - shift,
-        shift,
-        *_place(trace, pyramid, table, int(index)),
+        table=table,
+        index=int(index),
+        **name_fields(trace.text(rows.name[index]), kernel=table == "kernels"),
+        start_ns=int(rows.start_ns[index]),
+        end_ns=int(rows.end_ns[index]),
+        bound_ns=None if bound == MISSING else bound - shift,
+        shift_ns=shift,
+        track=track,
+        row=row,
     )
 
 
@@ -99,6 +104,8 @@ class Instances:
     """The result of the lookup."""
 
     name: str
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     calls: int
     typical: Item | None
     """The one of median duration; of an even number the longer of the two in the middle."""
@@ -137,7 +144,7 @@ def listed(
     middle = rows[np.argsort(duration, kind="stable")][len(rows) // 2 : len(rows) // 2 + 1]
     page = rows[np.argsort(by, kind="stable")][offset : offset + min(limit, _MOST)]
     return Instances(
-        name=name,
+        **name_fields(name, kernel=table == "kernels"),
         calls=len(rows),
         typical=next((item(trace, pyramid, table, row) for row in middle), None),
         items=tuple(item(trace, pyramid, table, row) for row in page),

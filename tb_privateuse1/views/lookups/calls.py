@@ -32,7 +32,7 @@ def calls(
     """
     ops = trace.ops
     if not len(ops):
-        return Instances("", 0, None, (), ())
+        return Instances("", None, 0, None, (), ())
     check(trace, "ops", index)
     check_page(trace, step, limit, offset)
     rows = np.flatnonzero(counted_operators(trace))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.account.classes import NAMES, ClassName
 from tb_privateuse1.analysis.account.host_activity import TABLES
+from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.simulation import critical_path
 from tb_privateuse1.analysis.simulation.path_classes import Path
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
@@ -25,6 +26,7 @@ class Piece:
 
     time_class: ClassName
     name: str
+    """Of a kernel: the name that people read."""
     start_ns: int
     end_ns: int
     track: int
@@ -75,7 +77,7 @@ def _piece(trace: Trace, pyramid: Pyramid, path: Path, names: NDArray[np.int64],
         track, line = place.track, place.row
     return Piece(
         time_class=NAMES[path.time_class[row]],
-        name=trace.text(names[row]),
+        name=display_names(trace).get(int(names[row])) or trace.text(names[row]),
         start_ns=int(path.start_ns[row]),
         end_ns=int(path.end_ns[row]),
         track=track,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
+from tb_privateuse1.analysis.kernel_names import display_names, name_fields, strings_with
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import Trace
@@ -22,6 +23,8 @@ class Match:
     """One name that has the text, with what bears it."""
 
     name: str
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     ranges: int
 
 
@@ -69,23 +72,23 @@ def search(
         matches=matches,
         before=first,
         items=tuple(item(trace, pyramid, table, index) for table, index in page),
-        names=tuple(Match(trace.text(i), int(bearing[i])) for i in best if bearing[i]),
+        names=tuple(_match(trace, i, int(bearing[i])) for i in best.tolist() if bearing[i]),
         kernels_ns=int((kernels.end_ns[mine] - kernels.start_ns[mine]).sum()),
         kernels_bound_ns=uncertainty.duration_sum_bound(kernels.take(mine)),
     )
 
 
+def _match(trace: Trace, string: int, ranges: int) -> Match:
+    kernel = string in display_names(trace)
+    return Match(**name_fields(trace.text(string), kernel=kernel), ranges=ranges)
+
+
 def _named(trace: Trace, text: str, exact: bool) -> Bools:
     """Return which of the trace's strings match."""
-    if not text:
-        found = []
-    elif exact:
-        found = [i for i, string in enumerate(trace.strings) if string == text]
-    else:
-        wanted = text.casefold()
-        found = [i for i, string in enumerate(trace.strings) if wanted in string.casefold()]
+    if text and not exact:
+        return strings_with(trace, text)
     mask = np.zeros(len(trace.strings) + 1, np.bool_)  # the last is for NONE
-    mask[found] = True
+    mask[[i for i, string in enumerate(trace.strings) if text and string == text]] = True
     return mask
 
 

@@ -30,8 +30,8 @@ def test_rows_by_name_and_operator() -> None:
     assert (row.calls, row.total_ns, row.mean_ns, row.median_ns) == (3, 15_000, 5_000, 4_000)
     assert (row.min_ns, row.max_ns, row.bound_ns) == (2_000, 9_000, 0)
     assert rows["k", "aten::add"].calls == 1
-    assert rows["ncclAllReduce", None].kind == "communication"
-    assert rows["Memcpy HtoD", None].kind == "memcpy"
+    assert rows["NCCL all-reduce", None].kind == "communication"
+    assert rows["copy H2D", None].kind == "memcpy"
     assert (result.calls, result.total_ns) == (6, 50_000)
     assert sum(r.share for r in result.rows) == pytest.approx(1)
     assert [r.total_ns for r in result.rows] == sorted(
@@ -129,8 +129,8 @@ def test_use_of_the_matrix_unit() -> None:
     assert result.matrix is not None
     assert (result.matrix.unit, result.matrix.total_ns) == ("Tensor Cores", 7_000)
     assert (result.matrix.eligible_ns, result.matrix.used_ns) == (10_000, 7_000)
-    assert {r.name: r.matrix_unit for r in result.rows}[gemm]
-    assert not any(r.matrix_unit for r in result.rows if r.name != gemm)
+    assert {r.full_name: r.matrix_unit for r in result.rows}[gemm]
+    assert not any(r.matrix_unit for r in result.rows if r.full_name != gemm)
 
 
 def test_a_vendor_without_names_tells_nothing_of_it() -> None:
@@ -150,7 +150,7 @@ def test_a_limit_keeps_the_sums() -> None:
 
 def test_to_find() -> None:
     assert {r.operator for r in kernels(some(), find="ATEN::m").rows} == {"aten::mm"}
-    assert [r.name for r in kernels(some(), find="nccl", group="name").rows] == ["ncclAllReduce"]
+    assert [r.name for r in kernels(some(), find="nccl", group="name").rows] == ["NCCL all-reduce"]
 
 
 @pytest.mark.parametrize("name", ["limit", "offset", "short_ns"])

@@ -56,7 +56,7 @@ def test_everything() -> None:
         ("ProfilerStep#1", "step", 0), ("ProfilerStep#1", "annotation", 0),
         ("mine", "annotation", 1), ("aten::mm", "operator", 10),
         ("cudaLaunchKernel", "runtime", 12), ("f", "frame", 0), ("gemm", "kernel", 60),
-        ("ncclAllReduce", "communication", 65),
+        ("NCCL all-reduce", "communication", 65),
     ]  # fmt: skip
     assert [(c.what, c.unit, c.inferred) for c in result.counters] == [
         ("utilisation", "share", False), ("waiting", "kernels", False),
@@ -77,12 +77,12 @@ def test_some_tracks_and_folded_ones() -> None:
     assert drawn(ask(some(), tracks="3")) == [("gemm", "kernel", 60)]
     assert drawn(ask(some(), tracks="", folded="1")) == [("ProfilerStep#1", "annotation", 0)]
     assert drawn(ask(some(), tracks="")) == []
-    assert ask(some(), folded="1").names == ("ProfilerStep#1", "f", "gemm", "ncclAllReduce")
+    assert ask(some(), folded="1").names == ("ProfilerStep#1", "f", "gemm", "NCCL all-reduce")
 
 
 def test_a_window() -> None:
     result = ask(some(), start_ns=66_000, stop_ns=75_000, tracks="3,4")
-    assert [name for name, _, _ in drawn(result)] == ["gemm", "ncclAllReduce"]
+    assert [name for name, _, _ in drawn(result)] == ["gemm", "NCCL all-reduce"]
     assert drawn(ask(some(), start_ns=85_000, stop_ns=90_000, tracks="3,4")) == []
 
 

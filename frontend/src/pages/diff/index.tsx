@@ -266,7 +266,7 @@ function ofFigure(part: DiffFigure, inferred: boolean): Change {
 function ofRow(row: DiffRow, result: Result): Change {
   const label = row.detail && result.by === "shapes" ? `${row.name} ${row.detail}` : row.name;
   return {
-    key: label,
+    key: row.full_name ?? label,
     label,
     ns: row.change_ns,
     error: errorOf(row),
@@ -274,7 +274,12 @@ function ofRow(row: DiffRow, result: Result): Change {
     word: row.status === "both" ? WORDS[row.verdict] : texts.statuses[row.status],
     certainty: row.status === "both" ? row.verdict : row.status,
     inferred: isInferred(result) && result.time === "device",
-    title: texts.fromTo(label, duration(row.base_ns), duration(row.now_ns), certaintyOf(row)),
+    title: texts.fromTo(
+      row.full_name ?? label,
+      duration(row.base_ns),
+      duration(row.now_ns),
+      certaintyOf(row),
+    ),
     ...linkOf(row, result.by),
   };
 }

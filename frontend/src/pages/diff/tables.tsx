@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Diff as Result, DiffRow, DiffStep } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { count, signedDuration } from "../../lib/format";
+import { fullName } from "../../lib/full-name";
 import { nameOf } from "../../state/selection";
 import { go } from "../../state/url";
 import { tableInUrl } from "../../state/table-in-url";
@@ -101,7 +102,7 @@ function Choice({ result, shown }: { result: Result; shown: Shown }) {
   );
 }
 
-const keyOf = (r: DiffRow): string => `${r.name} ${r.detail ?? ""}`.trim();
+const keyOf = (r: DiffRow): string => `${fullName(r)} ${r.detail ?? ""}`.trim();
 
 interface TreeProps {
   result: Result;
@@ -194,7 +195,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       kind: "text",
       width: 260,
       value: (r) => nameOf(r.name),
-      code: (r) => r.name,
+      code: fullName,
       cell: (r) =>
         handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />,
     },
@@ -262,18 +263,18 @@ export function linkOf(row: DiffRow, by: By): LinkProps | null {
   return linkProps({
     view,
     group: by === "shapes" ? "shapes" : by === "kernels" ? "name" : null,
-    filter: `name = ${quote(row.name)}`,
+    filter: `name = ${quote(fullName(row))}`,
   });
 }
 
 function Name({ row, by }: { row: DiffRow; by: By }) {
   const link = linkOf(row, by);
   return link ? (
-    <a class="value" {...link} title={row.name}>
+    <a class="value" {...link} title={fullName(row)}>
       {nameOf(row.name)}
     </a>
   ) : (
-    <span class="value" title={nameOf(row.name)}>
+    <span class="value" title={row.full_name ?? nameOf(row.name)}>
       {nameOf(row.name)}
     </span>
   );

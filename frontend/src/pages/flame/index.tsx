@@ -6,6 +6,7 @@ import { categoryOf, color } from "../../lib/color";
 import { download, downloadPicture } from "../../lib/dom";
 import { quote } from "../../lib/filter";
 import { boundOf, duration, exactDuration, percent } from "../../lib/format";
+import { fullName } from "../../lib/full-name";
 import { joinNames, splitNames } from "../../lib/name-path";
 import { useLatest, useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
@@ -246,10 +247,10 @@ function Details({ result, row, inferred }: { result: Result; row: FlameNode | n
       role="status"
       data-testid="flame-details"
       data-value={row.total_ns}
-      data-name={row.name}
+      data-name={fullName(row)}
     >
       <i class={inferred ? "swatch inferred" : "swatch"} style={{ "--fill": `var(${colourOf(row.kind)})` }} />
-      <b>{row.name}</b> <span class="muted">{KINDS[row.kind] ?? row.kind}</span>{" "}
+      <b title={fullName(row)}>{row.name}</b> <span class="muted">{KINDS[row.kind] ?? row.kind}</span>{" "}
       {texts.times(
         <span title={exactDuration(row.total_ns)}>
           {duration(row.total_ns)}
@@ -293,6 +294,7 @@ function boxOf(row: FlameNode, inferred: boolean): FlameBox {
   const device = !HOST.has(row.kind);
   return {
     name: row.name,
+    searched: searchedIn(row),
     colour: colourOf(row.kind),
     strong: device,
     hatched: inferred && device,
@@ -301,11 +303,13 @@ function boxOf(row: FlameNode, inferred: boolean): FlameBox {
   };
 }
 
+const searchedIn = (row: FlameNode): string => `${row.name} ${row.full_name ?? ""}`.toLowerCase();
+
 /** From the first row down. */
 function namesOf(rows: readonly FlameNode[], row: number): string[] {
   const names: string[] = [];
   for (let at: FlameNode | undefined = rows[row]; at; at = at.parent === null ? undefined : rows[at.parent])
-    names.unshift(at.name);
+    names.unshift(fullName(at));
   return names;
 }
 
@@ -317,7 +321,7 @@ function matchedTime(rows: readonly FlameNode[], search: string): number {
   let sum = 0;
   rows.forEach((row, i) => {
     const around = row.parent !== null && (inside[row.parent] ?? false);
-    const found = row.name.toLowerCase().includes(text);
+    const found = searchedIn(row).includes(text);
     inside[i] = around || found;
     if (found && !around) sum += row.total_ns;
   });
@@ -331,7 +335,9 @@ function collapsed(rows: readonly FlameNode[], above: readonly string[]): string
   const plain = (name: string): string => name.replace(/[;\s]+/g, " ");
   const prefix = above.slice(0, -1).map(plain);
   rows.forEach((row, i) => {
-    const path = [...(row.parent === null ? prefix : [paths[row.parent] ?? ""]), plain(row.name)].join(";");
+    const path = [...(row.parent === null ? prefix : [paths[row.parent] ?? ""]), plain(fullName(row))].join(
+      ";",
+    );
     paths[i] = path;
     const own = row.self_ns + row.merged_ns;
     if (own > 0) lines.push(`${path} ${own}`);

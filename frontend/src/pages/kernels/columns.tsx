@@ -3,7 +3,6 @@ import type { KernelRow, KernelTable as Result, Options } from "../../api/types"
 import { categoryOf, color } from "../../lib/color";
 import { quote } from "../../lib/filter";
 import { duration, MISSING } from "../../lib/format";
-import { readableName } from "../../lib/readable-name";
 import { linkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
@@ -44,9 +43,8 @@ export function columnsOf(inferred: boolean, result: Result, group: Group): read
 /** What tells a row from the others. */
 const identityColumns = (inferred: boolean, group: Group): (Column<KernelRow> | false)[] => [
   field("name", heads.name, "text", 280, {
-    value: (r) => readableName(r.name),
-    code: (r) => r.name,
-    full: (r) => r.name,
+    code: (r) => r.full_name,
+    full: (r) => r.full_name,
   }),
   field("kind", heads.kind, "text", 112, {
     cell: (r) => (

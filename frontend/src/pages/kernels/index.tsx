@@ -125,6 +125,7 @@ function KernelTable({
           selected={selected}
           of={{ view: "instances", index: opened.longest_row, group }}
           name={opened.name}
+          full={opened.full_name}
           calls={opened.calls}
           category={categoryOf(opened.kind)}
           step={step}

@@ -11,6 +11,7 @@ import {
   percentLimits,
   rate,
 } from "../../lib/format";
+import { fullName } from "../../lib/full-name";
 import { quote } from "../../lib/filter";
 import { linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
@@ -234,7 +235,7 @@ function Origin({ longest, selected, launcher }: Pick<DetailsProps, "longest" | 
 function ToTable({ row, by }: { row: RooflineRow; by: By }) {
   const of =
     by === "kernel" || row.operator === null
-      ? { view: "kernels", filter: `name = ${quote(row.name)}` }
+      ? { view: "kernels", filter: `name = ${quote(fullName(row))}` }
       : {
           view: "operators",
           filter: `name = ${quote(row.operator)}`,

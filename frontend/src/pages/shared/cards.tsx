@@ -4,7 +4,7 @@ import type { Fact, Overview, Share } from "../../api/types";
 import { type Category, categoryOf } from "../../lib/color";
 import { quote } from "../../lib/filter";
 import { count, duration, percent } from "../../lib/format";
-import { readableName } from "../../lib/readable-name";
+import { fullName } from "../../lib/full-name";
 import { t } from "../../i18n";
 import { Bars, type BarRow } from "../../widgets/charts/bars";
 import { DataWarnings } from "./data-warnings";
@@ -115,17 +115,17 @@ function Top({ title, view, rows, overview, children }: TopProps) {
           testid={`top-${view}`}
           rows={rows.map((r) => {
             return {
-              key: r.name,
-              label: readableName(r.name),
+              key: fullName(r),
+              label: r.name,
               ns: r.total_ns,
               bound: r.bound_ns,
               bounded: r.bounded_share,
               share: largest > 0 ? r.share / largest : 0,
-              title: texts.calls(r.name, r.calls),
+              title: texts.calls(fullName(r), r.calls),
               category: timeline === "none" ? "cpu" : categoryOf(r.kind),
               inferred: timeline === "inferred",
               note: percent(r.share),
-              ...linkProps({ view, filter: `name = ${quote(r.name)}` }),
+              ...linkProps({ view, filter: `name = ${quote(fullName(r))}` }),
             };
           })}
         />

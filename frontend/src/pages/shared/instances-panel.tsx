@@ -6,7 +6,6 @@ import { color, type Category } from "../../lib/color";
 import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { duration, exactDuration } from "../../lib/format";
-import { readableName } from "../../lib/readable-name";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { useReturnFocus } from "../../widgets/controls/return-focus";
@@ -22,6 +21,8 @@ interface InstancesPanelProps {
   selected: Selected;
   of: Asked;
   name: string;
+  /** As its compiler wrote it. */
+  full?: string;
   calls: number;
   category: Category;
   /** The row of the selected step among the trace's steps; null for all. */
@@ -47,6 +48,7 @@ export function InstancesPanel({
   selected,
   of: { view, ...asked },
   name,
+  full,
   calls,
   category,
   step,
@@ -71,16 +73,8 @@ export function InstancesPanel({
       close={close}
     >
       <div class="toolbar">
-        <h2 title={name}>{readableName(name)}</h2>
-        <Segmented
-          label={texts.order}
-          value={order}
-          onPick={setOrder}
-          choices={[
-            { value: "duration", label: texts.longest },
-            { value: "time", label: texts.first },
-          ]}
-        />
+        <h2 title={full ?? name}>{name}</h2>
+        <OrderChoice order={order} setOrder={setOrder} />
         {children}
         <button type="button" class="quiet push" data-testid="instances-close" onClick={close}>
           {texts.close}
@@ -101,6 +95,20 @@ export function InstancesPanel({
         )}
       </Show>
     </BottomPanel>
+  );
+}
+
+function OrderChoice({ order, setOrder }: { order: Order; setOrder: (order: Order) => void }) {
+  return (
+    <Segmented
+      label={texts.order}
+      value={order}
+      onPick={setOrder}
+      choices={[
+        { value: "duration", label: texts.longest },
+        { value: "time", label: texts.first },
+      ]}
+    />
   );
 }
 

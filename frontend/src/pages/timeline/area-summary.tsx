@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Area as Result, AreaRow, Options } from "../../api/types";
 import type { Area } from "../../widgets/timeline/selection-area";
 import { boundOf, count, duration, exactDuration, percent, wallClock } from "../../lib/format";
+import { fullName } from "../../lib/full-name";
 import { sectionOf, trackId, trackOf } from "../../widgets/timeline/track-layout";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
@@ -137,13 +138,13 @@ function Summary({ area }: { area: Result }) {
           nouns={texts.nouns}
           columns={columns}
           rows={area.rows}
-          rowKey={(r) => `${r.table} ${r.name}`}
+          rowKey={(r) => `${r.table} ${fullName(r)}`}
           sort={state.value.sort}
           defaultSort="-inside_ns"
           filter={state.value.filter}
           onSort={(sort) => go({ sort }, "replace")}
           onFilter={(filter) => go({ filter }, "replace")}
-          onOpen={(r) => go({ find: r.name }, "replace")}
+          onOpen={(r) => go({ find: fullName(r) }, "replace")}
         />
       </div>
     </>
@@ -151,7 +152,7 @@ function Summary({ area }: { area: Result }) {
 }
 
 const columnsFor = (length: number): readonly Column<AreaRow>[] => [
-  field("name", texts.columns.name, "text", 320),
+  field("name", texts.columns.name, "text", 320, { code: fullName, full: fullName }),
   {
     key: "table",
     ...texts.columns.table,

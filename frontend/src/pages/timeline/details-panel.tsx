@@ -5,6 +5,7 @@ import type { Item, Links } from "../../api/types";
 import { lookOf } from "../../lib/color";
 import { trackId } from "../../widgets/timeline/track-layout";
 import { bound, boundOf, count, duration, exactDuration, utc, wallClock } from "../../lib/format";
+import { fullName } from "../../lib/full-name";
 import { quote } from "../../lib/filter";
 import { useView, type Resource } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
@@ -101,6 +102,11 @@ function Of({ links, ...props }: ItemProps) {
       <h2 class="wrap" data-testid="details-name">
         {links.item.name}
       </h2>
+      {links.item.full_name !== null && (
+        <p class="wrap muted" data-testid="details-full-name">
+          {links.item.full_name}
+        </p>
+      )}
       <div class="columns equal">
         <ItemFacts links={links} {...props} />
         <LinkedItems links={links} {...props} />
@@ -328,7 +334,7 @@ function inTables(
 
 /** The row of the table that it is in; without one, all ranges of this name. */
 function ownTable(item: Links["item"], annotation: boolean, of: { rank?: number }): ComponentChildren {
-  const filter = `name = ${quote(item.name)}`;
+  const filter = `name = ${quote(fullName(item))}`;
   const own =
     item.table === "kernels" ? (
       <a {...linkProps({ ...of, view: "kernels", filter })} data-testid="to-kernels">
@@ -339,7 +345,7 @@ function ownTable(item: Links["item"], annotation: boolean, of: { rank?: number 
         {texts.toOperators}
       </a>
     ) : (
-      <a {...linkProps({ find: item.name })} data-testid="to-all">
+      <a {...linkProps({ find: fullName(item) })} data-testid="to-all">
         {texts.toAll}
       </a>
     );
@@ -362,7 +368,7 @@ function Jump({ item, show, testid }: { item: Item; show: ShowItem; testid: stri
       class="link jump"
       data-testid={testid}
       data-index={item.index}
-      title={`${item.name}\n${exactDuration(item.end_ns - item.start_ns)}`}
+      title={`${fullName(item)}\n${exactDuration(item.end_ns - item.start_ns)}`}
       onClick={() => show(item)}
     >
       {item.name}

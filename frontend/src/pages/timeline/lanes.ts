@@ -56,6 +56,7 @@ export function joinRanks(lanes: readonly Lane[], scenes: Scenes): DrawnScene | 
   return {
     rectangles: joinedRectangles(parts),
     names: parts.flatMap(({ scene }) => scene.names),
+    full_names: parts.flatMap(({ scene }) => scene.full_names),
     modules: parts.flatMap(({ scene }) => scene.modules),
     kinds: first.kinds,
     looks: first.looks,

@@ -25,11 +25,13 @@ function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
   const many = r.count[at] ?? 1;
   const off = r.bound_ns[at] ?? 0;
   const look = scene.looks[r.look[at] ?? 0] ?? "measured";
+  const full = scene.full_names[r.name[at] ?? 0];
   const module = scene.modules[r.module[at] ?? -1];
   const kind = texts.kinds[(scene.kinds[r.kind[at] ?? 0] ?? "kernel") as keyof typeof texts.kinds];
   return (
     <>
       <b class="wrap">{scene.names[r.name[at] ?? 0]}</b>
+      {full && <div class="muted wrap">{full}</div>}
       <div>
         {many > 1
           ? texts.many(

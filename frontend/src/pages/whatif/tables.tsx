@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Gain, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
 import { classColor, type ClassName } from "../../lib/class-color";
 import { percent, percentLimits } from "../../lib/format";
+import { fullName } from "../../lib/full-name";
 import type { Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { nameOf } from "../../state/selection";
@@ -71,7 +72,7 @@ export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resour
         {...texts.name}
         columns={pathColumns(inferred)}
         rows={result.path}
-        rowKey={(r) => `${r.time_class} ${r.name}`}
+        rowKey={(r) => `${r.time_class} ${fullName(r)}`}
         defaultSort="-path_ns"
       >
         {choice}
@@ -199,7 +200,15 @@ const GAINS: readonly Column<Gain>[] = [
 
 /** Host times are measured, device times may be inferred: the mark in front says which. */
 const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
-  { key: "name", ...texts.ofPath.name, kind: "text", width: 320, value: (r) => r.name || "–" },
+  {
+    key: "name",
+    ...texts.ofPath.name,
+    kind: "text",
+    width: 320,
+    value: (r) => r.name || "–",
+    code: fullName,
+    full: fullName,
+  },
   {
     key: "time_class",
     ...texts.ofPath.timeClass,

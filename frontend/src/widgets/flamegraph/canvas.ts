@@ -1,5 +1,4 @@
 // Draws a flame graph's boxes in the theme's colours.
-import { readableName } from "../../lib/readable-name";
 import { BOX_PX, type FlameBox, type Placed } from "./layout";
 
 export interface Look {
@@ -38,8 +37,7 @@ export function draw(
   context.font = `12px ${style.fontFamily}`;
   context.textBaseline = "middle";
   const hatches = new Map<string, CanvasPattern | null>();
-  const found = (box: FlameBox): boolean =>
-    look.search !== "" && box.name.toLowerCase().includes(look.search);
+  const found = (box: FlameBox): boolean => look.search !== "" && box.searched.includes(look.search);
   boxes.forEach((box, i) => {
     const x = (placed.left[i] ?? 0) * width;
     const w = (placed.width[i] ?? 0) * width;
@@ -65,7 +63,7 @@ export function draw(
     if (w < LEAST_TEXT_PX) return;
     context.fillStyle = ink;
     context.globalAlpha = look.search !== "" && !found(box) ? 0.6 : 1;
-    context.fillText(cut(context, readableName(box.name), w - 2 * PAD_PX), x + PAD_PX, y + BOX_PX / 2);
+    context.fillText(cut(context, box.name, w - 2 * PAD_PX), x + PAD_PX, y + BOX_PX / 2);
     context.globalAlpha = 1;
   });
 }

@@ -2,6 +2,8 @@
 
 export interface FlameBox {
   name: string;
+  /** What the search looks in, in lower case. */
+  searched: string;
   /** The CSS variable of its colour. */
   colour: string;
   /** How much of the colour: what ran on the device stands out. */

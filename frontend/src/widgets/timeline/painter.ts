@@ -2,7 +2,6 @@
 // scene: its cost is that of the screen.
 import type { Area } from "./selection-area";
 import type { Palette } from "../charts/canvas-colors";
-import { readableName } from "../../lib/readable-name";
 import { ROW_PX, type Line } from "./track-layout";
 import { follow, place } from "./critical-path-line";
 import {
@@ -62,6 +61,10 @@ export function paint(
 const visible = (line: Line, { top, height }: View): boolean =>
   line.y + line.height >= top && line.y <= top + height;
 
+/** Which names a search looks for, in either of their forms. */
+const matching = ({ names, full_names }: Scene, found: (name: string) => boolean): boolean[] =>
+  names.map((name, i) => found(name) || found(full_names[i] ?? ""));
+
 function background(context: CanvasRenderingContext2D, view: View, palette: Palette): void {
   for (const line of view.lines) {
     if (!visible(line, view)) continue;
@@ -85,7 +88,7 @@ function rectangles(
   const all = scene.rectangles;
   const lines = linesByTrack(view.lines);
   const scale = view.width / (view.camera.stop - view.camera.start);
-  const matches = picked.found ? scene.names.map(picked.found) : null;
+  const matches = picked.found ? matching(scene, picked.found) : null;
   context.font = "11px system-ui, sans-serif";
   context.textBaseline = "middle";
   let drawn = 0;
@@ -114,8 +117,8 @@ function rectangles(
     if (look !== "measured" && !many) whisker(context, x, y, (all.bound_ns[i] ?? 0) * scale, palette);
     if (wide > LEAST_TEXT_PX) {
       const text = many
-        ? `${readableName(scene.names[name] ?? "")} + ${(all.count[i] ?? 1) - 1}`
-        : readableName(scene.names[name] ?? "");
+        ? `${scene.names[name] ?? ""} + ${(all.count[i] ?? 1) - 1}`
+        : (scene.names[name] ?? "");
       context.fillStyle = look === "measured" ? palette.onto(fill) : palette.ink;
       context.fillText(fitted(text, wide - 6), left + 3, y + BAR_PX / 2 + 0.5);
     }

@@ -51,6 +51,8 @@ export interface Curves {
 export interface Scene {
   rectangles: Rectangles;
   names: readonly string[];
+  /** Of kernels, as their compiler wrote them; null if that is the name. */
+  full_names: readonly (string | null)[];
   kinds: readonly string[];
   looks: readonly string[];
   modules: readonly string[];

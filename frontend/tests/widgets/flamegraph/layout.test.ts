@@ -5,6 +5,7 @@ import { boxAt, layout, neighbour, type FlameBox } from "../../../src/widgets/fl
 
 const box = (name: string, parent: number | null, value: number): FlameBox => ({
   name,
+  searched: name,
   parent,
   value,
   colour: "--cpu",

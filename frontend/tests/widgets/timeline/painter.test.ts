@@ -23,6 +23,7 @@ const scene: Scene = {
     module: Int16Array.of(0, 0, -1),
   },
   names: ["aten::mm", "gemm"],
+  full_names: [null],
   kinds: ["operator", "kernel"],
   modules: ["Linear_0"],
   looks: ["measured"],

@@ -31,6 +31,7 @@ const scene: Scene = {
     module: new Int16Array(0),
   },
   names: [],
+  full_names: [null],
   kinds: [],
   looks: [],
   modules: [],

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.readers import READERS
@@ -224,7 +225,8 @@ def test_a_real_trace_comes_back_whole(path: Path) -> None:
     kernels = trace.kernels
     assert [d["start"] for d in content.device] == np.sort(kernels.start_ns).tolist()
     by_id = {d["id"] - 1: d for d in content.device}
-    assert [by_id[i]["name"] for i in range(len(kernels))] == [*map(trace.text, kernels.name)]
+    full = [trace.text(name) for name in kernels.name]
+    assert [by_id[i]["name"] for i in range(len(kernels))] == [*map(display_name, full)]
     linked = {kernel - 1 for ids in content.submitted for kernel in ids}
     assert linked == set(np.flatnonzero((kernels.launch >= 0) | (kernels.op >= 0)).tolist())
     steps = [name for name in map(trace.text, trace.steps.name) if name.startswith("ProfilerStep#")]

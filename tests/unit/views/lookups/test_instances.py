@@ -79,7 +79,7 @@ def test_kernels_without_a_duration() -> None:
 
 
 def test_what_is_not_there() -> None:
-    assert ask(Trace()) == Instances("", 0, None, (), ())
+    assert ask(Trace()) == Instances("", None, 0, None, (), ())
     for options in ({"index": 99}, {"index": -1}, {"limit": -1}, {"step": 7}):
         with pytest.raises(TraceError):
             ask(some(), **options)
