@@ -67,6 +67,8 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("random", r"philox|random|dropout"),
 )
 """Searched in the words first; then the name counts as an operator's."""
+_TITLES: dict[Kind, str] = {"elementwise": "elementwise", "reduction": "reduce", "gemm": "GEMM"}
+"""Words in front of an operator of a family, as torch's own kernels have them."""
 _AS_COPY: tuple[Kind, ...] = ("view", "allocation")
 _UNKNOWN: tuple[Kind, ...] = ("other", "autograd")
 _TYPED = re.compile(r"(?P<name>.*?)-dtype_(?P<type>\w+?)(-extraKey_\d+)?$")
@@ -128,8 +130,8 @@ def _of_words(
         family = pattern or _by_operator(text.split()) or _by_operator(rest)
         if family is None or not rest:
             continue
-        if family == "elementwise" and pattern is None:
-            text = f"elementwise {text}"
+        if pattern is None and (title := _TITLES.get(family)) and title not in text:
+            text = f"{title} {text}"
         if family == "indexing" and kind in ("i32", "i64"):
             kind = None  # that of the index
         return KernelName(" ".join(filter(None, (text, kind))), family)

@@ -90,7 +90,8 @@ def _by_operation(kernel: Kernel, name: str) -> KernelName | None:
             title = "convolution winograd" if "winograd" in name else "convolution"
         elif what.startswith("gemv"):
             title = "GEMV"
-        return _named(title, _type(kernel, pieces, found), kernel.name)
+        kind = _type(kernel, pieces, found)
+        return _named(title, kind, kernel.name) if kind or _tile(kernel.name) else None
     return None
 
 

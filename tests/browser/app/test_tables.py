@@ -44,15 +44,15 @@ def test_kernels_are_those_of_the_result(dashboard: Dashboard, group: str) -> No
     now = result(dashboard, f"kernels?run=ddp&group={group}")
     assert len(rows) == len(now["rows"]) == 3
     for row in now["rows"]:
-        cells = rows[f"{row['kind']} {row['name']} {row['operator'] or ''}"]
+        cells = rows[f"{row['kind']} {row['full_name']} {row['operator'] or ''}"]
         assert {key: number(cells[key]) for key in KERNEL} == {key: row[key] for key in KERNEL}
-        assert (cells["name"], cells["kind"]) == (row["name"], row["kind"])
+        assert (cells["name"], cells["kind"]) == (row["full_name"], row["kind"])
 
 
 def test_the_activities_of_a_kernel(dashboard: Dashboard) -> None:
     dashboard.open(run="ddp", view="kernels", group="name")
     row = result(dashboard, "kernels?run=ddp&group=name")["rows"][0]
-    key = f"{row['kind']} {row['name']} "
+    key = f"{row['kind']} {row['full_name']} "
     dashboard.get("table-kernels").locator(f'tr[data-key="{key}"]').get_by_test_id("drill").click()
     now = result(dashboard, f"instances?run=ddp&group=name&index={row['longest_row']}")
     rows = dashboard.rows("instances")
@@ -77,7 +77,7 @@ def test_a_row_opens_its_calls_and_names_the_typical_one(dashboard: Dashboard) -
         first.locator(f'td[data-column="{target}"]').click(position={"x": 4, "y": 4})
         dashboard.shows("table-instances")
         row = result(dashboard, "kernels?run=ddp&group=name")["rows"][0]
-        assert name == f"{row['kind']} {row['name']} "
+        assert name == f"{row['kind']} {row['full_name']} "
         place = f"instances?run=ddp&group=name&index={row['longest_row']}"
         typical = result(dashboard, place)["typical"]
         dashboard.shows("typical", value=typical["index"])

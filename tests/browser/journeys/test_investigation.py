@@ -124,8 +124,9 @@ def to_the_source(trail: Trail, operator: str) -> str:
     index = first.get_attribute("data-key")
     start = first.locator('td[data-column="start_ns"]').get_by_role("link")
     trail.click(start, view="timeline", item=f"kernels:{index}")
-    expect(d.shows("details-name")).to_have_text(told or "")
     links = d.server.plugin(f"links?run={d.state()['run']}&table=kernels&index={index}").json
+    named = "details-name" if links["item"]["full_name"] is None else "details-full-name"
+    expect(d.shows(named)).to_have_text(told or "")
     assert links["item"]["end_ns"] - links["item"]["start_ns"] == int(took or -1)
     assert links["operator"]["name"] == operator
     line = f"{links['source']['file']}:{links['source']['line']}"
@@ -209,7 +210,8 @@ def test_from_the_calls_of_an_operator_and_back_to_the_tables(dashboard: Dashboa
     kernels = dashboard.shows("to-kernel").first
     told = kernels.get_attribute("data-index")
     trail.click(kernels, item=f"kernels:{told}")
-    name = dashboard.get("details-name").inner_text()
+    full = dashboard.get("details-full-name")  # not there if it is the name
+    name = (full if full.count() else dashboard.get("details-name")).inner_text()
     trail.click(dashboard.get("to-kernels"), view="kernels", filter=f'name = "{name}"')
     assert {cells["name"] for cells in dashboard.rows("kernels").values()} == {name}
     trail.back()

@@ -68,7 +68,7 @@ def test_what_is_found_covers_nothing(
     hits = page.get("timeline-hits")
     expect(hits).to_have_attribute("data-value", str(HITS), timeout=WAIT_MS)
     hits.get_by_role("button").first.click(timeout=WAIT_MS)
-    expect(page.get("details-name")).to_have_text(f"gemm_{HITS - 1}", timeout=WAIT_MS)
+    expect(page.get("details-name")).to_have_text(f"GEMM {HITS - 1}", timeout=WAIT_MS)
     parts = page.inside.locator(".timeline > .toolbar > *").evaluate_all(
         "all => all.map(one => one.getBoundingClientRect()).map(b => [b.left, b.right, b.top])"
     )

@@ -55,7 +55,7 @@ def test_the_captures_operators_are_rows_of_their_own() -> None:
         ("gemm", "gemm"), ("elementwise", "elementwise"),
     ]  # fmt: skip
     names = {r.name: r.operator for r in kernels(KNOWN).rows}
-    assert names == {"mm": "aten::mm", "elementwise add": "aten::add", "unknown": None}
+    assert names == {"GEMM mm": "aten::mm", "elementwise add": "aten::add", "unknown": None}
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_the_flame_graph_has_replays_below_their_frames() -> None:
     step = "serve.py(9): step"
     assert paths(flame(SERVED)) == {
         "launched by no operator": 5_000, "launched by no operator / unknown": 5_000, step: 4_000,
-        f"{step} / mm": 2_000, f"{step} / elementwise add": 2_000,
+        f"{step} / GEMM mm": 2_000, f"{step} / elementwise add": 2_000,
     }  # fmt: skip
     net = f"{step} / nn.Module: Net_0".replace("nn.Module: ", "")
     found = paths(flame(KNOWN))
     assert found[net] == 4_000
-    assert found[f"{net} / aten::mm / mm"] == 2_000
+    assert found[f"{net} / aten::mm / GEMM mm"] == 2_000
     assert paths(flame(KNOWN, levels="modules"))["Net_0"] == 4_000
 
 

@@ -85,7 +85,7 @@ def test_by_shape_and_kernel_and_module() -> None:
     assert [row.input_shapes for row in shapes.rows] == ["[[1024,1024],[1024,1024]]",
                                                          "[[512,512],[512,512]]"]  # fmt: skip
     assert {row.operator for row in shapes.rows} == {"aten::mm"}
-    assert [row.name for row in roofline(t, by="kernel").rows] == ["mm"]
+    assert [row.name for row in roofline(t, by="kernel").rows] == ["GEMM mm"]
     modules = roofline(t, by="module")
     assert {row.name: row.device_ns for row in modules.rows} == {"Linear_0": 500_000, "": 100_000}
     for result in (shapes, modules):

@@ -206,5 +206,5 @@ function Notes({ result: { short, matrix, others } }: { result: Result }) {
 }
 
 function keyOf(row: KernelRow, group: Group): string {
-  return group === "launch" ? String(row.longest_row) : `${row.kind} ${row.name} ${row.operator ?? ""}`;
+  return group === "launch" ? String(row.longest_row) : `${row.kind} ${row.full_name} ${row.operator ?? ""}`;
 }
