@@ -169,7 +169,7 @@ def test_a_part_of_the_bar_leads_to_its_rows(page: Dashboard) -> None:
     chart = opened(page)
     page.get("distance-no_roof").click()
     rows = page.rows("roofline")
-    assert [cells["name"] for cells in rows.values()] == ["ncclAllReduce"]
+    assert [cells["name"] for cells in rows.values()] == ["NCCL all-reduce"]
     assert [number(cells["no_roof_ns"]) for cells in rows.values()] == [100_000]
     faded = chart.locator(".points path.hidden")
     expect(faded).to_have_count(int(chart.get_attribute("data-points") or 0))
