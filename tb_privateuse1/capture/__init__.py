@@ -74,6 +74,8 @@ class profile(torch_profile):
     cycle, so that the events measure its kernels' durations; ``auto``: twice as long as the step
     before took; 0: only where ``prime`` is called. It changes what that step shows. Of use in the
     event route only.
+
+    In the event route ``profile_memory`` is on by default: allocator events are evidence.
     """
 
     def __init__(
@@ -97,6 +99,9 @@ class profile(torch_profile):
         self._primer = Primer(self.backend, self.notes)
         if prime_ms is not None and self.route != "events":
             self.notes.add("prime-unused", f"in the route {self.route!r} nothing is primed")
+        if self.route == "events":
+            # Who allocated on the host only launched nothing: that is evidence for the timeline.
+            options.setdefault("profile_memory", True)
         super().__init__(activities=self._plan.activities, **options)
         self.notes.show()
 

@@ -20,6 +20,7 @@ from torch.autograd.profiler import profile as autograd_profile
 from torch.autograd.profiler import record_function
 
 from tb_privateuse1.capture.backend import synchronize
+from tb_privateuse1.capture.queue_costs import Costs, measure_costs
 
 TRIES = 9
 """Their median forgets the first, which creates what a backend creates lazily."""
@@ -53,6 +54,7 @@ class Calibration:
     run on the host's thread, there is no queue) or None."""
     elapsed_unit: str | None = None
     """``us`` as torch wants it, ``ms`` or ``ns`` by mistake, or None."""
+    costs: Costs = field(default_factory=Costs)
     evidence: dict[str, Any] = field(default_factory=dict)
     """The single measurements, and the reason where there are none."""
 
@@ -83,7 +85,13 @@ def _calibrate(backend: str) -> Calibration:
             kind = "host"
     except Exception as error:
         evidence["queue_failed"] = f"{type(error).__name__}: {error}"
-    return Calibration(latency, returned, kind, unit, evidence)
+    costs = Costs()
+    try:
+        if kind == "event" and unit == "us" and latency is not None:
+            costs = measure_costs(backend, latency, lambda: _event(backend), evidence)
+    except Exception as error:
+        evidence["costs_failed"] = f"{type(error).__name__}: {error}"
+    return Calibration(latency, returned, kind, unit, costs, evidence)
 
 
 def _events(backend: str, evidence: dict[str, Any]) -> tuple[int, int]:

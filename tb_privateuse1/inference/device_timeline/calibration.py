@@ -36,6 +36,12 @@ _EVENT_MOST_NS = 20_000
 _GAP_NS, _GAP_HIGH_NS = 800, 2_000
 """Likely and largest time from one kernel or event to the next kernel on a busy device."""
 
+_MARK_SPREAD, _MARK_ROOM_NS = 1.25, 100
+"""How much more than measured an event may cost: the scatter of single ones."""
+
+_GAP_MOST_NS = 10_000
+"""A longer gap that the capture measured is a mistake."""
+
 _JITTER_NS, _JITTER_LOW_NS, _JITTER_HIGH_NS = 1_500, 500, 20_000
 
 _TORCH_RESOLUTION_NS = 1_000
@@ -59,15 +65,14 @@ def calibrate(
     if rounding not in ("floor", "round"):
         rounding = "floor" if resolution == _TORCH_RESOLUTION_NS else "both"
     launch_free_ops = _launch_free_operators(ops, events, launch_free)
-    event, event_high, samples = _event_cost(ops, events, launch_free_ops, resolution)
+    event, event_high, shown_event = _mark_cost(sidecar, ops, events, launch_free_ops, resolution)
+    gap, gap_high, shown_gap = _kernel_gap(sidecar)
     jitter, idle = _jitter(ops, launch_free_ops, resolution)
     constants = (
         latency,
         _sync_return(sidecar),
-        _event(event, 0, event_high, samples),
-        Constant(
-            "kernel_gap", _GAP_NS, 0, _GAP_HIGH_NS, "assumed", None, say("As on known devices.")
-        ),
+        shown_event,
+        shown_gap,
         _of_trace("jitter", jitter, 0, None, idle, say("Scatter of idle operators without work.")),
         _resolution(ops, resolution, str(rounding)),
     )
@@ -78,8 +83,8 @@ def calibrate(
         jitter_ns=jitter,
         event_ns=event,
         event_high_ns=event_high,
-        gap_ns=_GAP_NS,
-        gap_high_ns=_GAP_HIGH_NS,
+        gap_ns=gap,
+        gap_high_ns=gap_high,
         resolution_ns=resolution,
         rounding=str(rounding),
         constants=constants,
@@ -120,9 +125,39 @@ def _sync_return(sidecar: Sidecar) -> Constant:
     return Constant("sync_return", value, None, None, "capture", _tries(sidecar, "waited_ns"), why)
 
 
-def _event(value: int, least: int, most: int, samples: int) -> Constant:
+def _mark_cost(
+    sidecar: Sidecar, ops: Ops, events: EventPairs, launch_free_ops: I64, resolution: int
+) -> tuple[int, int, Constant]:
+    """Return the cost of an event, its largest one, and both as shown.
+
+    What the capture measured behind a backlog counts; else what the trace shows.
+    """
+    value, bound = (_claim(sidecar, f"mark_cost{part}_ns") for part in ("", "_bound"))
+    if value is not None and bound is not None and value <= _EVENT_MOST_NS:
+        most = max(value + bound, round(value * _MARK_SPREAD)) + _MARK_ROOM_NS
+        why = say("Ranges without work behind a long one, while nothing else was recorded.")
+        return value, most, Constant("event_cost", value, 0, most, "capture", None, why)
+    value, most, samples = _event_cost(ops, events, launch_free_ops, resolution)
     why = say("Operators without work that the device ran through faster than the host.")
-    return _of_trace("event_cost", value, least, most, samples, why)
+    return value, most, _of_trace("event_cost", value, 0, most, samples, why)
+
+
+def _kernel_gap(sidecar: Sidecar) -> tuple[int, int, Constant]:
+    """Return the gap before a kernel on a busy device, its largest one, and both as shown.
+
+    What the capture measured are limits: the gap of known devices counts as far as it is in them.
+    """
+    value, bound = (_claim(sidecar, f"kernel_gap{part}_ns") for part in ("", "_bound"))
+    if value is None or bound is None or value + bound > _GAP_MOST_NS:
+        why = say("As on known devices.")
+        shown = Constant("kernel_gap", _GAP_NS, 0, _GAP_HIGH_NS, "assumed", None, why)
+        return _GAP_NS, _GAP_HIGH_NS, shown
+    # The host times the kernel alone, so that the limits may be wider than what devices have.
+    least, most = max(value - bound, 0), value + bound
+    most = most if least else min(most, _GAP_HIGH_NS)
+    value = min(max(_GAP_NS, least), most)
+    why = say("Short kernels in a row, less one alone on the idle device.")
+    return value, most, Constant("kernel_gap", value, least, most, "capture", None, why)
 
 
 def with_event_cost(c: Calibration, value: int, doubt: int, samples: int) -> Calibration:

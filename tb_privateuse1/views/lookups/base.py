@@ -67,7 +67,7 @@ def item(trace: Trace, pyramid: Pyramid, table: TableName, index: int | np.integ
         start_ns=int(rows.start_ns[index]),
         end_ns=int(rows.end_ns[index]),
         bound_ns=None if bound == MISSING else bound - shift,
-        shift_ns=shift,
+        shift_bound_ns=shift,
         track=track,
         row=row,
     )

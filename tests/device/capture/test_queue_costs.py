@@ -1,0 +1,42 @@
+"""What marks and gaps cost a device that is behind the host, measured before the recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.on_device import device
+
+
+def test_measured_costs_hold_the_devices_own(tmp_path: Path) -> None:
+    done = device(
+        tmp_path,
+        """
+        torch.set_num_threads(1)
+        answer["found"] = []
+        for cost, gap in ((300, 0), (2000, 0), (1200, 900)):
+            refdevice.configure(event_cost_ns=cost, kernel_gap_ns=gap)
+            for _ in range(5):  # a preempted thread measures nothing
+                calibration._calibrate.cache_clear()
+                costs = calibration.calibrate("refdev").costs
+                if costs.mark_ns is not None and costs.gap_ns is not None:
+                    break
+            answer["found"].append((cost, gap, costs.mark_ns, costs.mark_bound_ns, costs.gap_ns,
+                                    costs.gap_bound_ns))
+        """,
+    )
+    for cost, gap, mark, mark_bound, measured, bound in done.answer["found"]:
+        assert abs(mark - cost) <= mark_bound
+        assert abs(measured - gap) <= bound
+
+
+def test_a_profiler_that_runs_already_prevents_the_measurement(tmp_path: Path) -> None:
+    done = device(
+        tmp_path,
+        """
+        from tb_privateuse1.capture import queue_costs
+        with torch.profiler.profile(activities=[A.CPU]):
+            costs = queue_costs.measure_costs("refdev", 6000, torch.Event, {})
+        answer["mark"] = costs.mark_ns
+        """,
+    )
+    assert done.answer["mark"] is None
