@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.trace.inference_basis import Constant
@@ -8,7 +10,7 @@ from tests.support.simulate import GAP, MARK, linear, simulate, step
 PROGRAM = [step(i, *[linear(20_000, 15_000)] * 6) for i in range(4)]
 
 
-def constants(**facts: int) -> dict[str, Constant]:
+def constants(**facts: Any) -> dict[str, Constant]:
     grounds = simulate(PROGRAM, **facts).trace.meta.grounds
     assert grounds is not None
     return {constant.name: constant for constant in grounds.constants}
@@ -40,7 +42,7 @@ def test_measured_limits_of_the_gap_move_it_and_never_widen_it_from_zero() -> No
 @pytest.mark.parametrize("nonsense", [-5, "soon", True, 10**9])
 def test_measurements_that_cannot_be_count_for_nothing(nonsense: object) -> None:
     facts = {"mark_cost_bound_ns": 20, "kernel_gap_bound_ns": 300}
-    found = constants(mark_cost_ns=nonsense, kernel_gap_ns=nonsense, **facts)  # type: ignore[arg-type]
+    found = constants(mark_cost_ns=nonsense, kernel_gap_ns=nonsense, **facts)
     assert {c.source for c in found.values() if c.name in ("event_cost", "kernel_gap")} <= {
         "assumed",
         "trace",
