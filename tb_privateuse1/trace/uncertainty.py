@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace import intervals, model, sum_bounds
-from tb_privateuse1.trace.model import BOUND, EVIDENCE, MEASURED, MISSING, Kernels
-from tb_privateuse1.trace.table import I8, I64, Bools
+from tb_privateuse1.trace import groupby, intervals, model, sum_bounds
+from tb_privateuse1.trace.model import BOUND, EVIDENCE, MEASURED, MISSING, NONE, Kernels
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 
 @dataclass(frozen=True)
@@ -226,6 +226,28 @@ def length_inside(kernels: Kernels, start_ns: int, stop_ns: int) -> tuple[I64, I
     return least, np.where(unknown, window, np.clip(most, 0, window))
 
 
+def sums_inside(
+    kernels: Kernels, group: I32 | I64, groups: int, start_ns: int, stop_ns: int
+) -> I64:
+    """Return by group the bound of the time of its activities inside a window.
+
+    Of those that surely lie inside as a whole, only the durations may be wrong. ``MISSING`` if a
+    bound is not known.
+    """
+    least, most = length_inside(kernels, start_ns, stop_ns)
+    shown = np.minimum(kernels.end_ns, stop_ns) - np.maximum(kernels.start_ns, start_ns)
+    shown = np.maximum(shown, 0)
+    early = np.where(limited(kernels), kernels.start_bound_ns, 0)
+    late = early + np.where(limited(kernels), kernels.duration_bound_ns, 0)
+    whole = (kernels.start_ns - early >= start_ns) & (kernels.end_ns + late <= stop_ns)
+    own = np.where(whole, group, NONE)
+    sure = sum_bounds.duration_sum_bounds(own, kernels, groups)
+    edge = np.where(whole, 0, np.maximum(shown - least, most - shown))
+    lost = groupby.sums(group, (~limited(kernels)).astype(np.int64), groups) > 0
+    total = np.where(sure == MISSING, 0, sure) + groupby.sums(group, edge, groups)
+    return np.where(lost | (sure == MISSING), MISSING, total)
+
+
 def covered_bound(kernels: Kernels, start_ns: int, stop_ns: int, shown_ns: int) -> int | None:
     """Return the bound of the busy time inside a window; None if it is unknown."""
     if all_measured(kernels):
@@ -236,14 +258,13 @@ def covered_bound(kernels: Kernels, start_ns: int, stop_ns: int, shown_ns: int) 
     end = max(int(kernels.end_ns.max()), stop_ns)
     low, high = certainly_running(kernels), possibly_running(kernels, end)
     least, most = (intervals.length(intervals.intersect(one, window)) for one in (low, high))
-    low_each, high_each = length_inside(kernels, start_ns, stop_ns)
     if len(np.unique(kernels.lane)) == 1:  # they do not overlap: a sum
-        inside = np.minimum(kernels.end_ns, stop_ns) - np.maximum(kernels.start_ns, start_ns)
-        inside = np.maximum(inside, 0)
-        error = np.maximum(inside - low_each, high_each - inside)
+        one = np.zeros(len(kernels), np.int64)
+        error = int(sums_inside(kernels, one, 1, start_ns, stop_ns)[0])
     else:
-        error = movable_time(kernels)[high_each > 0]
-    return min(max(shown_ns - least, most - shown_ns), int(error.sum()))
+        _, high_each = length_inside(kernels, start_ns, stop_ns)
+        error = int(movable_time(kernels)[high_each > 0].sum())
+    return min(max(shown_ns - least, most - shown_ns), error)
 
 
 def _limits(kernels: Kernels) -> tuple[I64 | None, I64 | None]:

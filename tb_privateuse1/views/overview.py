@@ -248,8 +248,7 @@ def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | N
         least = int(np.maximum(limits.end_low - limits.start_low, 0).sum())
         most = int(np.maximum(limits.end_high - limits.start_high, 0).sum())
     else:
-        least = int(limits.end_low[row] - limits.start_high[row])
-        most = int(limits.end_high[row] - limits.start_low[row])
+        least, most = int(limits.least[row]), int(limits.most[row])
     low = max(busy - error, 0) / most
     return busy / window, low, min((busy + error) / max(least, 1), 1.0)
 

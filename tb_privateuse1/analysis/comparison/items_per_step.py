@@ -112,7 +112,8 @@ def _device(
     row = np.arange(len(kernels)) if activity is None else activity
     place = at.of(kernels.step)[row]
     inside = np.where(place >= 0, item, NONE)
-    bound = sum_bounds.duration_sum_bounds(inside, kernels.take(row), items)
+    bounds, alike = kernels.duration_bound_ns[row], kernels.error_group[row]
+    bound = sum_bounds.sum_bounds(inside, bounds, alike, items)
     ns = (kernels.end_ns - kernels.start_ns)[row]
     return at.sample(item, place, ns, items), np.where(
         bound == MISSING, np.nan, bound / max(at.count, 1)

@@ -127,7 +127,8 @@ def _total_bounds(trace: Trace, launcher: I32, group: I32, groups: int) -> I64:
         found.append((group[at[some]], row[some]))
         at = trace.ops.parent[at]
     place, rows = (np.concatenate(one) for one in zip(*found, strict=True))
-    return sum_bounds.duration_sum_bounds(place, kernels.take(rows), groups)
+    bounds, alike = kernels.duration_bound_ns[rows], kernels.error_group[rows]
+    return sum_bounds.sum_bounds(place, bounds, alike, groups)
 
 
 def _longest(duration: I64, member: I64) -> I64:

@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.account.table import Account, account_table, has_ac
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
-from tb_privateuse1.trace import intervals, labels, uncertainty
+from tb_privateuse1.trace import intervals, labels, sum_bounds, uncertainty
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import chosen_tracks
@@ -142,7 +142,7 @@ def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) ->
     none: list[int | None] = [0] * len(strings)
     bounds: tuple[list[int | None], ...] = (none, none, none)
     if table == "kernels" and not uncertainty.all_measured(trace.kernels):
-        bounds = _bounds(trace.kernels.take(here), group, counts, inside, start, stop)
+        bounds = _bounds(trace.kernels.take(here), group, counts, start, stop)
     return [
         AreaRow(
             table=table,
@@ -167,21 +167,17 @@ def _grouped(name: I32, strings: int) -> tuple[I64, list[int]]:
 
 
 def _bounds(
-    kernels: Kernels, group: I64, counts: I64, inside: I64, start: int, stop: int
+    kernels: Kernels, group: I64, counts: I64, start: int, stop: int
 ) -> tuple[list[int | None], ...]:
     """Return the bounds of time inside, mean and longest of the activities of each name."""
-    least, most = uncertainty.length_inside(kernels, start, stop)
-    unknown = kernels.duration_bound_ns == MISSING
-    lost, nowhere = np.zeros((2, len(counts)), np.bool_)
-    lost[group[unknown]] = True
-    nowhere[group[unknown | (kernels.start_bound_ns == MISSING)]] = True
-    own = np.where(unknown, 0, kernels.duration_bound_ns)
-    errors, owns, greatest = np.zeros((3, len(counts)), np.int64)
-    np.add.at(errors, group, np.maximum(inside - least, most - inside))
-    np.add.at(owns, group, own)
-    np.maximum.at(greatest, group, own)
-    mean = np.rint(owns / counts).astype(np.int64)
-    return _known(errors, nowhere), _known(mean, lost), _known(greatest, lost)
+    groups = len(counts)
+    inside = uncertainty.sums_inside(kernels, group, groups, start, stop)
+    total = sum_bounds.duration_sum_bounds(group, kernels, groups)
+    lost = total == MISSING
+    greatest = np.zeros(groups, np.int64)
+    np.maximum.at(greatest, group, np.maximum(kernels.duration_bound_ns, 0))
+    mean = np.rint(np.where(lost, 0, total) / counts).astype(np.int64)
+    return _known(inside, inside == MISSING), _known(mean, lost), _known(greatest, lost)
 
 
 def _known(bounds_ns: I64, lost: Bools) -> list[int | None]:
