@@ -22,6 +22,12 @@ from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
+_OTHER_RANK: tuple[ClassName, ...] = ("other_rank",)
+"""A collective on the host comes before the operator that waits for it."""
+
+_PREPARES: tuple[ClassName, ...] = ("dispatch", "python")
+"""What a thread that loads data does of these is the input."""
+
 _BLOCKED: tuple[ClassName, ...] = ("blocking_copy", "synchronization", "device_memory")
 
 
@@ -98,12 +104,16 @@ class _Chain:
         main = self.roles.main
         left: list[intervals.Set] = [intervals.EMPTY]
         for own, wanted in self._by_worker(np.where(thread >= 0, thread, main), start_ns, end_ns):
-            rest = self.own(own, wanted)
+            rest = self._results(own, wanted, _OTHER_RANK)
+            rest = self.own(own, rest)
+            rest = self._results(own, rest)
             if own != main:
                 rest = self._worker(own, rest)
             left.append(rest)
         rest = _union(left)
+        rest = self._results(main, rest, _OTHER_RANK)
         rest = self.own(main, rest)
+        rest = self._results(main, rest)
         rest = self._lifetime(main, rest)
         rest = self._others(rest)
         outside = intervals.subtract(rest, self.activity.outer)
@@ -146,7 +156,22 @@ class _Chain:
             if not len(rest[0]):
                 break
             if thread in by_thread and (only is None or name in only):
-                rest = self._take(name, rest, by_thread[thread])
+                loads = name in _PREPARES and self.roles.role[thread] == thread_roles.LOADER
+                rest = self._take("input" if loads else name, rest, by_thread[thread])
+        return rest
+
+    def _results(
+        self, thread: int, rest: intervals.Set, only: tuple[ClassName, ...] | None = None
+    ) -> intervals.Set:
+        """Take the events of workers while the thread waits for their results."""
+        every = self.roles.results
+        own = every.take(every.thread == thread)
+        for worker, rows in groupby.split_by_value(own.worker):
+            away = intervals.union(own.leave_ns[rows], own.return_ns[rows])
+            waits = intervals.intersect(rest, away)
+            if len(waits[0]):
+                left = self.own(worker, waits, only)
+                rest = intervals.merge(intervals.subtract(rest, waits), left)
         return rest
 
     def _take(self, name: ClassName, rest: intervals.Set, ranges: HostRanges) -> intervals.Set:

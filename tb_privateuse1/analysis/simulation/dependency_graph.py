@@ -26,6 +26,7 @@ from tb_privateuse1.analysis.simulation import (
 from tb_privateuse1.analysis.simulation.points import Points
 from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights, settled
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
+from tb_privateuse1.analysis.threads.results import awaited_begins, usual_lags
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.threads.turns import find_turns
 from tb_privateuse1.trace.model import NONE, Trace
@@ -191,6 +192,11 @@ def _host(
         waits.thread, waits.end_ns, np.where(instant, points.LEAVES, points.RETURNS), own
     )
     leaves, begins, dones, returns = points.add_turns(found, turns)
+    # A worker that waits for another worker does not wait for this thread.
+    elsewhere = awaited_begins(roles.results, turns.worker, turns.begin_ns)
+    to_worker = np.where(elsewhere, NEVER, turns.begin_ns - turns.leave_ns)
+    finished, awaited = points.add_results(found, roles.results)
+    handed, taken, lag = points.add_tasks(found, trace)
     first, end_step, last = points.add_steps(found, trace, roles)
     unknown = submission.thread < 0
     unknown &= ~delays.launched_before(kernels, submission) & (roles.main != NONE)
@@ -204,8 +210,10 @@ def _host(
         parts=[
             (place[hands], known + n, LAUNCH, latency, None),
             (waits.kernel + n, place[ends[waits.wait]], WAIT, back, waits.wait),
-            (place[leaves], place[begins], TURN, turns.begin_ns - turns.leave_ns, None),
+            (place[leaves], place[begins], TURN, to_worker, None),
             (place[dones], place[returns], TURN, turns.return_ns - turns.done_ns, None),
+            (place[finished], place[awaited], TURN, usual_lags(roles.results), None),
+            (place[handed], place[taken], TURN, lag, None),
             (place[guesses], guessed + n, GUESS, np.full(len(guessed), NEVER), None),
         ],
         wait_end=place[ends],

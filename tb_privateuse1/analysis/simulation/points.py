@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.simulation import submissions
 from tb_privateuse1.analysis.threads.hand_offs import Turns
+from tb_privateuse1.analysis.threads.results import Results
 from tb_privateuse1.analysis.threads.roles import Roles
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.model import NONE, Trace
@@ -73,6 +74,40 @@ def add_turns(points: Collected, turns: Turns) -> tuple[I64, I64, I64, I64]:
     begins = points.add(turns.worker, turns.begin_ns, BEGINS, nothing)
     dones = points.add(turns.worker, turns.done_ns, ENDS)
     return leaves, begins, dones, returns
+
+
+def add_results(points: Collected, results: Results) -> tuple[I64, I64]:
+    """Add the points of results: a worker is done, and the thread that waits goes on."""
+    nothing = np.zeros(len(results), np.int64)
+    points.add(results.thread, results.leave_ns, LEAVES)
+    dones = points.add(results.worker, results.done_ns, ENDS)
+    returns = points.add(results.thread, results.return_ns, RETURNS, nothing)
+    return dones, returns
+
+
+def add_tasks(points: Collected, trace: Trace) -> tuple[I64, I64, I64]:
+    """Add the points at which operators hand their calls to a queue's thread, and it begins them.
+
+    Returns both, and the usual time between them. A queue that was empty waited for the task: of
+    its own it took no longer than between tasks that were there.
+    """
+    ops, calls = trace.ops, trace.launches
+    by_op = np.append(ops.thread, np.int32(NONE))[calls.op]
+    rows = np.flatnonzero((by_op != NONE) & (by_op != calls.thread))
+    op, thread, start = calls.op[rows], calls.thread[rows], calls.start_ns[rows]
+    # The operator enqueues while it runs: at its start at the earliest.
+    handed = np.where(start < ops.end_ns[op], ops.start_ns[op], ops.end_ns[op])
+    same = (rows > 0) & (calls.thread[rows - 1] == thread)
+    free = np.where(same, calls.end_ns[rows - 1], np.iinfo(np.int64).min)
+    waited = handed >= free
+    queued = (start - free)[same & ~waited]
+    between = int(np.median(queued)) if len(queued) else 0
+    own = np.where(same, calls.end_ns[rows - 1] - calls.start_ns[rows - 1] + between, between)
+    sources = points.add(by_op[rows], handed, HANDS)
+    targets = points.add(thread, start, BEGINS, np.where(waited, own, -1))
+    lag = start - handed
+    usual = int(np.median(lag[waited])) if waited.any() else 0
+    return sources, targets, np.minimum(lag, usual)
 
 
 def add_steps(points: Collected, trace: Trace, roles: Roles) -> tuple[I64, I64, I64]:

@@ -2,13 +2,15 @@
 
 ``activity`` finds when a thread works, ``hand_offs`` when one works while another waits for it.
 ``roles`` gives each thread a role from both, ``turns`` the hand-offs of the program.
-``clock_slack`` estimates the disagreement of host and device clocks.
+``results`` finds which threads wait for what others finish. ``clock_slack`` estimates the
+disagreement of host and device clocks.
 """
 
 __all__ = [
     "activity",
     "clock_slack",
     "hand_offs",
+    "results",
     "roles",
     "turns",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.threads.hand_offs import (
     turns_between,
     usual_turns,
 )
+from tb_privateuse1.analysis.threads.results import Results, find_results
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.blocking_names import blocks, polls, sleeps
 from tb_privateuse1.trace.memoize import memoize
@@ -40,6 +41,9 @@ _LOADER_CODE = "torch/utils/data/"
 _MOSTLY = 0.8
 """A thread that does nothing else spends at least this share of its work or time so."""
 
+_MOST_THREADS = 32
+"""Of more threads, those with the most events are compared with each other."""
+
 _PROGRAM = (call_tree.LOADER, "Optimizer.")
 """Ranges that torch makes in the thread of the training loop."""
 
@@ -54,6 +58,8 @@ class Roles:
     """The row of the main thread, or ``NONE``."""
     turns: tuple[Turns, ...] = ()
     """The hand-offs between the main thread and each worker that takes turns with it."""
+    results: Results = field(default_factory=Results.empty)
+    """The results of other threads that a thread waits for."""
 
     @property
     def driving(self) -> Bools:
@@ -81,7 +87,29 @@ def thread_roles(trace: Trace) -> Roles:
     role[~counts.active] = NONE
     workers = working[working != main] if main != NONE else working[:0]
     turns = _turns(trace, main, workers.tolist(), role, backward)
-    return Roles(role, main, turns)
+    found = _results(trace, counts, role, turns)
+    _name_loaders(role, found, main)
+    return Roles(role, main, turns, found)
+
+
+def _results(trace: Trace, counts: activity.Counts, role: I8, turns: tuple[Turns, ...]) -> Results:
+    """Return the results that threads wait for, of those with the most events."""
+    threads = np.flatnonzero((role != NONE) & (role != WAITING))
+    most = np.argsort(-(counts.operators + counts.annotations + counts.calls)[threads])
+    chosen = threads[most[:_MOST_THREADS]].tolist()
+    apart = {(int(one.thread[0]), int(one.worker[0])) for one in turns if len(one)}
+    return find_results(trace, chosen, role == COMMUNICATION, apart)
+
+
+def _name_loaders(role: I8, results: Results, main: int) -> None:
+    """Set the role of threads that prepare data: their results go to the main thread, or on."""
+    worker, thread = results.worker, results.thread
+    while True:
+        waits = (thread == main) | (role[thread] == LOADER)
+        new = worker[waits & (role[worker] == OTHER)]
+        if not len(new):
+            return
+        role[new] = LOADER
 
 
 def _turns(
