@@ -99,7 +99,7 @@ RULE = Rule(
     code=Code(
         before="torch.save(model.state_dict(), path)",
         after=(
-            "state = {\"model\": model.state_dict()}\n"
+            'state = {"model": model.state_dict()}\n'
             "writing = torch.distributed.checkpoint.async_save(state, checkpoint_id=path)"
         ),
     ),

@@ -87,17 +87,7 @@ function KeyFigures({ result }: { result: Result }) {
         note={texts.medianBound}
         help={inferred ? texts.besideOthers : texts.noFarther}
       />
-      {result.shift_bound_ns !== null && result.shift_bound_ns > 0 && (
-        <KeyFigure
-          name="shift_bound_ns"
-          label={texts.allStarts}
-          exact={result.shift_bound_ns}
-          unit="ns"
-          value={typical(result.shift_bound_ns)}
-          note={texts.latencyShift}
-          help={texts.allStartsHelp}
-        />
-      )}
+      <SharedShift result={result} />
       <KeyFigure
         name="median_duration_bound_ns"
         label={texts.durationsTypically}
@@ -119,6 +109,22 @@ function KeyFigures({ result }: { result: Result }) {
         />
       )}
     </div>
+  );
+}
+
+/** How far off all starts may be together; nothing if that is known. */
+function SharedShift({ result: { shift_bound_ns: ns } }: { result: Result }) {
+  if (!ns) return null;
+  return (
+    <KeyFigure
+      name="shift_bound_ns"
+      label={texts.allStarts}
+      exact={ns}
+      unit="ns"
+      value={`± ${duration(ns)}`}
+      note={texts.latencyShift}
+      help={texts.allStartsHelp}
+    />
   );
 }
 
