@@ -1,4 +1,4 @@
-"""What would limit the steps once a finding is fixed, by the replay that gives its saving."""
+"""Find the next limit of the steps behind a fix, by the replay that gives its saving."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ RULE = Rule(
     threshold=say("0.5 % of the step: a warm allocator calls none."),
     reference=say("msprof-analyze memory rule (10 ms of aclrtMalloc and aclrtFree)."),
     code=Code(
-        before=("for batch in loader:\n    train(batch)\n    torch.cuda.empty_cache()"),
+        before=("for batch in loader:\n    train(batch)\n    torch.accelerator.empty_cache()"),
         after=("for batch in loader:\n    train(batch)"),
     ),
     check=check,

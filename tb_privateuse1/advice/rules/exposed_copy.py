@@ -80,14 +80,14 @@ RULE = Rule(
         before=("for batch in loader:\n    loss = model(batch.to(device))"),
         after=(
             "def copied(batch):\n"
-            "    with torch.cuda.stream(side):  # or the stream of your backend\n"
+            "    with side:  # a torch.Stream(device)\n"
             "        return batch.to(device, non_blocking=True)  # from pinned memory\n"
             "\n"
             "ahead = copied(next(batches))\n"
             "for batch in batches:\n"
-            "    torch.cuda.current_stream().wait_stream(side)\n"
+            "    torch.accelerator.current_stream().wait_stream(side)\n"
             "    now, ahead = ahead, copied(batch)\n"
-            "    now.record_stream(torch.cuda.current_stream())\n"
+            "    now.record_stream(torch.accelerator.current_stream())\n"
             "    loss = model(now)"
         ),
     ),

@@ -66,7 +66,7 @@ RULE = Rule(
     reference=say("PyTorch CUDA semantics, memory management."),
     code=Code(
         before="python train.py",
-        after="PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py",
+        after="PYTORCH_ALLOC_CONF=expandable_segments:True python train.py",
     ),
     check=check,
     needs=("memory",),

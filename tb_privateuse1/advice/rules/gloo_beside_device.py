@@ -52,7 +52,7 @@ RULE = Rule(
     reference=say("torch-tb-profiler: DDP without NCCL."),
     code=Code(
         before='dist.init_process_group("gloo")',
-        after='dist.init_process_group("cpu:gloo,cuda:nccl")  # or the backend of your device',
+        after="dist.init_process_group()  # the library of each type of device",
     ),
     check=check,
     needs=("device",),

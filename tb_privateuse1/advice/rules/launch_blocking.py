@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
 
@@ -61,10 +61,6 @@ RULE = Rule(
         "Nine in ten of 50 launches, and 5 % of the step to gain: single ones are chance."
     ),
     reference=say("msprof-analyze environment rules."),
-    code=Code(
-        before="CUDA_LAUNCH_BLOCKING=1 python train.py",
-        after="python train.py",
-    ),
     check=check,
     needs=("device", "links"),
 )

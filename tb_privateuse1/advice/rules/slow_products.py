@@ -122,7 +122,7 @@ RULE = Rule(
         before="loss = model(x)",
         after=(
             'torch.set_float32_matmul_precision("high")  # TF32\n'
-            'with torch.autocast("cuda", torch.bfloat16):  # or your device\n'
+            "with torch.autocast(x.device.type, torch.bfloat16):\n"
             "    loss = model(x)"
         ),
     ),

@@ -70,11 +70,11 @@ RULE = Rule(
         before=(
             "start = time.time()\n"
             "train(batch)\n"
-            "torch.cuda.synchronize()\n"
+            "torch.accelerator.synchronize()\n"
             "times.append(time.time() - start)"
         ),
         after=(
-            "begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
+            "begin, end = (torch.Event(device, enable_timing=True) for _ in range(2))\n"
             "begin.record()\n"
             "train(batch)\n"
             "end.record()\n"

@@ -61,7 +61,7 @@ _DEVICE_KINDS: dict[ClassName, VerdictKind] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What limits the judged part of a recording."""
+    """The limit of the judged part of a recording."""
 
     kind: VerdictKind
     time_class: ClassName

@@ -18,7 +18,7 @@ from tb_privateuse1.trace.table import I64, Bools
 
 @dataclass(frozen=True)
 class TimeApart:
-    """What lies in the time that is not judged, by node of a graph."""
+    """The time of steps that is not judged, by node of a graph."""
 
     gap: Shares
     """Share of the time before each point; of an activity, 1 if it is there."""

@@ -1,6 +1,6 @@
 """Find device work that no known operator launched, by the marks that had to wait for it.
 
-While an event waits, the device works, whoever launched that: a replayed graph, a library beside
+While an event waits, the device works on what anybody launched: a replayed graph, a library beside
 torch, another thread, communication on the same stream. Between two neighboring events of the
 stream that enclose no launch site, device time beyond the cost of an event is such work. A thread
 that was preempted before it recorded the event makes it late, too. So the wait counts if the event

@@ -20,7 +20,7 @@ _INDICES = ("i32", "i64", "bool")
 
 @dataclass(frozen=True)
 class KernelName:
-    """What is known from a kernel's name."""
+    """The parts of a kernel's name."""
 
     display: str
     """The name that people read: family, operation, data type and tile."""

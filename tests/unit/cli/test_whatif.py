@@ -21,6 +21,7 @@ def log(tmp_path: Path) -> str:
         make.launch(12, 15, 1),
         make.kernel("mm", 17, 57, 1),
         make.span("cuda_runtime", "cudaStreamSynchronize", 30, 60),
+        make.op("aten::add", 98, 100, id=2),
     ]
     write(tmp_path / "run" / "w.1.pt.trace.json", make.document(*events))
     return str(tmp_path)

@@ -40,7 +40,7 @@ def test_each_replay_does_the_work_of_the_capture() -> None:
     assert [(row.name, row.flops) for row in operators(t).rows if row.launcher] == [
         ("aten::mm", 2 * FLOPS), ("aten::add", 2 * 64 * 16),
     ]  # fmt: skip
-    assert {row.name: row.flops for row in kernels(t).rows}["mm_kernel"] == 2 * FLOPS
+    assert {row.full_name: row.flops for row in kernels(t).rows}["mm_kernel"] == 2 * FLOPS
     assert "Net_0" in {row.name for row in modules(t).rows if row.flops == 2 * (FLOPS + 1024)}
 
 
