@@ -81,6 +81,8 @@ def test_an_inferred_timeline(page: Dashboard) -> None:
     ):  # fmt: skip
         assert page.figure(name) == now[name], name
     expect(page.get("figure-device_ns")).to_contain_text("±")
+    expect(page.get("figure-device_ns")).to_contain_text("statistical ±")
+    expect(page.get("figure-shift_bound_ns")).to_contain_text("±")
     shown = rows(page, "method-evidence", "value", "look")
     assert [[e["evidence"], str(e["kernels"])] for e in now["evidence"]] == [r[:2] for r in shown]
     assert all(look == ("bounded" if key == "bound" else "inferred") for key, _, look in shown)
