@@ -16,6 +16,7 @@ from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.selection import RuleContext
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
+from tb_privateuse1.analysis.idioms.loss_tails import loss_tails
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, plural, say
@@ -31,7 +32,7 @@ COMPOSITES = (
 )
 """Operators with one kernel in most backends: the backend's author, not the model's, fuses them."""
 
-PARTICULAR = ("norm", "rotary", "gate")
+PARTICULAR = ("norm", "rotary", "gate", "loss")
 """Idioms with rules of their own."""
 
 _LONGEST_LIST = 12
@@ -125,6 +126,7 @@ def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:
     """Return the chains of some idioms that save time and are the model's own, or None."""
     found = chains_of(case.trace)
     chosen = found.of(*idioms) & (found.table.saved_ns > 0) & ~_inside_composites(case, found)
+    chosen &= loss_tails(case.trace).loss[found.table.first] < 0  # a loss is one finding
     group = np.where(np.append(chosen, False)[found.chain], found.chain, -1)
     table = found.table
     return fuse(case, found.graph, group, table.duration_ns, table.fused_ns)

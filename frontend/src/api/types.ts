@@ -1548,7 +1548,7 @@ export interface UnknownWork {
   share: number;
 }
 
-/** What limits the judged part of a recording. */
+/** The limit of the judged part of a recording. */
 export interface Verdict {
   kind: "device" | "copies" | "communication" | "blocked" | "host" | "queue" | "outside" | "undecided" | "host_only";
   time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";

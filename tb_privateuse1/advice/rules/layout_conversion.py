@@ -13,7 +13,7 @@ from tb_privateuse1.trace.model import KERNEL
 
 _NAMES = r"^aten::(contiguous|clone)$"
 _KERNELS = r"(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|transdata|transpose_?kernel"
-_LEAST = 0.03
+_LEAST = 0.02
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -64,7 +64,7 @@ RULE = Rule(
         "arrange dimensions once outside of the loop; drop .contiguous() where the next operator "
         "takes strides."
     ),
-    threshold=say("3 % of the step: a few are in every model."),
+    threshold=say("2 % of the step: a few are in every model."),
     reference=say("PyTorch tutorial on channels last; msprof-analyze TransData."),
     code=Code(
         before="model(images.contiguous())",

@@ -8,6 +8,7 @@ __all__ = [
     "growth",
     "lookups",
     "loops",
+    "loss_tails",
     "nodes",
     "optimizers",
     "products",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, FUSIBLE, TOTAL, Graph, Nodes
+from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, FUSIBLE, TOTAL, Graph
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING
@@ -40,22 +40,41 @@ class Flow:
     external_written_bytes: I64
 
 
-def stretches(nodes: Nodes) -> I64:
+def stretches(graph: Graph) -> I64:
     """Return the stretch of each node, or -1.
 
     Two equal calls in a row work on two tensors: profilers do not say otherwise. So do two copies
-    in a row, and the repeats of a stretch's first two calls, such as those of query and key.
+    in a row, and the repeats of a stretch's first two calls, such as those of query and key. But a
+    single such pair, whose second call can read the first one's result, is followed by what works
+    on one tensor: the factors of a formula, not query and key.
     """
+    nodes = graph.nodes
     fusible = np.isin(nodes.role, FUSIBLE) & ~nodes.in_optimizer
     begins = ~_same_as_before(nodes.thread) | ~_same_as_before(nodes.step)
     begins |= np.append(True, ~fusible[:-1])[: len(fusible)]
     begins |= np.append(False, nodes.role[:-1] == TOTAL)[: len(fusible)]
-    begins |= _same_as_before(nodes.call) | (_same_as_before(nodes.role) & (nodes.role == COPY))
+    begins |= _same_as_before(nodes.call) & ~_in_formula(graph, fusible, begins)
+    begins |= _same_as_before(nodes.role) & (nodes.role == COPY)
     begins &= fusible
     if not begins.any():
         return np.full(len(nodes), -1, np.int64)
     begins |= _repeats(nodes.call, fusible, begins)
     return np.where(fusible, np.cumsum(begins) - 1, -1)
+
+
+def _in_formula(graph: Graph, fusible: Bools, begins: Bools) -> Bools:
+    """Return where the second one of two equal calls is part of one formula with the first."""
+    nodes = graph.nodes
+    pair = _same_as_before(nodes.call) & fusible & ~begins
+    rows = np.flatnonzero(pair)
+    feeds = np.zeros(len(nodes), np.bool_)
+    feeds[rows] = graph.reads_size(rows, nodes.written_bytes[rows - 1])
+    goes_on = np.append(fusible[1:] & ~begins[1:], False)[: len(nodes)]
+    other = np.append(pair[1:], False) | np.append(pair[2:], (False, False))[: len(nodes)]
+    other |= np.append(False, pair[:-1])[: len(nodes)]
+    other |= np.append((False, False), pair[:-2])[: len(nodes)]
+    found: Bools = pair & feeds & goes_on & ~other
+    return found
 
 
 def _same_as_before(column: I64 | np.ndarray) -> Bools:
@@ -77,7 +96,7 @@ def _repeats(call: I64, fusible: Bools, begins: Bools) -> Bools:
 def flow_of(graph: Graph) -> Flow:
     """Return how tensors pass between nodes of the same stretch; O(n log n)."""
     nodes, reads = graph.nodes, graph.reads
-    stretch = stretches(nodes)
+    stretch = stretches(graph)
     is_read = (stretch[reads.node] >= 0) & (reads.bytes > 0)
     writers = np.flatnonzero((stretch >= 0) & (nodes.written_bytes > 0))
     node = np.concatenate((reads.node[is_read], writers))

@@ -14,7 +14,8 @@ def recognizes(members: Members) -> Bools:
     backward = tuple(f"{name}_backward" for name in ACTIVATIONS)
     forward = members.links(ACTIVATIONS, ("mul",)) > 0
     found: Bools = forward | (members.links(("mul",), backward) > 0)
-    return found
+    # A polynomial around the activation is a formula such as that of GELU.
+    return found & ~members.has("pow", "add", "sub")
 
 
 IDIOM = Idiom("gate", recognizes)

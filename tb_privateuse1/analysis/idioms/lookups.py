@@ -16,6 +16,8 @@ from tb_privateuse1.trace.table import I64, Bools
 
 _NEAR = 4
 """Nodes from the one-hot matrix to its product: casts, and one that works on the table."""
+_NO_SOURCE = 2
+"""Tensors that a scatter of a constant reads: the zeros and the places."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +41,16 @@ def one_hot_lookups(trace: Trace) -> Lookups:
     last, size, first = _matrices(trace, found)
     member = np.full((_NEAR, len(last)), -1, np.int64)
     product = np.full(len(last), -1, np.int64)
+    other = np.zeros(len(last), np.bool_)
     for k in range(_NEAR):
         at = last + 1 + k
-        usable = (at < len(nodes)) & (product < 0)
+        usable = (at < len(nodes)) & (product < 0) & ~other
         at = np.minimum(at, len(nodes) - 1)
         usable &= (nodes.thread[at] == nodes.thread[last]) & (nodes.step[at] == nodes.step[last])
         usable &= found.reads_size(at, size)
         converts = usable & np.isin(nodes.role[at], (CAST, COPY))
         multiplies = usable & (nodes.role[at] == PRODUCT)
+        other |= usable & ~converts & ~multiplies  # who reads it first is not a product
         member[k] = np.where(converts | multiplies, at, -1)
         size = np.where(converts, nodes.written_bytes[at], size)
         product = np.where(multiplies, at, product)
@@ -72,8 +76,9 @@ def _matrices(trace: Trace, found: Graph) -> tuple[I64, I64, I64]:
     call = np.where(inside >= 0, inside, -1)
     ends = np.flatnonzero((call >= 0) & (np.append(call[1:], -1)[: len(call)] != call))
     begins = np.flatnonzero((call >= 0) & (np.append(-1, call)[: len(call)] != call))
-    # Zeros with ones scattered into them, outside of that operator.
-    scatters = np.flatnonzero(found.named("scatter") & (call < 0))
+    # Zeros with a constant scattered into them, outside of that operator.
+    tensors = np.bincount(found.reads.node, minlength=len(nodes))
+    scatters = np.flatnonzero(found.named("scatter") & (call < 0) & (tensors == _NO_SOURCE))
     scatters = scatters[scatters > 0]
     before = scatters - 1
     filled = found.named("zero", "fill", "zeros")[before]

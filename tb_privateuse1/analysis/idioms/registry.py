@@ -6,6 +6,7 @@ from tb_privateuse1.analysis.idioms import (
     copies,
     dropouts,
     gates,
+    losses,
     norms,
     others,
     quantization,
@@ -15,6 +16,7 @@ from tb_privateuse1.analysis.idioms.base import Idiom
 
 IDIOMS: tuple[Idiom, ...] = (
     quantization.IDIOM,
+    losses.IDIOM,
     norms.IDIOM,
     rotary.IDIOM,
     gates.IDIOM,

@@ -49,6 +49,21 @@ def scatter_for_another(run: SizedProgram) -> None:
     run.run("aten::mm", full(ROWS, WIDTH, dtype=FP32), full(WIDTH, WIDTH, dtype=FP32))
 
 
+def scattered_gradient(run: SizedProgram) -> None:
+    """The gradient of a maximum scatters a tensor, and is added to another one."""
+    run.run("aten::zero_", AS_FLOAT)
+    places = full(ROWS, 1, dtype="long int")
+    run.run("aten::scatter_", AS_FLOAT, "-1", places, full(ROWS, 1, dtype=FP32))
+    run.run("aten::mm", AS_FLOAT, TABLE)
+
+
+def added_mask(run: SizedProgram) -> None:
+    run.run("aten::zero_", AS_FLOAT)
+    run.run("aten::scatter_", AS_FLOAT, "-1", full(ROWS, 1, dtype="long int"), "1")
+    run.run("aten::add_", AS_FLOAT, AS_FLOAT)
+    run.run("aten::mm", AS_FLOAT, TABLE)
+
+
 def program(look_up: Callable[[SizedProgram], None]) -> SizedProgram:
     run = SizedProgram()
     for _ in range(4):
@@ -73,6 +88,8 @@ def test_a_lookup_is_priced_as_a_gather(look_up: Callable[[SizedProgram], None])
     assert row.saving_ns == pytest.approx(1000 * truth, rel=0.2)
 
 
-@pytest.mark.parametrize("look_up", [plain_product, scatter_for_another])
+@pytest.mark.parametrize(
+    "look_up", [plain_product, scatter_for_another, scattered_gradient, added_mask]
+)
 def test_other_products_are_fine(look_up: Callable[[SizedProgram], None]) -> None:
     assert found(RULE, program(look_up).trace()) == []

@@ -71,3 +71,28 @@ def test_components_are_those_of_a_walk(pairs: list[tuple[int, int]]) -> None:
         for one, two in zip(writer.tolist(), reader.tolist(), strict=True):
             parent[one] = parent[two] = min(parent[one], parent[two])
     assert label.tolist() == parent
+
+
+def chains_in(*calls: str) -> list[int]:
+    """The number of operators of each chain of unary and binary calls on one size."""
+    run = SizedProgram()
+    x = full(256, 256)
+    with run.step():
+        run.product(256, 256, 256)
+        for name in calls:
+            run.run(f"aten::{name}", *((x, x) if name in ("mul", "add") else (x,)))
+        run.product(256, 256, 256)
+    return chains_of(run.trace()).table.nodes.tolist()
+
+
+def test_two_equal_calls_within_a_formula_work_on_one_tensor() -> None:
+    assert chains_in("exp", "neg", "neg", "tanh", "mul") == [5]
+
+
+def test_equal_calls_in_pairs_work_on_two_tensors() -> None:
+    """Query and key take turns: no chain has both."""
+    assert max(chains_in("neg", "neg", "tanh", "tanh", "exp", "exp"), default=0) <= 2
+
+
+def test_two_equal_calls_before_other_work_are_two_tensors() -> None:
+    assert chains_in("neg", "neg") == []

@@ -1,0 +1,74 @@
+"""A cross entropy as a chain of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.rules.base import (
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_sentences,
+    percent,
+    say,
+)
+from tb_privateuse1.analysis.idioms import loss_tails
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield the losses by hand and their gradients."""
+    tails = loss_tails.loss_tails(case.trace)
+    found = fusion.fuse(case, tails.graph, tails.loss, tails.duration_ns, tails.fused_ns)
+    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+        return
+    yield RuleFinding(
+        title=say(
+            "The cross entropy is computed by hand: {share} of the time",
+            share=percent(case.share(intervals.length(found.claim))),
+        ),
+        explanation=join_sentences(
+            [
+                say(
+                    "Exponentials, their sums and logarithms are separate operators, and so are "
+                    "their gradients. Each reads and writes the scores of all classes."
+                ),
+                fusion.describe(case, found),
+            ]
+        ),
+        events=len(found.kernels),
+        evidence=fusion.evidence(case, found),
+        how=say(
+            "The time of these kernels beyond one read and one write of the scores in each pass, "
+            "while others waited for the device; and the host's time for all operators but one, "
+            "while the device had nothing to do."
+        ),
+        claim=found.claim,
+        removes=fusion.removal(case, found),
+        confidence="high",
+        source=case.source(found.ops()),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="loss_by_hand",
+    title=say("Cross entropy by hand"),
+    cause="device",
+    looks_for=say(
+        "A sum of exponentials over rows, its logarithm and a difference or a quotient, with what "
+        "picks and averages the targets' scores; and the gradients of all of these."
+    ),
+    why=say("The scores of all classes are often the largest tensor of a model."),
+    fix=say(
+        "Use F.cross_entropy (or F.log_softmax); for large vocabularies a fused linear cross "
+        "entropy, which never stores the scores."
+    ),
+    threshold=say("1 % of the step: one line."),
+    reference=say("torch.nn.functional.cross_entropy; Liger's fused linear cross entropy."),
+    check=check,
+    needs=("device", "operators", "links", "shapes"),
+)
