@@ -11,7 +11,7 @@ from benchmarks.pairs.record import BOTH, ROOT, record
 from benchmarks.planted import later_table, table
 
 MODULES = {
-    "planted": ("host_faults", "device_faults"),
+    "planted": ("host_faults", "device_faults", "held_faults"),
     "later": ("later_on_host", "later_on_device", "later_on_cpu"),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }

@@ -12,7 +12,7 @@ import refdevice  # noqa: F401  # makes the device known to torch
 import torch
 from torch import nn
 
-from benchmarks.pairs.host_programs import Pictures
+from benchmarks.pairs.host_programs import Pictures, perceptron
 from benchmarks.pairs.pair import Forms, Step
 from benchmarks.planted.fault import planted
 from benchmarks.planted.programs import (
@@ -82,20 +82,26 @@ def counts_words() -> Forms:
 
 
 def writes_a_log() -> Forms:
-    """Write each step to a file and wait for the disk, or write nothing."""
+    """Write each step to a file and wait for the disk longer than the device works, or do not."""
     path = Path(tempfile.mkdtemp(), "log.jsonl")
 
-    def log(_: torch.Tensor) -> None:
-        for layer in range(40):
-            with path.open("a") as file:
-                file.write(json.dumps({"layer": layer, "rate": [0.1] * 200}) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
+    def form(logs: bool) -> Step:
+        model = perceptron(96, 96, 8).to(DEVICE)
+        inputs = torch.rand(96, 96).to(DEVICE)
 
-    return Forms(
-        training(Network(blocks=1), DEVICE, after_backward=log),
-        training(Network(blocks=1), DEVICE),
-    )
+        @torch.no_grad()
+        def step() -> torch.Tensor:
+            for layer in range(10 if logs else 0):
+                with path.open("a") as file:
+                    file.write(json.dumps({"layer": layer, "rate": [0.1] * 200}) + "\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+            scores: torch.Tensor = model(inputs)
+            return scores
+
+        return step
+
+    return Forms(form(True), form(False))
 
 
 def collects_garbage() -> Forms:
@@ -136,26 +142,41 @@ def fills_on_the_host() -> Forms:
 
 
 def copies_wait() -> Forms:
-    """Copy eight shards from pageable memory one by one, or without waiting."""
+    """Copy eight shards from pageable memory one by one, or each while the one before computes."""
+    model = nn.Linear(1024, 64).to(DEVICE)
+    shards = [torch.rand(128, 1024) for _ in range(8)]
+    side = torch.refdev.Stream()
 
-    def form(waits: bool) -> Step:
-        model = nn.Linear(1024, 64).to(DEVICE)
-        shards = [torch.rand(128, 1024) for _ in range(8)]
+    @torch.no_grad()
+    def waiting() -> torch.Tensor:
+        done = torch.zeros(128, 64, device=DEVICE)
+        for shard in shards:
+            done += model(shard.to(DEVICE)).relu()
+        return done
 
-        @torch.no_grad()
-        def step() -> torch.Tensor:
-            done = torch.zeros(128, 64, device=DEVICE)
-            for shard in shards:
-                done += model(shard.to(DEVICE, non_blocking=not waits)).relu()
-            return done
+    def ahead(shard: torch.Tensor) -> torch.Tensor:
+        with torch.refdev.stream(side):
+            return shard.to(DEVICE, non_blocking=True)
 
-        return step
+    coming = [ahead(shards[0])]
 
-    return Forms(form(True), form(False))
+    @torch.no_grad()
+    def overlapping() -> torch.Tensor:
+        done = torch.zeros(128, 64, device=DEVICE)
+        own = torch.refdev.current_stream()
+        for i in range(len(shards)):
+            own.wait_stream(side)
+            shard = coming.pop()
+            side.wait_stream(own)
+            coming.append(ahead(shards[(i + 1) % len(shards)]))
+            done += model(shard).relu()
+        return done
+
+    return Forms(waiting, overlapping)
 
 
 def selects_by_mask() -> Forms:
-    """Select rows by a mask, whose number the host must learn, or weigh them by it."""
+    """Sum rows selected by a mask, whose number the host must learn, or multiply by the mask."""
 
     def form(by_mask: bool) -> Step:
         class Selecting(Network):
@@ -164,8 +185,8 @@ def selects_by_mask() -> Forms:
                 for block in self.blocks:
                     hidden = block(hidden)
                     mask = hidden[:, 0] > 0
-                    chosen = hidden[mask] if by_mask else hidden * mask[:, None]
-                    hidden = hidden + chosen.sum(0) * 1e-3
+                    chosen = hidden[mask].sum(0) if by_mask else mask.to(hidden.dtype) @ hidden
+                    hidden = hidden + chosen * 1e-3
                 scores: torch.Tensor = self.head(hidden)
                 return scores
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.pairs.table import lines
 from benchmarks.planted.expected import LATER
-from benchmarks.planted.table import FACTOR, Row, named, rows
+from benchmarks.planted.table import Row, named, rows
 from tb_privateuse1.advice.engine import AdviceRow
 
 COLUMNS = (
@@ -21,33 +21,25 @@ def share(found: Iterable[AdviceRow]) -> float:
     return sum(row.saving_share or 0 for row in found)
 
 
+def gain(row: Row) -> float:
+    """Return the gain without a profiler, as a share of the step."""
+    return row.gain_ns / row.step_ns
+
+
 def right(row: Row) -> float:
     """Return the share of the step that expected rules claim and that was gained."""
-    return min(share(row.expected), max(row.real, 0))
-
-
-def ratio(row: Row) -> float | None:
-    """Return what expected rules claim as a multiple of the gain; None without a claim."""
-    claim = share(row.expected)
-    return claim / row.real if claim and row.real > 0 else None
-
-
-def is_near(row: Row) -> bool:
-    """Return whether the claim is within ``FACTOR`` of the gain."""
-    times = ratio(row)
-    return times is not None and 1 / FACTOR <= times <= FACTOR
+    return min(row.share, max(gain(row), 0))
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """Return a row of the table."""
-    times = ratio(row)
     return (
         f"`{row.name}`: {row.what}",
         f"{LATER[row.name][0]:.0%}",
-        f"{row.real:.1%}",
-        f"{row.gain_ns / row.step_ns:.1%}",
-        named(row.expected),
-        "" if times is None else f"{times:.2f}",
+        f"{gain(row):.1%}",
+        f"{row.recorded_gain:.1%}",
+        named(row.found),
+        "" if row.ratio is None else f"{row.ratio:.2f}",
         named(row.others),
         named(row.without),
     )
@@ -57,15 +49,15 @@ def report(folder: Path) -> str:
     """Return the table and its figures, in Markdown."""
     table = list(rows(folder))
     value = sum(map(right, table))
-    costs = sum(max(row.real, 0) for row in table)
-    claims = sum(share((*row.expected, *row.others, *row.without)) for row in table)
+    costs = sum(max(gain(row), 0) for row in table)
+    claims = sum(share((*row.found, *row.others, *row.without)) for row in table)
     figures = (
         ("faults", "found", "within a factor of two", "gone without it", "of the value found",
          "of the claims right"),
         (
             str(len(table)),
-            str(sum(bool(row.expected) for row in table)),
-            str(sum(map(is_near, table))),
+            str(sum(bool(row.found) for row in table)),
+            str(sum(row.is_right for row in table)),
             str(sum(not row.remains for row in table)),
             f"{value / costs:.0%}",
             f"{value / claims:.0%}",
