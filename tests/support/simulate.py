@@ -111,10 +111,12 @@ def simulate(
     shift: int = 0,
     shapes: dict[str, Any] | None = None,
     others: Others | None = None,
+    mark: int = MARK,
+    gap: int = GAP,
     **facts: Any,
 ) -> Result:
     """Run a program behind a device that is busy for another ``backlog`` ns, and infer."""
-    machine = Machine(now=1_000_000 + shift, shapes=shapes or {})
+    machine = Machine(mark=mark, gap=gap, now=1_000_000 + shift, shapes=shapes or {})
     machine.device = machine.now + backlog
     for op in program:
         machine.run(op)

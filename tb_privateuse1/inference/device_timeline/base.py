@@ -47,6 +47,10 @@ class Calibration:
     drift: float = 5e-5
     """Largest relative difference of the device's clock from the host's."""
     event_low_ns: int = 0
+    event_doubt_ns: int = 15
+    """How far the mean cost of an event may be from ``event_ns``."""
+    cut_ns: int = 500
+    """What is cut from an elapsed time, on average."""
     constants: tuple[Constant, ...] = ()
     """The same values as pages show them, with their evidence."""
 

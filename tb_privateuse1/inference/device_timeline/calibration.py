@@ -14,6 +14,7 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline.base import RETURN_NS, Calibration, EventPairs
+from tb_privateuse1.inference.device_timeline.event_cost import EventCost
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.inference_basis import Constant, Name
 from tb_privateuse1.trace.model import MISSING, Ops
@@ -87,6 +88,7 @@ def calibrate(
         gap_high_ns=gap_high,
         resolution_ns=resolution,
         rounding=str(rounding),
+        cut_ns=resolution // 2 if rounding == "floor" else 0,
         constants=constants,
     )
 
@@ -160,19 +162,26 @@ def _kernel_gap(sidecar: Sidecar) -> tuple[int, int, Constant]:
     return value, most, Constant("kernel_gap", value, least, most, "capture", None, why)
 
 
-def with_event_cost(c: Calibration, value: int, doubt: int, samples: int) -> Calibration:
-    """Return the calibration with an event cost that ranges under backlog show.
+def with_event_cost(c: Calibration, shown: EventCost) -> Calibration:
+    """Return the calibration with the cost of an event that ranges under backlog show.
 
-    ``samples`` is the number of these ranges; with none, the constant that is shown stays.
+    Without any range, the constant that is shown stays.
     """
-    low, high = max(value - doubt, 0), value + doubt
+    scatter = Calibration.event_doubt_ns
+    low, high = max(shown.cost_ns - scatter, 0), shown.cost_ns + scatter
     constants = c.constants
-    if samples:
+    if shown.samples:
         why = say("Ranges run through behind the host, less the launching operators in them.")
-        shown = Constant("event_cost", value, low, high, "trace", samples, why)
-        constants = tuple(shown if k.name == "event_cost" else k for k in constants)
+        one = Constant("event_cost", shown.cost_ns, low, high, "trace", shown.samples, why)
+        constants = tuple(one if k.name == "event_cost" else k for k in constants)
     return dataclasses.replace(
-        c, event_ns=value, event_low_ns=low, event_high_ns=high, constants=constants
+        c,
+        event_ns=shown.cost_ns,
+        event_low_ns=low,
+        event_high_ns=high,
+        event_doubt_ns=shown.doubt_ns,
+        cut_ns=shown.cut_ns,
+        constants=constants,
     )
 
 
@@ -239,47 +248,3 @@ def _jitter(ops: Ops, launch_free_ops: I64, resolution: int) -> tuple[int, int]:
     low, high = np.percentile(idle, (10, 90))
     jitter = int(np.clip((high - low) * 1.5, _JITTER_LOW_NS, _JITTER_HIGH_NS))
     return jitter, len(idle)
-
-
-def event_cost(
-    ops: Ops, events: EventPairs, may: Bools, behind: Bools, c: Calibration
-) -> tuple[int, int]:
-    """Return the likely cost of an event from ranges under backlog, and how many were used.
-
-    With none, the cost is the calibration's. A range's device time beyond that of the launching
-    operators in it is the cost of its events; the rounding of the parts evens out. ``may`` are the
-    operators that may launch, ``behind`` the events at which the device surely had a backlog.
-    """
-    known = ops.elapsed_ns != MISSING
-    unit = _outermost(events, np.flatnonzero(may & known))
-    late = np.concatenate(([0], np.cumsum(~behind)))
-    row = np.flatnonzero(known & ~may & (late[events.end + 1] == late[events.start]))
-    if not len(row) or not len(unit):
-        return c.event_ns, 0
-    within = np.searchsorted(events.start[unit], events.start[row], side="right") - 1
-    row = row[(within < 0) | (events.end[unit[np.maximum(within, 0)]] < events.start[row])]
-    after = np.searchsorted(events.start[unit], events.start[row])
-    row = _outermost(
-        events, row[events.start[unit[np.minimum(after, len(unit) - 1)]] < events.end[row]]
-    )
-    if not len(row):
-        return c.event_ns, 0
-    at = np.searchsorted(events.start[row], events.start[unit], side="right") - 1
-    unit = unit[(at >= 0) & (events.end[unit] < events.end[row[np.maximum(at, 0)]])]
-    half = c.resolution_ns // 2
-    total = int((ops.elapsed_ns[row] + half).sum() - (ops.elapsed_ns[unit] + half).sum())
-    segments = int((events.end - events.start)[row].sum() - (events.end - events.start)[unit].sum())
-    # The sum of the rounding errors must be small beside the number of segments.
-    if segments < _ENOUGH * max(1.0, len(unit) ** 0.5):
-        return c.event_ns, 0
-    return int(np.clip(total / segments, 0, c.event_high_ns)), len(row)
-
-
-def _outermost(events: EventPairs, rows: I64) -> I64:
-    """Return the rows that lie inside no other of them, by start."""
-    rows = rows[np.argsort(events.start[rows], kind="stable")]
-    if not len(rows):
-        return rows
-    reach = np.maximum.accumulate(events.end[rows])
-    first = np.concatenate(([True], events.start[rows][1:] > reach[:-1]))
-    return rows[first]

@@ -20,6 +20,7 @@ from tb_privateuse1.inference.device_timeline import (
     calibration,
     duration_catalogue,
     elapsed_kind,
+    event_cost,
     event_pairs,
     kernel_placement,
     launching_operators,
@@ -30,7 +31,6 @@ from tb_privateuse1.inference.device_timeline import (
     unknown_work,
 )
 from tb_privateuse1.inference.device_timeline.base import (
-    Bounds,
     Calibration,
     EventPairs,
     Work,
@@ -51,9 +51,6 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
-
-_EVENT_DOUBT_NS = 15
-"""How far the likely cost of an event may be from the one that the trace shows."""
 
 _ALMOST_NONE = 0.01
 """The share of contradicting events above which the likely cost of an event is in doubt."""
@@ -159,8 +156,8 @@ def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likel
     launching = np.zeros(len(stream.events), np.bool_)
     launching[cautious.sites.first] = True
     idle = solver.host_paced(stream.events, ops, c)
-    cost, samples = calibration.event_cost(ops, cautious.events, cautious.may, prior.behind, c)
-    likely_c = calibration.with_event_cost(c, cost, _EVENT_DOUBT_NS, samples)
+    shown = event_cost.event_cost(ops, cautious.events, cautious.may, prior.behind, c)
+    likely_c = calibration.with_event_cost(c, shown)
     blocking = cautious.blocking | idle
     solve = functools.partial(
         stream_solution.solve_stream,
@@ -186,7 +183,8 @@ def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likel
     # Statistics of rounding need a cost of events that fits.
     narrowed = consistent and not doubtful
     if narrowed:
-        bounds = _narrow(stream, solution, certain, likely)
+        bounds = rounding_errors.narrow_bounds(stream, solution, certain, likely, likely_c)
+        within = dataclasses.replace(within, likely=bounds.likely)
     return Likely(solution, events, likely_c, within, bounds, narrowed)
 
 
@@ -273,18 +271,6 @@ def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
         ops, stream.keys, stream.strings, may, events, bounds, c
     )
     return may, blocking
-
-
-def _narrow(stream: StreamInput, solution: Solution, certain: Bounds, likely: I64) -> Bounds:
-    """Return the certain bounds, less what independent roundings leave out around ``likely``."""
-    ops, c = stream.ops, stream.c
-    width = np.maximum(likely - certain.low, certain.high - likely)
-    elapsed = np.where(ops.elapsed_ns == MISSING, 0, ops.elapsed_ns + c.resolution_ns // 2)
-    near = rounding_errors.rounding_deviation(stream.tree, solution.spans, elapsed, width)
-    near = near + c.jitter_ns // 2
-    return Bounds(
-        np.maximum(certain.low, likely - near), np.minimum(certain.high, likely + near), likely
-    )
 
 
 def _instances(

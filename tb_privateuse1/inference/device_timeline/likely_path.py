@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 _NOTHING = 1e12
 """The variance in ns² of a span without a known time."""
 
-_EVENT_NS = 100.0
+_EVENT_NS = 30.0
 """The standard deviation of what an event costs a device that is behind."""
 
 _SLACK_NS = 100
@@ -48,11 +48,12 @@ def likely_times(
     solution: Solution,
     *,
     alone: bool,
-) -> I64:
-    """Return the likely device time of each event, inside the solution's bounds, in ns.
+) -> tuple[I64, I64]:
+    """Return the likely device time of each event, and of each segment and node, in ns.
 
-    ``launch_free`` are the segments that the solution takes for launch-free. ``alone``: the stream
-    waits for no other; else the points hold the likely waits for others.
+    The former are inside the solution's bounds. ``launch_free`` are the segments that the solution
+    takes for launch-free. ``alone``: the stream waits for no other; else the points hold the likely
+    waits for others.
     """
     low, high = solution.bounds.low, solution.bounds.high
     prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
@@ -71,7 +72,8 @@ def likely_times(
     hosted = events.host_ns + c.latency_ns
     np.maximum.at(hosted, points.event, nearer)
     marks = np.concatenate((behind[:1], behind[:-1])) & launch_free
-    span = likely_spans(tree, elapsed_ns, marks, c)
+    mean = likely_spans(tree, elapsed_ns, marks, c)
+    span = np.maximum(mean[len(events) : -1], 0)
     least = np.where(elapsed_ns == MISSING, 0, np.maximum(span - _SLACK_NS, 0))
     most = np.where(elapsed_ns == MISSING, UNKNOWN, span + _SLACK_NS)
     segment = (np.full(len(events), c.event_low_ns), np.where(marks, c.event_high_ns, UNKNOWN))
@@ -81,17 +83,16 @@ def likely_times(
     width = high - low
     early = (path - low < width * _EARLY) & (width > _WIDE_NS)
     follows = solution.unknown | ((width > _LOOSE_NS) & (~behind | early))
-    return np.where(follows, path, middle)
+    return np.where(follows, path, middle), mean
 
 
 def likely_spans(tree: Tree, elapsed_ns: I64, marks: Bools, c: Calibration) -> I64:
-    """Return the likely time of each node, from its own elapsed time and its parts', in ns.
+    """Return the likely time of each segment and node, from elapsed times and parts, in ns.
 
     ``marks``: segments that cost the device no more than an event.
     """
     segments, known = len(marks), elapsed_ns != MISSING
-    centre = c.resolution_ns / 2 if c.rounding == "floor" else 0.0
-    value = np.where(known, elapsed_ns + centre, 0.0)
+    value = np.where(known, float(c.cut_ns) + elapsed_ns, 0.0)
     mean: Floats = np.concatenate((np.where(marks, float(c.event_ns), 0.0), value, [0.0]))
     rounding = float(c.resolution_ns) ** 2 / 12
     variance: Floats = np.concatenate(
@@ -110,7 +111,7 @@ def likely_spans(tree: Tree, elapsed_ns: I64, marks: Bools, c: Calibration) -> I
         lacking = (mean[level.node + segments] - total) / np.maximum(spread, 1e-9)
         mean[level.step] += np.repeat(lacking, level.size) * variance[level.step]
         mean[-1] = 0.0
-    result: I64 = np.maximum(mean[segments:-1], 0).astype(np.int64)
+    result: I64 = np.rint(mean).astype(np.int64)
     return result
 
 

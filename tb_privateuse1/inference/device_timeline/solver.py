@@ -53,6 +53,8 @@ class Solution:
     """Operators whose first event was recorded long before their time stamp."""
     excess_ns: I64
     """How far each event's earliest time is after its latest one; 0 or less if they agree."""
+    mean: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The likely time of each row of ``spans``."""
     reach: int = 0
     """More than the time between any two events."""
     dropped: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -166,7 +168,7 @@ def solve(
     low, high = np.minimum(low, high), np.maximum(low, high)
     return Solution(
         Bounds(low, high, low), spans, anchored & ~wrong, anchored & wrong, unknown, relaxed,
-        excess, reach,
+        excess, reach=reach,
     )  # fmt: skip
 
 

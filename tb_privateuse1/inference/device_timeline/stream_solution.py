@@ -92,12 +92,14 @@ class _Claims:
         if not len(self.events):
             return solution
         bounds = solution.bounds
-        likely = likely_path.likely_times(
+        likely, mean = likely_path.likely_times(
             self.events, self.stream.tree, self.stream.ops.elapsed_ns,
             self.launch_free & ~solution.refuted, self.points, self.c, solution,
             alone=self.until is None,
         )  # fmt: skip
-        return dataclasses.replace(solution, bounds=dataclasses.replace(bounds, likely=likely))
+        return dataclasses.replace(
+            solution, bounds=dataclasses.replace(bounds, likely=likely), mean=mean
+        )
 
     def without_late_waits(self) -> tuple[_Claims, Solution]:
         """Return the claims less returns of waits that others contradict, and the solution.
