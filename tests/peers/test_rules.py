@@ -86,23 +86,10 @@ def test_what_is_found_was_checked(path: Path) -> None:
     assert set(found) & causes <= set(known)
 
 
-INFERRED_WRONG = ("f_throttle",)
-TRUE = [
-    pytest.param(
-        path,
-        marks=pytest.mark.xfail(
-            path.parent.name in INFERRED_WRONG,
-            reason="the inferred timeline is wrong: docs/internals/inference.md, section 10",
-            strict=True,
-        ),
-        id=place(path),
-    )
-    for path in TRACES
-    if (path.parent / "truth.json.gz").exists()
-]
+TRUE = [path for path in TRACES if (path.parent / "truth.json.gz").exists()]
 
 
-@pytest.mark.parametrize("path", TRUE)
+@pytest.mark.parametrize("path", TRUE, ids=place)
 def test_what_is_idle_for_a_rule_was_idle(path: Path) -> None:
     trace = load(path)
     columns = json.loads(gzip.decompress((path.parent / "truth.json.gz").read_bytes()))

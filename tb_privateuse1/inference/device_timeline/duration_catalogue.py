@@ -146,11 +146,13 @@ def _medians(group: I64, length: I64, seen: Bools) -> I64:
     if not len(order):
         return np.full(count, -1, np.int64)
 
-    def quantile(q: float) -> I64:
-        at = np.minimum(first + (size * q).astype(np.int64), len(order) - 1)
+    def quantile(q: float, of: I64) -> I64:
+        at = np.minimum(first + (of * q).astype(np.int64), len(order) - 1)
         result: I64 = length[order][at]
         return result
 
-    middle = quantile(0.5)
-    narrow = quantile(0.75) - quantile(0.25) <= np.maximum(_SPREAD * middle, 2_000)
+    middle = quantile(0.5, size)
+    # Of four, one may be a stalled thread's.
+    upper = quantile(0.75, np.where(size >= _POOLED, size - 1, size))
+    narrow = upper - quantile(0.25, size) <= np.maximum(_SPREAD * middle, 2_000)
     return np.where((size > 0) & narrow, middle, -1)

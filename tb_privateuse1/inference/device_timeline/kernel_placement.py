@@ -108,8 +108,10 @@ def placement_limits(
     if shares is not None:
         begin = events.host_ns[sites.first]
         host = events.host_ns[sites.last] - begin
-        host_low = np.maximum(host_low, begin + (host * shares.low).astype(np.int64))
-        host_high = np.minimum(host_high, begin + (host * shares.high).astype(np.int64))
+        shown = host <= shares.longest_ns
+        earliest, latest = (begin + (host * s).astype(np.int64) for s in (shares.low, shares.high))
+        host_low = np.where(shown, np.maximum(host_low, earliest), host_low)
+        host_high = np.where(shown, np.minimum(host_high, latest), host_high)
     launched = host_high + c.latency_ns + c.jitter_ns
 
     least = np.maximum(bounds.low[first] + c.event_low_ns, host_low + c.latency_ns)
@@ -163,7 +165,7 @@ def estimate_placement(
     tail = np.clip((host * _TAIL_SHARE).astype(np.int64), _TAIL_LOW_NS, _TAIL_HIGH_NS)
     tail = np.where(sites.copies, host // 2, tail)
     if shares is not None:
-        tail = (host * (1 - shares.likely)).astype(np.int64)
+        tail = (np.minimum(host, shares.longest_ns) * (1 - shares.likely)).astype(np.int64)
     tail = np.where(blocked, host - _PREPARE_NS, tail)
     due = events.host_ns[last] - np.clip(tail, 0, host) + c.latency_ns
     start = np.clip(np.maximum(begin + c.gap_ns // 2, due), placed.start_low, placed.start_high)
@@ -198,6 +200,8 @@ class Shares:
     low: float
     likely: float
     high: float
+    longest_ns: int
+    """The host time of the longest segments that show it: in longer ones, the thread may rest."""
 
 
 def launch_share(
@@ -213,11 +217,13 @@ def launch_share(
     samples = (placed.evidence == END_PINNED) & (typical > 0) & sites.sure & (host > 0)
     launch = placed.end - typical - c.latency_ns - start
     share = launch[samples] / host[samples]
-    share = share[(share >= 0) & (share <= 1)]
+    inside = (share >= 0) & (share <= 1)
+    share = share[inside]
     if len(share) < _SHARES:
         return None
     low, likely, high = np.percentile(share, (100 * _OUTSIDE, 50, 100 * (1 - _OUTSIDE)))
-    return Shares(float(low), float(likely), float(high))
+    longest = np.percentile(host[samples][inside], 100 * (1 - _OUTSIDE))
+    return Shares(float(low), float(likely), float(high), int(longest))
 
 
 def distrust_preempted(
@@ -241,10 +247,12 @@ def distrust_preempted(
     alone = events.next[last] == last
     late = alone | (following + c.latency_ns + c.jitter_ns >= bounds.low[last])
     # A kernel that was preempted itself must not be its own limit.
-    most = np.minimum(typical.high, 2 * _MUCH * typical.length)
-    most = np.where(typical.high >= 0, most, _MUCH * typical.length)
-    long = np.isin(placed.evidence, (END_PINNED, EVENTS)) & (typical.length >= 0)
-    long &= placed.length_low > np.maximum(most, typical.length + _SUSPECT_NS)
+    pooled = (typical.length < 0) & (typical.high >= 0)
+    usual = np.where(pooled, (typical.low + typical.high) // 2, typical.length)
+    most = np.minimum(typical.high, 2 * _MUCH * usual)
+    most = np.where(typical.high >= 0, most, _MUCH * usual)
+    long = np.isin(placed.evidence, (END_PINNED, EVENTS)) & (usual >= 0)
+    long &= placed.length_low > np.maximum(most, usual + _SUSPECT_NS)
     odd = long & late
     low = np.where(typical.low >= 0, typical.low, 0)
     free = dataclasses.replace(
@@ -254,7 +262,8 @@ def distrust_preempted(
         seen=placed.seen & ~odd,
     )
     high = np.where(odd & (typical.high >= 0), placed.length_high, typical.high)
-    return free, dataclasses.replace(typical, high=high)
+    length = np.where(odd, usual, typical.length)
+    return free, dataclasses.replace(typical, length=length, high=high)
 
 
 def fill_lengths(placed: Placed, typical: TypicalDurations) -> Placed:

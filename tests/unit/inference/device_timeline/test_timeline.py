@@ -133,6 +133,38 @@ def test_a_host_that_is_held_up_makes_no_kernel_long(others: int) -> None:
     assert 1_900 * US < kernels.duration_bound_ns[row] < 2_100 * US
 
 
+def test_a_pause_is_told_by_calls_of_which_none_is_visible() -> None:
+    """All hide behind host time, but what bounds the others bounds this one's usual length."""
+    calls = [Op("aten::relu", 12 * US, 900, 11 * US), Op("aten::view", 20 * US, US)] * 12
+    held = Op("aten::relu", 12 * US, 900, 11 * US, held=2_000 * US)
+    program = [step(0, *calls), step(1, *calls, held, *calls)]
+    result = simulate.simulate(program, shapes={"Input Dims": [[64, 64]]})
+    holds(result)
+    assert (result.trace.kernels.end_ns - result.trace.kernels.start_ns).max() < 30 * US
+
+
+def test_one_long_pause_among_four_visible_calls_is_no_typical_length() -> None:
+    queue = Op("aten::mm", 8 * US, 900, 100 * US)
+    calls = [queue, Op("aten::relu", 6 * US, 900, 20 * US), Op("aten::add", 90 * US, 900, 5 * US)]
+    held = [queue, Op("aten::relu", 6 * US, 900, 20 * US, held=3_000 * US), calls[2]]
+    program = [*(step(i, *calls, *calls[2:]) for i in range(3)), step(3, *held)]
+    result = simulate.simulate(program, shapes={"Input Dims": [[64, 64]]})
+    holds(result)
+    assert (result.trace.kernels.end_ns - result.trace.kernels.start_ns).max() < 150 * US
+
+
+def test_a_pause_inside_an_operator_tells_nothing_of_where_it_launched() -> None:
+    """Launches lie late in their segments; of a paused one, the pause may come before it."""
+    calls = [Op("aten::relu", 8 * US, 4 * US, 20 * US), Op("aten::view", 20 * US, US)] * 30
+    primed = step(0, Op("aten::mm", 5 * US, US, 900 * US), *calls)
+    paused = Op("aten::relu", 9_000 * US, 4 * US, 20 * US)
+    result = simulate.simulate(
+        [primed, step(1, *calls, paused, *calls)], shapes={"Input Dims": [[64, 64]]}
+    )
+    holds(result)
+    assert (result.trace.kernels.end_ns - result.trace.kernels.start_ns)[1:].max() < 40 * US
+
+
 def test_a_blocking_read_is_a_copy_that_ends_before_it_returns() -> None:
     read = Op("aten::_local_scalar_dense", 3 * US, 500, 2 * US, blocking=True)
     item = Op("aten::item", US, 500, children=(read,))
