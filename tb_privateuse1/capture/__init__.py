@@ -38,6 +38,7 @@ from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1.capture import backend, output_files
 from tb_privateuse1.capture.calibration import Calibration, calibrate
+from tb_privateuse1.capture.launch_log import LaunchLog
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
 from tb_privateuse1.capture.route import Wanted, choose
@@ -97,6 +98,7 @@ class profile(torch_profile):
         self._prime_ms = prime_ms
         self._fresh = False
         self._primer = Primer(self.backend, self.notes)
+        self._launches = LaunchLog(self.backend)
         if prime_ms is not None and self.route != "events":
             self.notes.add("prime-unused", f"in the route {self.route!r} nothing is primed")
         if self.route == "events":
@@ -135,6 +137,7 @@ class profile(torch_profile):
         self._tag()
         if self.route == "events":
             self._synchronize(WINDOW_START)
+            self._launches.start(self._cycle)
 
     def stop_trace(self) -> None:
         """Wait for what the recording launched, then stop recording.
@@ -146,6 +149,7 @@ class profile(torch_profile):
             super().stop_trace()
             return
         self._synchronize(WINDOW_END)
+        self._launches.stop(self._cycle)
         try:
             super().stop_trace()
         except Exception as error:
@@ -196,8 +200,8 @@ class profile(torch_profile):
         inner: Any = self.profiler
         if self.route != "events" or inner is None or inner.kineto_results is None:
             return None
-        primed = self._primer.done
-        return build(inner, self.backend, self._calibration, primed, self.notes, self._cycle)
+        own = {"primed": self._primer.done, "launches": self._launches.columns}
+        return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)
 
     def _trace_ready(self) -> None:
         try:

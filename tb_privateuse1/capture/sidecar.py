@@ -35,13 +35,14 @@ def build(
     inner: Any,
     backend: str,
     calibration: Calibration,
-    primed: list[dict[str, Any]],
+    own: dict[str, Any],
     run: Notes,
     cycle: Notes,
 ) -> dict[str, Any]:
     """The sidecar of the last cycle of ``inner``, a ``torch.autograd.profiler.profile``.
 
-    ``primed`` are the steps in which the device was kept busy, and for how long.
+    ``own``: what the capture did and was told itself, by its key: ``primed``, the steps in which
+    the device was kept busy, and for how long; ``launches`` by the backend, or None.
     A row that cannot be read has the time None. What is wrong with the times is added to
     ``cycle``; the notes of ``run`` stand before it in the sidecar.
     """
@@ -75,7 +76,7 @@ def build(
         "kernel_gap_ns": calibration.costs.gap_ns,
         "kernel_gap_bound_ns": calibration.costs.gap_bound_ns,
         "calibration": calibration.evidence,
-        "primed": primed,
+        **own,
         "warnings": run.as_json() + cycle.as_json(),
         "external_id": ids,
         "elapsed_us": elapsed,

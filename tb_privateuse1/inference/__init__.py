@@ -75,7 +75,10 @@ def build_trace(
     host = host_events.build_host(raw, sidecar, vendor)
     activities = measured_timeline.build_activities(raw, vendor, strings, host.ops, host.launches)
     if activities is None:
-        activities = _infer(host, strings, sidecar, others)
+        launches = device_timeline.known_launches_of(
+            sidecar.launches if sidecar else None, raw.base_ns, raw.threads, strings, host.ops
+        )
+        activities = _infer(host, strings, sidecar, others, launches)
     trace = _assemble(raw, meta, vendor, host, activities, strings)
     trace = graph_captures.add_captures(trace, others)
     findings = trace_metadata.metadata_findings(raw, sidecar, vendor, activities)
@@ -90,11 +93,12 @@ def _infer(
     strings: Strings,
     sidecar: Sidecar | None,
     others: device_timeline.Others | None,
+    launches: device_timeline.KnownLaunches | None,
 ) -> Activities:
     """Return the inferred activities; none without a sidecar."""
     ops = task_queue.passing_times(host.ops, host.tasks)
     activities = device_timeline.infer_timeline(
-        ops, strings, sidecar, host.frames, others, host.memory
+        ops, strings, sidecar, host.frames, others, host.memory, launches
     )
     return activities or Activities(Kernels.empty(), Lanes.empty())
 

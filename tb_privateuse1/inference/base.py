@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
@@ -91,6 +92,16 @@ def priming_ranges(ops: Ops, strings: Strings) -> I64:
     """Return the rows of the annotations around work that only keeps the device busy."""
     name = strings.find(PRIME)
     return np.flatnonzero((ops.name == name) & (name != NONE))
+
+
+def inside_priming(ops: Ops, strings: Strings) -> Bools:
+    """Return which operators are inside work that only keeps the device busy."""
+    outer = priming_ranges(ops, strings)
+    at = intervals.innermost(
+        ops.thread[outer], ops.start_ns[outer], ops.end_ns[outer], ops.thread, ops.start_ns
+    )
+    inside: Bools = at >= 0
+    return inside
 
 
 def rows_of(keys: I64, wanted: I64) -> I32:

@@ -153,6 +153,19 @@ class Raw:
 
 
 @dataclass(frozen=True)
+class HostLaunches(Table):
+    """When the host launched device work, where the backend tells: a row per launch.
+
+    ``host_ns`` is absolute, as ``Raw.base_ns``; ``thread`` is the system's number.
+    """
+
+    host_ns: I64
+    thread: I64
+    device: I64
+    stream: I64
+
+
+@dataclass(frozen=True)
 class Sidecar:
     """The device time of each operator between its two events, by External id.
 
@@ -167,3 +180,4 @@ class Sidecar:
     findings: tuple[Finding, ...] = ()
     device: I64 | None = None
     stream: I64 | None = None
+    launches: HostLaunches | None = None

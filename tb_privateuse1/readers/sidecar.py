@@ -20,7 +20,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import decompress
 from tb_privateuse1.readers.chrome import numbers
 from tb_privateuse1.readers.chrome.metadata import BROKEN
-from tb_privateuse1.readers.raw import Sidecar
+from tb_privateuse1.readers.raw import HostLaunches, Sidecar
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING
@@ -68,10 +68,23 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
         findings.append(
             Finding("sidecar_version", message, say("Update tb-privateuse1."), affects=DEVICE)
         )
+    launches = _launches(content.pop("launches", None))
     places = [content.pop(name, None) for name in ("device", "stream")]
     if all(isinstance(column, list) and len(column) == len(ids) for column in places):
-        return _sidecar(ids, elapsed, content, findings, places)
-    return _sidecar(ids, elapsed, content, findings)
+        return _sidecar(ids, elapsed, content, findings, places, launches)
+    return _sidecar(ids, elapsed, content, findings, launches=launches)
+
+
+def _launches(told: object) -> HostLaunches | None:
+    """Return the launches that the backend told the capture; None if there are no columns."""
+    columns = told if isinstance(told, dict) else {}
+    names = list(HostLaunches.column_types())
+    parsed = [columns.get(name) for name in names]
+    lists = [c for c in parsed if isinstance(c, list)]
+    if len(lists) < len(names) or len({len(c) for c in lists}) != 1 or not lists[0]:
+        return None
+    table = HostLaunches(*(numbers.parse_ids(c) for c in lists))
+    return table.take(np.min([column for _, column in table.columns()], axis=0) >= 0)
 
 
 def _recipe(content: dict[str, Any], path: str) -> Sidecar:
@@ -102,6 +115,7 @@ def _sidecar(
     facts: dict[str, Any],
     findings: list[Finding],
     places: Sequence[list[Any]] = (),
+    launches: HostLaunches | None = None,
 ) -> Sidecar:
     readable = np.array([type(e) in (int, float) and e >= 0 for e in elapsed], np.bool_)
     plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
@@ -118,4 +132,5 @@ def _sidecar(
         )
         findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
     device_and_stream = [numbers.parse_ids(place)[keep] for place in places]
-    return Sidecar(column[keep], ns[keep], facts, tuple(findings), *device_and_stream)
+    device, stream = device_and_stream or (None, None)
+    return Sidecar(column[keep], ns[keep], facts, tuple(findings), device, stream, launches)

@@ -59,6 +59,8 @@ class Machine:
     events: list[dict[str, Any]] = field(default_factory=list)
     elapsed: dict[int, float | None] = field(default_factory=dict)
     kernels: dict[int, tuple[int, int]] = field(default_factory=dict)
+    launched: list[int] = field(default_factory=list)
+    """The host's times of all launches."""
 
     def run(self, op: Op) -> None:
         """One operator with all that is inside."""
@@ -85,6 +87,7 @@ class Machine:
         self.events[number - 1] = make.span(op.category, op.name, start / 1e3, end / 1e3, **args)
 
     def _launch(self, kernel: int) -> tuple[int, int]:
+        self.launched.append(self.now)
         begin = max(self.now + self.latency, self.device + self.gap)
         self.device = begin + kernel
         return begin, self.device
@@ -113,14 +116,21 @@ def simulate(
     others: Others | None = None,
     mark: int = MARK,
     gap: int = GAP,
+    told: bool = False,
     **facts: Any,
 ) -> Result:
-    """Run a program behind a device that is busy for another ``backlog`` ns, and infer."""
+    """Run a program behind a device that is busy for another ``backlog`` ns, and infer.
+
+    ``told``: the backend told the capture when it launched.
+    """
     machine = Machine(mark=mark, gap=gap, now=1_000_000 + shift, shapes=shapes or {})
     machine.device = machine.now + backlog
     for op in program:
         machine.run(op)
     facts = {"launch_latency_ns": LATENCY, **facts}
+    if told:
+        same = dict.fromkeys(("thread", "device", "stream"), [1] * len(machine.launched))
+        facts["launches"] = {"host_ns": machine.launched, **same}
     trace = infer_from(machine.events, machine.elapsed, others, **facts)
     ids = np.array(list(machine.kernels), np.int64)
     times = np.array(list(machine.kernels.values()), np.int64).reshape(-1, 2) - trace.base_ns

@@ -10,12 +10,10 @@
 
 namespace refdev {
 
-namespace {
 int system_thread() {
   thread_local const int id = static_cast<int>(syscall(SYS_gettid));
   return id;
 }
-} // namespace
 
 ActivityLog& truth_log() {
   static auto* log = new ActivityLog;
@@ -23,6 +21,11 @@ ActivityLog& truth_log() {
 }
 
 ActivityLog& kineto_log() {
+  static auto* log = new ActivityLog;
+  return *log;
+}
+
+ActivityLog& launch_log() {
   static auto* log = new ActivityLog;
   return *log;
 }
@@ -44,7 +47,7 @@ ActivityLog::Content ActivityLog::copy() {
 }
 
 void log_activity(const Activity& activity) {
-  for (ActivityLog* log : {&truth_log(), &kineto_log()}) {
+  for (ActivityLog* log : {&truth_log(), &kineto_log(), &launch_log()}) {
     std::lock_guard lock(log->mutex_);
     if (log->on_) {
       log->content_.activities.push_back(activity);

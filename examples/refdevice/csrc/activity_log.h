@@ -7,6 +7,9 @@
 
 namespace refdev {
 
+// The calling thread as the system numbers it.
+int system_thread();
+
 enum class Kind : uint8_t { kernel, memcpy, memset };
 
 // What a device did. Times are ns on the device's clock.
@@ -21,6 +24,7 @@ struct Activity {
   int64_t launch_ns; // on the host
   int64_t start_ns;
   int64_t end_ns;
+  int thread = system_thread(); // that launched it
 };
 
 // A call of the device's runtime on the host.
@@ -33,7 +37,8 @@ struct HostCall {
   int64_t end_ns;
 };
 
-// Collects while it is on. Two exist: one for the ground truth, one for the Kineto profiler.
+// Collects while it is on. Three exist: for the ground truth, for the Kineto profiler, and for
+// recordings by events, which may ask when the host launched.
 class ActivityLog {
  public:
   struct Content {
@@ -56,6 +61,7 @@ class ActivityLog {
 
 ActivityLog& truth_log();
 ActivityLog& kineto_log();
+ActivityLog& launch_log();
 
 void log_activity(const Activity& activity);
 void log_call(const HostCall& call);

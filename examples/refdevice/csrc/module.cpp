@@ -78,6 +78,16 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   });
   m.def("truth_stop", [] { refdev::truth_log().stop(); });
   m.def("truth_columns", [] { return columns(refdev::truth_log().copy().activities); });
+  m.def("launch_log_start", [] { refdev::launch_log().start(); });
+  m.def("launch_log_stop", [] {
+    refdev::launch_log().stop();
+    const auto launches = refdev::launch_log().copy().activities;
+    return py::make_tuple(
+        column(launches, [](const auto& a) { return py::int_(a.launch_ns); }),
+        column(launches, [](const auto& a) { return py::int_(a.thread); }),
+        column(launches, [](const auto& a) { return py::int_(a.device); }),
+        column(launches, [](const auto& a) { return py::int_(a.stream); }));
+  });
   m.def("lateness", [] {
     const auto late = refdev::lateness(false);
     return py::make_tuple(late.count, late.total_ns, late.max_ns);

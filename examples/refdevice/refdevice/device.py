@@ -149,6 +149,19 @@ def elapsed_streams() -> tuple[int, int, int]:
     return _C.elapsed_streams()
 
 
+def start_launch_log() -> None:
+    """Forget the launches that were logged, and log each from now on."""
+    _C.launch_log_start()
+
+
+def stop_launch_log() -> tuple[list[int], list[int], list[int], list[int]]:
+    """Give host time (ns since the epoch), thread, device and stream of each launch since.
+
+    With it the profiler's users know who launched what; torch's results do not say it.
+    """
+    return _C.launch_log_stop()
+
+
 def memory_allocated(device: Device = None) -> int:
     """Give the bytes that tensors occupy."""
     return torch.accelerator.memory_allocated(_index(device))

@@ -42,6 +42,7 @@ from tb_privateuse1.inference.device_timeline import (
     event_pipeline,
     host_tensors,
     kernel_sum_queue,
+    known_launches,
     launching_operators,
     other_recordings,
     stream_joins,
@@ -49,6 +50,10 @@ from tb_privateuse1.inference.device_timeline import (
     unknown_work,
 )
 from tb_privateuse1.inference.device_timeline.base import Calibration, EventPairs, Work
+from tb_privateuse1.inference.device_timeline.known_launches import KnownLaunches as KnownLaunches
+from tb_privateuse1.inference.device_timeline.known_launches import (
+    known_launches as known_launches_of,
+)
 from tb_privateuse1.inference.device_timeline.other_recordings import Others as Others
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import groupby
@@ -59,8 +64,10 @@ from tb_privateuse1.trace.model import MISSING, NONE, Frames, Kernels, Lanes, Me
 from tb_privateuse1.trace.table import I64, Bools
 
 __all__ = [
+    "KnownLaunches",
     "Others",
     "infer_timeline",
+    "known_launches_of",
 ]
 
 
@@ -71,12 +78,14 @@ def infer_timeline(
     frames: Frames | None = None,
     others: other_recordings.Others | None = None,
     memory: Memory | None = None,
+    launches: KnownLaunches | None = None,
 ) -> Activities | None:
     """Return inferred kernels on a lane per stream, or None without a sidecar.
 
     ``frames`` are the Python frames; calls that wait for the device are found among them.
     ``others`` returns other recordings of the run; it is called if durations are hidden here.
-    ``memory`` are the memory events, which show operators on tensors of the host.
+    ``memory`` are the memory events, which show operators on tensors of the host. ``launches`` are
+    those that the backend told.
     """
     if sidecar is None:
         return None
@@ -91,7 +100,7 @@ def infer_timeline(
     parts = [streams.select_operators(ops, s.row) if len(split) > 1 else ops for s in split]
     may = _may_launch(ops, strings, memory)
     prepared = [
-        _prepare(part, may[s.row], sidecar, kind.resolution_ns)
+        _prepare(part, may[s.row], sidecar, kind.resolution_ns, launches, s, alone=len(split) == 1)
         for part, s in zip(parts, split, strict=True)
     ]
     if kind.name == "kernel_sum":
@@ -103,7 +112,7 @@ def infer_timeline(
         joins = _joins(parts, prepared, strings, waits) if len(split) > 1 else [None]
         work = [
             event_pipeline.place_kernels(
-                part, strings, r.events, r.may, join, waits, r.c, basis, others
+                part, strings, r.events, r.may, join, waits, r.c, basis, others, r.known
             )
             for part, r, join in zip(parts, prepared, joins, strict=True)
         ]
@@ -136,6 +145,7 @@ class _Prepared:
     events: EventPairs
     may: Bools
     c: Calibration
+    known: known_launches.Positions | None
 
 
 def _may_launch(ops: Ops, strings: Strings, memory: Memory | None) -> Bools:
@@ -147,12 +157,25 @@ def _may_launch(ops: Ops, strings: Strings, memory: Memory | None) -> Bools:
     return allowed
 
 
-def _prepare(ops: Ops, may: Bools, sidecar: Sidecar, resolution_ns: int) -> _Prepared:
+def _prepare(
+    ops: Ops,
+    may: Bools,
+    sidecar: Sidecar,
+    resolution_ns: int,
+    launches: KnownLaunches | None,
+    stream: streams.Stream,
+    *,
+    alone: bool,
+) -> _Prepared:
     events = event_pairs.pair_events(ops)
     launching = launching_operators.launching_segments(events, may)
+    known = known_launches.launch_positions(launches, stream, alone, events, ops)
+    if known is not None:
+        launching = known.launching
+        may = known_launches.operators_with_launches(known, events, ops)
     launch_free = event_pairs.launch_free_segments(events, launching)
     c = calibration.calibrate(ops, sidecar, resolution_ns, events, launch_free)
-    return _Prepared(events, may, c)
+    return _Prepared(events, may, c, known)
 
 
 def _joins(

@@ -20,6 +20,9 @@ from tb_privateuse1.trace.table import I8, I32, I64, Bools
 NEVER, ANY = int(np.iinfo(np.int64).min), 1 << 62
 """An earliest and a latest time that bound nothing."""
 
+CLOCK_NS = 1_000
+"""How far a backend's time of a launch may be from the profiler's clock."""
+
 RETURN_NS = 4_000
 """From the end of the work to the return of a call that waits for it."""
 

@@ -15,7 +15,7 @@ import functools
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.base import Strings, priming_ranges
+from tb_privateuse1.inference.base import Strings, inside_priming
 from tb_privateuse1.inference.device_timeline import (
     calibration,
     duration_catalogue,
@@ -23,6 +23,7 @@ from tb_privateuse1.inference.device_timeline import (
     event_cost,
     event_pairs,
     kernel_placement,
+    known_launches,
     launching_operators,
     other_recordings,
     rounding_errors,
@@ -36,6 +37,7 @@ from tb_privateuse1.inference.device_timeline.base import (
     Work,
 )
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
+from tb_privateuse1.inference.device_timeline.known_launches import Positions
 from tb_privateuse1.inference.device_timeline.phase_results import (
     Cautious,
     Lengths,
@@ -46,7 +48,6 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
 )
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import Joins
-from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING, Ops
@@ -72,17 +73,19 @@ def place_kernels(
     c: Calibration,
     basis: InferenceBasis,
     others: other_recordings.Others | None = None,
+    known: Positions | None = None,
 ) -> Work:
     """Return the kernels of a stream, or no work and the reason in a finding.
 
     ``may``: per operator, whether its name allows that it launches. ``joins``: when the stream may
     have waited for others. ``waits``: host ranges that wait for the device and return soon after
-    its last work, unless another stream may have been the last.
+    its last work, unless another stream may have been the last. ``known``: the launches, if the
+    backend told them; ``may`` are their operators then.
     """
     tree, in_tree = event_pairs.build_tree(events, ops)
     keys = launching_operators.operator_keys(ops)
     places = launching_operators.placed_keys(ops, keys)
-    stream = StreamInput(ops, strings, events, tree, in_tree, keys, places, joins, waits, c)
+    stream = StreamInput(ops, strings, events, tree, in_tree, keys, places, joins, waits, c, known)
     prior = solve_prior(stream, may)
     refused = _contradicted(prior.solution, events, basis)
     if refused is not None:
@@ -104,7 +107,7 @@ def solve_prior(stream: StreamInput, may: Bools) -> Prior:
     names allow too much rather than too little, so that the bounds hold but are wide. Evidence
     needs them: only where the device is surely behind is the time between events device time.
     """
-    launching = launching_operators.launching_segments(stream.events, may)
+    launching = known_launches.launching_segments(stream.known, stream.events, may)
     nobody = np.zeros(len(stream.ops), np.bool_)
     solution, events = stream_solution.solve_stream(stream, launching, nobody, stream.c)
     prompt = events.host_high_ns + stream.c.latency_ns + stream.c.jitter_ns
@@ -120,12 +123,16 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     """
     ops, strings, c = stream.ops, stream.strings, stream.c
     may, blocking = _correct_prior(stream, prior)
-    launching = launching_operators.launching_segments(stream.events, may)
+    launching = known_launches.launching_segments(stream.known, stream.events, may)
     solution, events = stream_solution.solve_stream(
         stream, launching, blocking, c, dropped=prior.solution.dropped
     )
     bounds, spans = solution.bounds, solution.spans
     segments = launching_operators.own_segments(events, may)
+    if stream.known is not None:
+        copies = launching_operators.copy_operators(ops, strings)
+        use, sites = known_launches.launch_sites(stream.known, segments, copies)
+        return Cautious(may, blocking, solution, events, segments, use, sites, blocking[sites.op])
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
     foreign = launching_operators.custom_operators(ops, strings)
     use = launching_operators.choose_segments(
@@ -155,6 +162,8 @@ def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likel
     ops, c = stream.ops, stream.c
     launching = np.zeros(len(stream.events), np.bool_)
     launching[cautious.sites.first] = True
+    if stream.known is not None:
+        launching = stream.known.launching
     idle = solver.host_paced(stream.events, ops, c)
     shown = event_cost.event_cost(ops, cautious.events, cautious.may, prior.behind, c)
     likely_c = calibration.with_event_cost(c, shown)
@@ -207,7 +216,7 @@ def draft_placement(stream: StreamInput, cautious: Cautious, likely: Likely) -> 
     draft = kernel_placement.estimate_placement(
         limits, cautious.sites, likely.events, likely.within, likely.solution.spans, likely.c
     )
-    priming = _inside(stream.ops, priming_ranges(stream.ops, stream.strings))[cautious.sites.op]
+    priming = inside_priming(stream.ops, stream.strings)[cautious.sites.op]
     return Placement(limits, draft, priming)
 
 
@@ -231,7 +240,9 @@ def estimate_lengths(
     )
     typical = duration_catalogue.typical_durations(instances).head(len(visible))
     limits, c = placement.limits, likely.c
-    shares = kernel_placement.launch_share(placement.draft, sites, typical.length, events, c)
+    shares = None
+    if stream.known is None:
+        shares = kernel_placement.launch_share(placement.draft, sites, typical.length, events, c)
     if shares is not None:
         limits = kernel_placement.placement_limits(
             sites,
@@ -263,9 +274,11 @@ def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
     unexplained = prior.may & launching_operators.operators_with_unexplained_time(
         ops, events, stream.tree, bounds, spans, c
     )
-    may = launching_operators.correct_by_evidence(
-        prior.may, ops, places, segments, surely, none, unexplained
-    )
+    may = prior.may
+    if stream.known is None:
+        may = launching_operators.correct_by_evidence(
+            may, ops, places, segments, surely, none, unexplained
+        )
     # Whether a copy waits is no matter of its place; a paused host looks like a wait.
     blocking = launching_operators.blocking_operators(
         ops, stream.keys, stream.strings, may, events, bounds, c
@@ -321,15 +334,6 @@ def _work(
     own = ~placement.priming
     work = unknown_work.add_unknown_work(work.take(own), stream, cautious, likely)
     return dataclasses.replace(work, findings=_unbounded(unbounded[own]), basis=basis)
-
-
-def _inside(ops: Ops, outer: I64) -> Bools:
-    """Return which operators are inside some ranges, on their threads."""
-    at = intervals.innermost(
-        ops.thread[outer], ops.start_ns[outer], ops.end_ns[outer], ops.thread, ops.start_ns
-    )
-    inside: Bools = at >= 0
-    return inside
 
 
 def _counts(solution: Solution, events: int) -> dict[str, int]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.inference.device_timeline.base import (
+    CLOCK_NS,
     RETURN_NS,
     Bounds,
     Calibration,
@@ -83,6 +84,8 @@ class LaunchSites:
     last: I64
     sure: Bools
     copies: Bools
+    launched: tuple[I64, I64] | None = None
+    """Host times of the first and the last launch of each, if they are known."""
 
 
 def placement_limits(
@@ -112,10 +115,14 @@ def placement_limits(
         earliest, latest = (begin + (host * s).astype(np.int64) for s in (shares.low, shares.high))
         host_low = np.where(shown, np.maximum(host_low, earliest), host_low)
         host_high = np.where(shown, np.minimum(host_high, latest), host_high)
+    begun = host_high
+    if sites.launched is not None:
+        host_low, begun, host_high = _around_launches(sites.launched, host_low, host_high)
     launched = host_high + c.latency_ns + c.jitter_ns
 
     least = np.maximum(bounds.low[first] + c.event_low_ns, host_low + c.latency_ns)
-    most = np.maximum(bounds.high[first] + c.gap_high_ns, launched)
+    begun = begun + c.latency_ns + c.jitter_ns
+    most = np.maximum(bounds.high[first] + c.gap_high_ns, begun)
     most = np.maximum(np.minimum(most, bounds.high[last]), least)
     prompt = events.host_high_ns[last] + c.latency_ns + c.jitter_ns
     pinned = (bounds.low[last] > prompt) & ~blocked
@@ -145,6 +152,19 @@ def placement_limits(
     )  # fmt: skip
 
 
+def _around_launches(launched: tuple[I64, I64], low: I64, high: I64) -> tuple[I64, I64, I64]:
+    """Return the least and the greatest time of the first launch, and the greatest of the last.
+
+    They are in the limits that their operators give.
+    """
+    first, last = (np.clip(one, low, high) for one in launched)
+    return (
+        np.maximum(low, first - CLOCK_NS),
+        np.minimum(high, first + CLOCK_NS),
+        np.minimum(high, last + CLOCK_NS),
+    )
+
+
 def estimate_placement(
     placed: Placed,
     sites: LaunchSites,
@@ -168,6 +188,8 @@ def estimate_placement(
         tail = (np.minimum(host, shares.longest_ns) * (1 - shares.likely)).astype(np.int64)
     tail = np.where(blocked, host - _PREPARE_NS, tail)
     due = events.host_ns[last] - np.clip(tail, 0, host) + c.latency_ns
+    if sites.launched is not None:
+        due = sites.launched[0] + c.latency_ns
     start = np.clip(np.maximum(begin + c.gap_ns // 2, due), placed.start_low, placed.start_high)
     behind = begin >= events.host_ns[last] + c.latency_ns
     span = np.where(first == last - 1, (known.segment_low + known.segment_high)[last] // 2, 0)

@@ -12,6 +12,7 @@ from tb_privateuse1.inference.device_timeline.base import (
 )
 from tb_privateuse1.inference.device_timeline.constraints import Tree
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites, Placed
+from tb_privateuse1.inference.device_timeline.known_launches import Positions
 from tb_privateuse1.inference.device_timeline.launching_operators import Segments
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import Joins
@@ -39,6 +40,8 @@ class StreamInput:
     joins: Joins | None
     waits: tuple[I64, I64]
     c: Calibration
+    known: Positions | None = None
+    """When the host launched, if the backend told it."""
 
 
 @dataclass(frozen=True)

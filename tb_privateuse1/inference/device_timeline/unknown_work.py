@@ -93,6 +93,9 @@ def waiting_segments(stream: StreamInput, cautious: Cautious) -> LaunchSites:
         worked &= bounds.low[last] > stream.joins.latest_ns[last]
     first, last, excess = first[worked], last[worked], (least - host)[worked]
     trusted = _trusted(stream, cautious, last, excess)
+    if stream.known is not None:
+        told = np.concatenate(([0], np.cumsum(stream.known.count)))
+        trusted |= told[last] > told[first]
     first, last = first[trusted], last[trusted]
     sure = np.ones(len(last), np.bool_)
     return LaunchSites(events.op[last].astype(np.int64), first, last, sure, ~sure)

@@ -86,8 +86,9 @@ def build(rows: list[Row], **calibration: Any) -> tuple[dict[str, Any], list[str
         kineto_results=SimpleNamespace(events=lambda: rows), profiler_kind=backend.FALLBACK
     )
     cycle = Notes()
+    own: dict[str, Any] = {"primed": [], "launches": None}
     value = sidecar.build(
-        inner, "npu", capture_calibration.Calibration(**calibration), [], Notes(), cycle
+        inner, "npu", capture_calibration.Calibration(**calibration), own, Notes(), cycle
     )
     return value, list(cycle.found)
 
