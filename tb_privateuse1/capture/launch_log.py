@@ -42,10 +42,10 @@ class LaunchLog:
             return
         self._on = False
         try:
-            told: Any = getattr(torch, self.backend).stop_launch_log()
+            lists: Any = getattr(torch, self.backend).stop_launch_log()
             columns = {
                 name: [int(value) for value in values]
-                for name, values in zip(_COLUMNS, told, strict=True)
+                for name, values in zip(_COLUMNS, lists, strict=True)
             }
             if len({len(values) for values in columns.values()}) != 1:
                 raise ValueError("its lists are not of one length")

@@ -72,10 +72,10 @@ def measure_costs(
             for _ in range(_OPERATORS):
                 short.mul_(1.0)
         synchronize()
-    found = {row.name(): row for row in probe.kineto_results.events()}
-    inside = sum(1 for row in probe.kineto_results.events() if _within(row, found[KERNELS]))
-    elapsed = {n: found[n].privateuse1_elapsed_us() * 1000 for n in (BUSY, MARKS, KERNELS)}
-    host = sum(found[n].duration_ns() for n in (BUSY, MARKS, KERNELS))
+    range_of = {row.name(): row for row in probe.kineto_results.events()}
+    inside = sum(1 for row in probe.kineto_results.events() if _within(row, range_of[KERNELS]))
+    elapsed = {n: range_of[n].privateuse1_elapsed_us() * 1000 for n in (BUSY, MARKS, KERNELS)}
+    host = sum(range_of[n].duration_ns() for n in (BUSY, MARKS, KERNELS))
     evidence["costs"] = {"elapsed_ns": elapsed, "host_ns": host, "rows": inside}
     # The device was behind all the time: it had more to do than the host took to tell it.
     if elapsed[BUSY] < host:
@@ -102,7 +102,7 @@ def _within(row: Any, outer: Any) -> bool:
 
 
 def _long_work(backend: str, began: int) -> tuple[Any, int]:
-    """Return values, and how many products in place keep the device busy long enough.
+    """Return values, and how many products in place the device needs long enough for.
 
     ``began``: the processor's time in ns at the start. Raises TimeoutError if it takes too much.
     """
@@ -116,7 +116,7 @@ def _long_work(backend: str, began: int) -> tuple[Any, int]:
         synchronize()
         taken = time.perf_counter_ns() - start
         if time.process_time_ns() - began > _MOST_NS:
-            raise TimeoutError("the device cannot be kept busy cheaply")
+            raise TimeoutError("the device takes too much of the processor to be busy")
         if taken * 4 >= _BUSY_NS or size >= _MOST_SIZE:
             return values, min(max(1, -(-_BUSY_NS // max(taken, 1))), 8)
         size *= 4

@@ -41,8 +41,8 @@ def build(
 ) -> dict[str, Any]:
     """The sidecar of the last cycle of ``inner``, a ``torch.autograd.profiler.profile``.
 
-    ``own``: what the capture did and was told itself, by its key: ``primed``, the steps in which
-    the device was kept busy, and for how long; ``launches`` by the backend, or None.
+    ``own``: what the capture did itself, by its key: ``primed``, the steps in which it loaded
+    the device, and for how long; the backend's ``launches``, or None.
     A row that cannot be read has the time None. What is wrong with the times is added to
     ``cycle``; the notes of ``run`` stand before it in the sidecar.
     """

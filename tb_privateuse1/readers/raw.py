@@ -154,7 +154,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class HostLaunches(Table):
-    """When the host launched device work, where the backend tells: a row per launch.
+    """When the host launched device work, where the backend recorded it: a row per launch.
 
     ``host_ns`` is absolute, as ``Raw.base_ns``; ``thread`` is the system's number.
     """

@@ -75,9 +75,9 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
     return _sidecar(ids, elapsed, content, findings, launches=launches)
 
 
-def _launches(told: object) -> HostLaunches | None:
-    """Return the launches that the backend told the capture; None if there are no columns."""
-    columns = told if isinstance(told, dict) else {}
+def _launches(content: object) -> HostLaunches | None:
+    """Return the launches that the backend recorded; None if there are no columns."""
+    columns = content if isinstance(content, dict) else {}
     names = list(HostLaunches.column_types())
     parsed = [columns.get(name) for name in names]
     lists = [c for c in parsed if isinstance(c, list)]

@@ -116,19 +116,19 @@ def simulate(
     others: Others | None = None,
     mark: int = MARK,
     gap: int = GAP,
-    told: bool = False,
+    record_launches: bool = False,
     **facts: Any,
 ) -> Result:
     """Run a program behind a device that is busy for another ``backlog`` ns, and infer.
 
-    ``told``: the backend told the capture when it launched.
+    ``record_launches``: the sidecar has the launches.
     """
     machine = Machine(mark=mark, gap=gap, now=1_000_000 + shift, shapes=shapes or {})
     machine.device = machine.now + backlog
     for op in program:
         machine.run(op)
     facts = {"launch_latency_ns": LATENCY, **facts}
-    if told:
+    if record_launches:
         same = dict.fromkeys(("thread", "device", "stream"), [1] * len(machine.launched))
         facts["launches"] = {"host_ns": machine.launched, **same}
     trace = infer_from(machine.events, machine.elapsed, others, **facts)

@@ -85,7 +85,7 @@ def infer_timeline(
     ``frames`` are the Python frames; calls that wait for the device are found among them.
     ``others`` returns other recordings of the run; it is called if durations are hidden here.
     ``memory`` are the memory events, which show operators on tensors of the host. ``launches`` are
-    those that the backend told.
+    those that the backend recorded.
     """
     if sidecar is None:
         return None

@@ -80,7 +80,7 @@ def place_kernels(
     ``may``: per operator, whether its name allows that it launches. ``joins``: when the stream may
     have waited for others. ``waits``: host ranges that wait for the device and return soon after
     its last work, unless another stream may have been the last. ``known``: the launches, if the
-    backend told them; ``may`` are their operators then.
+    backend recorded them; ``may`` are their operators then.
     """
     tree, in_tree = event_pairs.build_tree(events, ops)
     keys = launching_operators.operator_keys(ops)

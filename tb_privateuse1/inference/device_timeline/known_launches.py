@@ -1,4 +1,4 @@
-"""Find the segment of each launch, where the backend told the capture when it launched.
+"""Find the segment of each launch, where the backend recorded its launches.
 
 Then nothing about launches is inferred: the operator in whose own body a launch lies launched it,
 segments without one are launch-free, and work begins no earlier than its launch and the latency.
@@ -53,23 +53,25 @@ class Positions:
 
 
 def known_launches(
-    told: HostLaunches | None, base_ns: int, threads: Threads, strings: Strings, ops: Ops
+    recorded: HostLaunches | None, base_ns: int, threads: Threads, strings: Strings, ops: Ops
 ) -> KnownLaunches | None:
-    """Return the launches that the backend told, or None if they do not fit the trace.
+    """Return the launches that the backend recorded, or None if they do not fit the trace.
 
     ``base_ns``: the absolute time of the trace's clock.
     """
-    if told is None or not len(ops):
+    if recorded is None or not len(ops):
         return None
     number = {strings.all[t]: row for row, t in enumerate(threads.tid.tolist()) if t != NONE}
-    distinct, of = np.unique(told.thread, return_inverse=True)
+    distinct, of = np.unique(recorded.thread, return_inverse=True)
     rows = np.array([number.get(str(t), NONE) for t in distinct.tolist()], np.int64)
-    thread, host = rows[of], told.host_ns - base_ns
+    thread, host = rows[of], recorded.host_ns - base_ns
     during = (host >= ops.start_ns.min()) & (host <= ops.end_ns.max())
     inside = during & np.isin(thread, ops.thread)
     if not during.any() or inside.sum() < _INSIDE * during.sum():
         return None
-    return KnownLaunches(host[inside], thread[inside], told.device[inside], told.stream[inside])
+    return KnownLaunches(
+        host[inside], thread[inside], recorded.device[inside], recorded.stream[inside]
+    )
 
 
 def launch_positions(
@@ -139,5 +141,5 @@ def _event_before(events: EventPairs, ops: Ops, host: I64, thread: I64) -> I64:
     order = np.argsort(of, kind="stable")
     key = of[order] * reach + np.maximum.accumulate(stamp - origin)[order]
     place = np.searchsorted(key, thread * reach + host - origin, side="right") - 1
-    found = order[np.maximum(place, 0)]
-    return np.where((place >= 0) & (of[found] == thread), found, NONE)
+    event = order[np.maximum(place, 0)]
+    return np.where((place >= 0) & (of[event] == thread), event, NONE)

@@ -41,7 +41,7 @@ class StreamInput:
     waits: tuple[I64, I64]
     c: Calibration
     known: Positions | None = None
-    """When the host launched, if the backend told it."""
+    """When the host launched, if the backend recorded it."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Find device work that no known operator launched, by the marks that had to wait for it.
 
-While an event waits, the device works on what anybody launched: a replayed graph, a library beside
-torch, another thread, communication on the same stream. Between two neighboring events of the
-stream that enclose no launch site, device time beyond the cost of an event is such work. A thread
-that was preempted before it recorded the event makes it late, too. So the wait counts if the event
+While an event waits, the device works, also for what no operator launched: a replayed graph, a
+library beside torch, another thread, communication on the same stream. Between two neighboring
+events of the stream that enclose no launch site, device time beyond the host's is such work if code
+may have run there that launches. A thread that was preempted before it recorded the event makes it
+late, too. So the wait counts if the event
 was surely recorded before it was due, or if the same place in the program waits most of the time.
 """
 
@@ -94,8 +95,8 @@ def waiting_segments(stream: StreamInput, cautious: Cautious) -> LaunchSites:
     first, last, excess = first[worked], last[worked], (least - host)[worked]
     trusted = _trusted(stream, cautious, last, excess)
     if stream.known is not None:
-        told = np.concatenate(([0], np.cumsum(stream.known.count)))
-        trusted |= told[last] > told[first]
+        launches = np.concatenate(([0], np.cumsum(stream.known.count)))
+        trusted |= launches[last] > launches[first]
     first, last = first[trusted], last[trusted]
     sure = np.ones(len(last), np.bool_)
     return LaunchSites(events.op[last].astype(np.int64), first, last, sure, ~sure)

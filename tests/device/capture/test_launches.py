@@ -24,13 +24,13 @@ answer["start_ns"] = truth["start_ns"]
 """
 
 
-def test_launches_are_told_and_become_the_kernels_of_their_operators(tmp_path: Path) -> None:
+def test_launches_are_recorded_and_become_the_kernels_of_their_operators(tmp_path: Path) -> None:
     done = device(tmp_path, TRAIN)
     assert done.answer["codes"] == []
-    told = read(done.sidecars("log")[0])["launches"]
-    assert {len(column) for column in told.values()} == {len(told["host_ns"])}
-    assert set(told["host_ns"]) <= set(done.answer["launch_ns"])
-    assert set(told["device"]) == set(told["stream"]) == {0}
+    launches = read(done.sidecars("log")[0])["launches"]
+    assert {len(column) for column in launches.values()} == {len(launches["host_ns"])}
+    assert set(launches["host_ns"]) <= set(done.answer["launch_ns"])
+    assert set(launches["device"]) == set(launches["stream"]) == {0}
 
     sidecar = read_sidecar(str(done.sidecars("log")[0]))
     raw = chrome.read(str(done.traces("log")[0]))

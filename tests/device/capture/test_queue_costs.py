@@ -12,7 +12,7 @@ def test_measured_costs_hold_the_devices_own(tmp_path: Path) -> None:
         tmp_path,
         """
         torch.set_num_threads(1)
-        answer["found"] = []
+        answer["costs"] = []
         for cost, gap in ((300, 0), (2000, 0), (1200, 900)):
             refdevice.configure(event_cost_ns=cost, kernel_gap_ns=gap)
             for _ in range(5):  # a preempted thread measures nothing
@@ -20,11 +20,11 @@ def test_measured_costs_hold_the_devices_own(tmp_path: Path) -> None:
                 costs = calibration.calibrate("refdev").costs
                 if costs.mark_ns is not None and costs.gap_ns is not None:
                     break
-            answer["found"].append((cost, gap, costs.mark_ns, costs.mark_bound_ns, costs.gap_ns,
+            answer["costs"].append((cost, gap, costs.mark_ns, costs.mark_bound_ns, costs.gap_ns,
                                     costs.gap_bound_ns))
         """,
     )
-    for cost, gap, mark, mark_bound, measured, bound in done.answer["found"]:
+    for cost, gap, mark, mark_bound, measured, bound in done.answer["costs"]:
         assert abs(mark - cost) <= mark_bound
         assert abs(measured - gap) <= bound
 

@@ -17,19 +17,19 @@ def constants(**facts: Any) -> dict[str, Constant]:
 
 
 def test_without_measurements_the_gap_is_that_of_known_devices() -> None:
-    found = constants()
-    assert found["kernel_gap"].source == "assumed"
-    assert found["event_cost"].source != "capture"
+    shown = constants()
+    assert shown["kernel_gap"].source == "assumed"
+    assert shown["event_cost"].source != "capture"
 
 
 def test_what_the_capture_measured_replaces_the_estimates() -> None:
-    found = constants(
+    shown = constants(
         mark_cost_ns=MARK, mark_cost_bound_ns=20, kernel_gap_ns=900, kernel_gap_bound_ns=300
     )
-    gap = found["kernel_gap"]
+    gap = shown["kernel_gap"]
     assert (gap.source, gap.value_ns, gap.least_ns, gap.most_ns) == ("capture", GAP, 600, 1_200)
-    found = constants(mark_cost_ns=1_900, mark_cost_bound_ns=20)
-    assert found["kernel_gap"].source == "assumed"
+    shown = constants(mark_cost_ns=1_900, mark_cost_bound_ns=20)
+    assert shown["kernel_gap"].source == "assumed"
 
 
 def test_measured_limits_of_the_gap_move_it_and_never_widen_it_from_zero() -> None:
@@ -42,8 +42,8 @@ def test_measured_limits_of_the_gap_move_it_and_never_widen_it_from_zero() -> No
 @pytest.mark.parametrize("nonsense", [-5, "soon", True, 10**9])
 def test_measurements_that_cannot_be_count_for_nothing(nonsense: object) -> None:
     facts = {"mark_cost_bound_ns": 20, "kernel_gap_bound_ns": 300}
-    found = constants(mark_cost_ns=nonsense, kernel_gap_ns=nonsense, **facts)
-    assert {c.source for c in found.values() if c.name in ("event_cost", "kernel_gap")} <= {
+    shown = constants(mark_cost_ns=nonsense, kernel_gap_ns=nonsense, **facts)
+    assert {c.source for c in shown.values() if c.name in ("event_cost", "kernel_gap")} <= {
         "assumed",
         "trace",
     }

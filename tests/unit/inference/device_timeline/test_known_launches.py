@@ -24,8 +24,8 @@ def errors(result: Result) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_known_launches_tie_starts_to_the_host() -> None:
-    inferred, told = simulate(HOST_BOUND), simulate(HOST_BOUND, told=True)
-    (guess, wide), (error, bound) = errors(inferred), errors(told)
+    inferred, known = simulate(HOST_BOUND), simulate(HOST_BOUND, record_launches=True)
+    (guess, wide), (error, bound) = errors(inferred), errors(known)
     assert (error <= bound).all()
     assert np.median(error) < 100 < np.median(guess)
     assert np.median(bound) < np.median(wide)
@@ -33,14 +33,14 @@ def test_known_launches_tie_starts_to_the_host() -> None:
 
 def test_an_operator_without_a_launch_has_no_kernel_whatever_its_name() -> None:
     program = [step(i, linear(20_000, 5_000), ON_CPU, ON_CPU) for i in range(5)]
-    assert len(simulate(program, told=True).trace.kernels) == 5
+    assert len(simulate(program, record_launches=True).trace.kernels) == 5
 
 
 def test_a_launch_in_no_operator_is_work_of_an_unknown_launcher() -> None:
     """One that would be taken for a preempted thread if the launch were not known."""
     replay = Op("replay", 30_000, 1_000, 400_000, category="user_annotation", held=600_000)
     program = [step(i, linear(20_000, 5_000), *([replay] if i == 3 else [])) for i in range(5)]
-    kernels = simulate(program, told=True).trace.kernels
+    kernels = simulate(program, record_launches=True).trace.kernels
     assert (kernels.kind == UNKNOWN).sum() == 1
 
 
@@ -64,8 +64,13 @@ def test_launches_that_cannot_be_are_ignored(columns: object) -> None:
 
 
 def test_launches_on_several_streams_are_not_mixed_where_events_name_none() -> None:
-    told = {"host_ns": [1_050_000, 1_060_000], "thread": [1, 1], "device": [0, 0], "stream": [0, 1]}
-    plain, odd = simulate(HOST_BOUND).trace.kernels, simulate(HOST_BOUND, launches=told)
+    known = {
+        "host_ns": [1_050_000, 1_060_000],
+        "thread": [1, 1],
+        "device": [0, 0],
+        "stream": [0, 1],
+    }
+    plain, odd = simulate(HOST_BOUND).trace.kernels, simulate(HOST_BOUND, launches=known)
     np.testing.assert_array_equal(plain.start_ns, odd.trace.kernels.start_ns)
 
 
@@ -82,7 +87,7 @@ def test_every_kernel_has_its_launch_and_starts_within_its_bound(
     ops: list[tuple[int, int, bool]], backlog: int
 ) -> None:
     program = [Op("aten::mm", host, 1_000, kernel, blocking=wait) for host, kernel, wait in ops]
-    result = simulate([step(0, *program)], backlog=backlog, told=True)
+    result = simulate([step(0, *program)], backlog=backlog, record_launches=True)
     error, bound = errors(result)
     known = bound >= 0
     assert (error[known] <= bound[known]).all()
