@@ -209,7 +209,9 @@ def _activities(
 ) -> Activities:
     """Return the kernels of all streams in one table by start, and each kind of finding once."""
     findings: dict[str, Finding] = {}
-    for finding in (f for w in work for f in w.findings):
+    missing = streams.missing_streams(split, [w.findings if not len(w) else () for w in work])
+    every = [f for w in work for f in (w.findings if len(w) or not missing else ())]
+    for finding in every:
         before = findings.get(finding.code, finding)
         total = None if finding.count is None else (before.count or 0) + finding.count
         merged = dataclasses.replace(finding, count=total)
@@ -232,7 +234,8 @@ def _activities(
     columns = zip(*(one.columns() for one in kernels), strict=True)
     table = Kernels(**{parts[0][0]: np.concatenate([p[1] for p in parts]) for parts in columns})
     order = np.argsort(table.start_ns, kind="stable")
-    return Activities(table.take(order), lanes, tuple(findings.values()), basis=_merge_basis(work))
+    basis = _merge_basis([w for w in work if len(w) or not missing])
+    return Activities(table.take(order), lanes, (*missing, *findings.values()), basis=basis)
 
 
 def _merge_basis(work: list[Work]) -> InferenceBasis | None:

@@ -7,6 +7,8 @@ one stream for another connect them (``stream_joins``).
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +70,33 @@ def select_operators(ops: Ops, row: I64) -> Ops:
     taken = ops.take(row)
     columns = {name: column for name, column in taken.columns() if name != "parent"}
     return Ops(parent=up[row], **columns)
+
+
+def missing_streams(
+    split: Sequence[Stream], reasons: Sequence[Sequence[Finding]]
+) -> tuple[Finding, ...]:
+    """Return findings that name each stream without a timeline, if others have one.
+
+    ``reasons``, per stream: why it has none; empty if it has one.
+    """
+    refused = [any(f.severity == "error" for f in found) for found in reasons]
+    if all(refused):
+        return ()
+    return tuple(
+        dataclasses.replace(
+            why,
+            code="stream_missing",
+            message=say(
+                "No figure of the device has the work of stream {stream} of device {device}: "
+                "{reason}",
+                stream=one.stream,
+                device=one.device,
+                reason=why.message,
+            ),
+        )
+        for one, found in zip(split, reasons, strict=True)
+        for why in found
+    )
 
 
 def find_parallel(ops: Ops, resolution_ns: int) -> Finding | None:

@@ -2,10 +2,10 @@
 
 While an event waits, the device works, also for what no operator launched: a replayed graph, a
 library beside torch, another thread, communication on the same stream. Between two neighboring
-events of the stream that enclose no launch site, device time beyond the host's is such work if code
-may have run there that launches. A thread that was preempted before it recorded the event makes it
-late, too. So the wait counts if the event
-was surely recorded before it was due, or if the same place in the program waits most of the time.
+events that enclose no launch site, device time beyond the host's is such work if code may have run
+there that launches. A thread that was preempted before it recorded the event makes it late, too. So
+the wait counts if the event was surely recorded before it was due, or if the same place in the
+program waits most of the time.
 """
 
 from __future__ import annotations

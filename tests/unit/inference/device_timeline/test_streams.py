@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tb_privateuse1 import inference
+from tb_privateuse1.inference.device_timeline import elapsed_kind, event_pipeline
+from tb_privateuse1.inference.device_timeline.base import Work
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Sidecar
@@ -97,6 +100,31 @@ def test_without_the_streams_there_is_a_reason_instead_of_a_timeline() -> None:
     assert (shown.kind, shown.kind_evidence) == ("event", finding.message)
     assert [advice.code for advice in shown.advice] == ["streams", "native"]
     assert next(refused.code for refused in shown.refused) == "several_streams"
+
+
+def test_a_stream_that_is_refused_is_named_beside_all_figures_of_the_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not the other one's: its timeline stands, and no second error says the same."""
+    place, calls = event_pipeline.place_kernels, []
+
+    def refuse_second(*arguments: Any) -> Work:
+        work = place(*arguments)
+        calls.append(work)
+        if len(calls) < 2 or work.basis is None:
+            return work
+        return Work.none(elapsed_kind.contradiction(90, 100), work.basis)
+
+    monkeypatch.setattr(event_pipeline, "place_kernels", refuse_second)
+    trace = Recorded("streams").trace()
+    assert len(trace.kernels) == len(calls[0]) > 0
+    assert trace.meta.grounds is not None
+    assert trace.meta.grounds.kind == "event"
+    errors = [f for f in trace.meta.findings if f.severity == "error"]
+    assert [f.code for f in errors] == ["stream_missing"]
+    stream = sorted(trace.lanes.stream.tolist())[1]
+    assert f"stream {stream} of device 0" in errors[0].message
+    assert {"totals", "steps", "operators", "kernels"} <= set(errors[0].affects)
 
 
 def test_operators_of_no_known_stream_are_left_out() -> None:
