@@ -37,8 +37,11 @@ KINDS = (
 """The first match of a name is its kind; libraries spell them differently."""
 OTHER = "other"
 
-_HOSTED = re.compile(r"^gloo:")
-"""Ranges that work on the host; ranges of other libraries (``nccl:…``) only start a kernel."""
+_HOSTED = re.compile(r"^(gloo|mpi):")
+"""Ranges that work on the host; ranges of other libraries (``nccl:…``) only start a kernel.
+
+torch's process groups of these two end the range when the result is there.
+"""
 _ANNOTATED = re.compile(r"^\w+:[a-z_]+$")
 _CALL = re.compile(r"^c10d::")
 

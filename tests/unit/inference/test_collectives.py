@@ -66,12 +66,14 @@ def test_by_the_kernels_name_alone() -> None:
     assert told(trace(kernel("ncclDevKernel_Generic", 0, 5)))[0][0] == "other"
 
 
-def test_gloo_communicates_on_the_host() -> None:
+@pytest.mark.parametrize("library", ["gloo", "mpi"])
+def test_a_library_communicates_on_the_host(library: str) -> None:
     shapes = {"Input Dims": [[35594]], "Input type": ["float"]}
-    t = trace(op("aten::mm", 0, 5), annotation("gloo:all_reduce", 10, 30, thread=2, **shapes))
+    name = f"{library}:all_reduce"
+    t = trace(op("aten::mm", 0, 5), annotation(name, 10, 30, thread=2, **shapes))
     assert told(t) == [("all_reduce", 142376, "", "", UNKNOWN)]
     assert t.collectives.kernel.tolist() == [-1]
-    assert t.text(t.ops.name[t.collectives.op[0]]) == "gloo:all_reduce"
+    assert t.text(t.ops.name[t.collectives.op[0]]) == name
 
 
 def test_in_order_of_time_and_nothing_else() -> None:
