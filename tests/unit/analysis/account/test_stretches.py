@@ -11,6 +11,7 @@ import pytest
 from tb_privateuse1.analysis.account import host_chain, stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NAMES, ClassName
 from tb_privateuse1.analysis.account.table import account_table
+from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.threads import roles as thread_roles
 from tb_privateuse1.trace import intervals
@@ -270,9 +271,12 @@ def test_stretches_tile_real_recordings(path: Path) -> None:
     """Every instant of real recordings is in one stretch, and little is without a reason."""
     t = load(path)
     check(t)
-    account = account_table(t, intervals.union(t.steps.start_ns, t.steps.end_ns))
-    nameless = sum(c.share for c in account.classes if c.name in ("unattributed", "unknown_launch"))
-    assert nameless < 0.05 or account.missing
+    steps = intervals.union(t.steps.start_ns, t.steps.end_ns)
+    for window in (steps, judged_part(t).window):
+        account = account_table(t, window)
+        shares = {c.name: c.share for c in account.classes}
+        nameless = shares.get("unattributed", 0) + shares.get("unknown_launch", 0)
+        assert nameless < 0.05 or account.missing
 
 
 @needs_traces
