@@ -28,7 +28,8 @@ _FEWEST = 3
 """Fewer pauses are no evidence."""
 
 _SOON = 0.2
-"""By chance a thread goes on as soon behind an end in this share of its pauses."""
+"""By chance a thread goes on as soon behind an end in this share of its pauses. The geometric mean
+of this share must be no greater."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def _handed(thread: int, pauses: intervals.Set, worker: int, ends: I64, pairs: i
     rate = len(ends) / max(int(max(ends[-1], back[-1]) - min(ends[0], leave[0])), 1)
     # An end is as soon before the return by chance, if there is one in the pause.
     chance = -np.expm1(-rate * np.maximum(back - done, 1)) / -np.expm1(-rate * (back - leave))
-    if _by_chance(chance) > _CHANCE / pairs:
+    # Of a million pauses, a tiny tendency is no chance either: it must be a strong one, too.
+    if float(np.log(chance).mean()) > math.log(_SOON) or _by_chance(chance) > _CHANCE / pairs:
         return Results.empty()
     soon = np.flatnonzero(chance <= _SOON)
     return Results(

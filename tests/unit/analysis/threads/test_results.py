@@ -226,6 +226,15 @@ def test_independent_threads_hand_over_nothing(seed: int) -> None:
     assert handed(make.trace(*events)) == set()
 
 
+def test_a_weak_tendency_of_many_pauses_is_no_wait() -> None:
+    """A worker ends anywhere in the later 70 % of each pause: nobody waits for that."""
+    leave = np.arange(20_000) * 100_000
+    back = leave + 50_000
+    ends = back - np.random.default_rng(0).integers(0, 35_000, len(back))
+    found = results._handed(0, (leave, back), 1, ends, 2)
+    assert len(found) == 0
+
+
 def test_a_few_hand_offs_are_no_evidence() -> None:
     assert handed(make.trace(*pipeline(batches=2))) == set()
 
