@@ -18,7 +18,7 @@ from tb_privateuse1.trace.table import I64, Bools
 
 @dataclass(frozen=True)
 class TimeApart:
-    """The time of steps that is not judged, by node of a graph."""
+    """The nodes of a graph, and their shares, in the time that is not judged."""
 
     gap: Shares
     """Share of the time before each point; of an activity, 1 if it is there."""
@@ -41,7 +41,7 @@ class TimeApart:
 
 
 def find_apart(graph: Graph, apart: intervals.Set) -> TimeApart | None:
-    """Return what lies in a set of times; None without any."""
+    """Return the nodes and shares in a set of times; None without any."""
     if not len(apart[0]):
         return None
     points, time, length = graph.points, graph.time_ns, graph.weights.length
