@@ -122,7 +122,7 @@ class JudgedTrace:
             "device": len(trace.kernels) > 0,
             "operators": bool((trace.ops.kind == OPERATOR).any()),
             "steps": len(self.steps) > 1,
-            "shapes": bool((trace.ops.shapes >= 0).any()),
+            "shapes": bool((trace.ops.shapes >= 0).any() or (trace.captured_ops.shapes >= 0).any()),
             "stacks": len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
             "memory": len(trace.memory) > 0,
             "links": bool((trace.kernels.op >= 0).any()),

@@ -64,7 +64,7 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Products whose bytes, three quarters of them one operand, take twice as long as their "
-        "arithmetic."
+        "arithmetic; in a graph's replay with the operands of its capture."
     ),
     why=say("Each step of decoding reads all weights for a few rows of activations."),
     fix=say(
@@ -78,5 +78,5 @@ RULE = Rule(
         after="model.generate(prompts)  # many: the weights are read once for all of them",
     ),
     check=check,
-    needs=("device", "operators", "links", "shapes"),
+    needs=("device", "shapes"),
 )

@@ -11,6 +11,10 @@ from tb_privateuse1.analysis.idioms.nodes import PRODUCT, graph
 from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable
 from tb_privateuse1.analysis.roofs.rate_types import BF16, FP16, FP32, RATE_TYPES, TF32
 from tb_privateuse1.analysis.roofs.rates import device_rates
+from tb_privateuse1.analysis.roofs.work_rows import WorkRows
+from tb_privateuse1.analysis.work import arguments
+from tb_privateuse1.analysis.work.arguments import UnknownWork
+from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
@@ -140,31 +144,72 @@ def _median_by(node: I64, duration: I64, trace: Trace) -> I64:
 
 @memoize
 def weight_reads(trace: Trace) -> Slow:
-    """Return products whose time is that of reading one operand; the time beyond it goes."""
-    rows, chosen = device_rates(trace).rows, _product_rows(trace)
-    moved = _moved_ns(trace, chosen)
-    best = reachable(trace).products
-    rates = np.array([best.get(name, np.inf) for name in RATE_TYPES])[rows.type[chosen]]
-    computed = np.where(np.isfinite(rates), rows.flops[chosen] / rates * 1e9, np.inf)
-    found = graph(trace)
+    """Return products whose time is that of reading one operand; the time beyond it goes.
+
+    Products of a graph's replay have the operands of its capture.
+    """
+    rows, found = device_rates(trace).rows, graph(trace)
+    own = _product_rows(trace)
+    own = own[np.append(found.named(*PLAIN), False)[found.kernel_node[own]]]
     largest = np.zeros(len(found.nodes), np.int64)
     np.maximum.at(largest, found.reads.node, found.reads.bytes)
-    operand = largest[found.kernel_node[chosen]] if len(chosen) else np.empty(0)
+    replayed, read = _replayed_products(trace)
+    chosen = np.concatenate((own, replayed))
+    operand = np.concatenate((largest[found.kernel_node[own]], read))
+    moved = _moved_ns(trace, chosen)
+    # Where only such products run, the best rate seen is their own: the data sheet's comes first.
+    best, given = reachable(trace).products, device_rates(trace).given.matrix
+    seen = np.array([best.get(name, np.inf) for name in RATE_TYPES])
+    rates = np.where(np.isfinite(given), given, seen)[rows.type[chosen]]
+    computed = np.where(np.isfinite(rates), rows.flops[chosen] / rates * 1e9, np.inf)
     waits = (moved > 2 * computed) & (operand > _OPERAND * rows.bytes[chosen])
-    waits &= np.append(found.named(*PLAIN), False)[found.kernel_node[chosen]]
     duration = np.maximum(rows.duration_ns[chosen], 1)
     shares = 1 - np.minimum(moved, duration) / duration
-    return Slow(chosen, shares).where(waits)
+    slow = Slow(chosen, shares).where(waits)
+    order = np.argsort(slow.rows, kind="stable")
+    return Slow(slow.rows[order], slow.shares[order])
+
+
+def _replayed_products(trace: Trace) -> tuple[I64, I64]:
+    """Return the products of replays with known work, and the bytes of each one's largest input."""
+    kernels, ops = trace.kernels, trace.captured_ops
+    chosen = np.flatnonzero(
+        (kernels.op < 0) & (kernels.captured_op >= 0) & _is_known(device_rates(trace).rows)
+    )
+    distinct, place = np.unique(kernels.captured_op[chosen], return_inverse=True)
+    largest = np.zeros(len(distinct), np.int64)
+    for i, row in enumerate(distinct.tolist()):
+        name = trace.text(ops.name[row])
+        if reduced_name(name) in PLAIN:
+            largest[i] = _largest_input(
+                name, trace.text(ops.shapes[row]), trace.text(ops.dtypes[row])
+            )
+    operand = largest[place]
+    return chosen[operand > 0], operand[operand > 0]
+
+
+def _largest_input(name: str, shapes: str, dtypes: str) -> int:
+    """Return the bytes of a call's largest tensor; 0 if they are unknown."""
+    try:
+        call = arguments.parse_arguments(name, shapes, dtypes)
+        return max((one.bytes for one in call.tensors()), default=0)
+    except UnknownWork:
+        return 0
+
+
+def _is_known(rows: WorkRows) -> Bools:
+    """Return which activities are products whose work and time are known."""
+    known = (rows.flops > 0) & (rows.bytes != MISSING) & (rows.type != NONE) & rows.product
+    exact = (rows.bound_ns != MISSING) & (rows.bound_ns <= _INEXACT * rows.duration_ns)
+    flags: Bools = known & exact
+    return flags
 
 
 def _product_rows(trace: Trace) -> I64:
     """Return the activities of products of two matrices whose work and time are known."""
     rates, found = device_rates(trace), graph(trace)
     is_product = np.append(found.nodes.role == PRODUCT, False)[found.kernel_node]
-    rows = rates.rows
-    known = (rows.flops > 0) & (rows.bytes != MISSING) & (rows.type != NONE) & rows.product
-    exact = (rows.bound_ns != MISSING) & (rows.bound_ns <= _INEXACT * rows.duration_ns)
-    return np.flatnonzero(is_product & known & exact)
+    return np.flatnonzero(is_product & _is_known(rates.rows))
 
 
 def _moved_ns(trace: Trace, chosen: I64) -> F64:

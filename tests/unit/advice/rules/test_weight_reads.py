@@ -1,9 +1,15 @@
 """Products with few rows, whose time is that of their weights."""
 
+from __future__ import annotations
+
 from tb_privateuse1.advice.rules.weight_reads import RULE
-from tests.support import chains
+from tb_privateuse1.trace.model import Trace
+from tests.support import chains, make
+from tests.support.graphs import call, captured
 from tests.support.program import found
-from tests.support.sized import SizedProgram
+from tests.support.sized import SizedProgram, full, recorded
+
+H100 = [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132, "computeMajor": 9}]
 
 
 def program(rows: int, slow: float = 1.0, size: int = 8192) -> SizedProgram:
@@ -32,3 +38,30 @@ def test_reading_at_full_rate_is_named_without_a_saving() -> None:
 
 def test_many_rows_are_arithmetic() -> None:
     assert found(RULE, program(rows=4096, size=2048).trace()) == []
+
+
+def decoding(rows: int, us: float, shapes: bool = True) -> Trace:
+    """Steps that replay a graph with a product of 134 MB of weights: 45 us at the least."""
+    operands = recorded(full(rows, 8192), full(8192, 8192)) if shapes else {}
+    events = captured(10, inputs={"mm": operands})
+    for i in range(6):
+        at = 1000 + 10 * us * i
+        events += [
+            make.step(i, at, at + 9 * us),
+            call("cudaGraphLaunch", at + 1, i + 1),
+            make.kernel("mm_kernel", at + 5, at + 3 + 8 * us, i + 1),
+            make.kernel("add_kernel", at + 3 + 8 * us, at + 5 + 8 * us, i + 1),
+            make.span("cuda_runtime", "cudaStreamSynchronize", at + 3, at + 6 + 8 * us),
+        ]
+    return make.trace(*events, deviceProperties=H100)
+
+
+def test_products_of_a_replay_have_the_weights_of_the_capture() -> None:
+    (row,) = found(RULE, decoding(rows=4, us=12))
+    assert row.events == 6
+    assert row.saving_share is not None
+    assert 0.3 < row.saving_share < 0.6
+
+
+def test_replays_without_shapes_say_nothing() -> None:
+    assert found(RULE, decoding(rows=4, us=12, shapes=False)) == []
