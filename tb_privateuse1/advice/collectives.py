@@ -8,9 +8,11 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.analysis.roofs.roofs import device_peak
 from tb_privateuse1.analysis.steps.training_phases import Passes, find_passes
+from tb_privateuse1.analysis.work.collectives import bus_bytes
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I64, Bools
 
 Use = Literal["gradients", "tensor_parallel", "experts"]
@@ -19,6 +21,10 @@ the forward pass; ``experts``: exchange between all ranks."""
 
 OTHER = "other"
 """The kind of a collective whose name does not say it."""
+
+_LARGE, _FAR = 4 << 20, 0.1
+"""Bytes from which bandwidth rules and not latency; the share of the printed rate that any library
+reaches where it uses the links (nccl-tests: a half and more)."""
 
 _SUMS = ("all_reduce", "reduce_scatter")
 
@@ -48,6 +54,39 @@ def exposed_collectives(case: RuleContext, rows: I64, exposed: intervals.Set) ->
     }
     use = max(uses, key=lambda name: uses[name])
     return ExposedCollectives(by_kind, use if 2 * uses[use] > int(bare.sum()) else None)
+
+
+@dataclass(frozen=True)
+class SlowLink:
+    """The best rate of large collectives, and that of the links between devices of a node."""
+
+    rate: float
+    """Bus bytes per second."""
+    printed: float
+    """By the data sheet."""
+    name: str
+
+
+def slow_link(case: RuleContext, rows: I64) -> SlowLink | None:
+    """Return the best rate of collectives if it is far below that of the device's links, or None.
+
+    ``rows`` are their kernels. A group with as many ranks as this node has devices, or fewer, is
+    taken to be on this node. The best call waits least for other ranks.
+    """
+    trace, kernels, calls = case.trace, case.trace.kernels, case.trace.collectives
+    peak = device_peak(trace)
+    if peak is None or peak.link_gb_per_s is None:
+        return None
+    size = np.full(len(kernels) + 1, MISSING, np.int64)
+    size[calls.kernel] = calls.group_size
+    moved = bus_bytes(trace)[rows]
+    large = (moved >= _LARGE) & (size[rows] > 1) & (size[rows] <= len(trace.meta.devices))
+    if not large.any():
+        return None
+    duration = np.maximum(kernels.end_ns[rows] - kernels.start_ns[rows], 1)
+    rate = 1e9 * float((moved / duration)[large].max())
+    printed = 1e9 * peak.link_gb_per_s
+    return SlowLink(rate, printed, peak.link) if rate < _FAR * printed else None
 
 
 def _of_sums(case: RuleContext, rows: I64, sums: Bools, bare: I64) -> dict[Use, int]:

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.collectives import OTHER, ExposedCollectives, Use, exposed_collectives
+from tb_privateuse1.advice.collectives import (
+    OTHER,
+    ExposedCollectives,
+    Use,
+    exposed_collectives,
+    slow_link,
+)
 from tb_privateuse1.advice.rules.base import (
     Code,
     Rule,
@@ -17,6 +23,7 @@ from tb_privateuse1.advice.rules.base import (
     say,
 )
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.table import I64
 
 _LEAST = 0.05
 
@@ -41,10 +48,11 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         explanation=say(
             "{share} of the time in which this rank communicates, it computes nothing "
             "meanwhile. A part of it may be waiting for slower ranks: the distributed view "
-            "tells.{kinds}{use}",
+            "tells.{kinds}{use}{link}",
             share=percent(bare / total_ns),
             kinds=_kinds(found, bare),
             use=_SENTENCES.get(found.use, ""),
+            link=_link(case, rows),
         ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
@@ -99,6 +107,21 @@ def _kinds(found: ExposedCollectives, bare: int) -> str:
     )
     parts = [f"{percent(min(ns / bare, 1.0))} {name}" for ns, name in known[:3] if ns]
     return say(" Of that time: {parts}.", parts=join_list(parts)) if parts else ""
+
+
+def _link(case: RuleContext, rows: I64) -> str:
+    """Return the sentence on links that are hardly used; empty if they are, or it is not known."""
+    slow = slow_link(case, rows)
+    if slow is None:
+        return ""
+    return say(
+        " The fastest of the large ones moves {rate:,.3g} GB/s, while {link} between the devices "
+        "of a node carries {printed:,.3g} GB/s: the library's log says which way it takes "
+        "(NCCL_DEBUG=INFO and the like).",
+        rate=slow.rate / 1e9,
+        printed=slow.printed / 1e9,
+        link=slow.name,
+    )
 
 
 RULE = Rule(

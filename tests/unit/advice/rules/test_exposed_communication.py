@@ -83,3 +83,32 @@ def test_an_exchange_between_all_is_of_experts() -> None:
     (row,) = found(RULE, training("ncclDevKernel_AllToAll", forward=True).trace())
     assert "all_to_all" in row.explanation
     assert "micro-batch" in row.fix
+
+
+def sized(us: float, ranks: int = 8) -> Program:
+    """Steps with an all_reduce of 64 MiB over some ranks, on a node with eight devices."""
+    run = Program()
+    args: dict[str, Any] = {
+        "Collective name": "allreduce", "In msg nelems": 1 << 24, "Out msg nelems": 1 << 24,
+        "dtype": "Float", "Group size": ranks, "Process Group Name": "0",
+    }  # fmt: skip
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=400)
+            run.launch("ncclDevKernel_AllReduce", us, **args)
+            run.wait()
+    return run
+
+
+H100S = [{"id": i, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9} for i in range(8)]
+
+
+def test_links_that_are_hardly_used_are_named() -> None:
+    (row,) = found(RULE, sized(10_000).trace(deviceProperties=H100S))
+    assert "moves 11.7 GB/s, while NVLink" in row.explanation
+
+
+def test_links_that_are_used_or_lead_elsewhere_are_not() -> None:
+    for run in (sized(400), sized(10_000, ranks=16)):
+        (row,) = found(RULE, run.trace(deviceProperties=H100S))
+        assert "NVLink" not in row.explanation
