@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice.memory_peak import peak_use
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.memory import allocations
+from tb_privateuse1.analysis.memory.categories import Category
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING
@@ -41,6 +43,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             if reserved > 0
             else say("{peak} of {capacity} were allocated.", **full)
         )
+        use = peak_use(case, device)
         yield RuleFinding(
             title=say(
                 "{device} is {share} full at its peak",
@@ -50,15 +53,34 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             explanation=say(
                 "{part} A larger batch or a longer sequence may fail, and near the "
                 "limit the allocator returns memory and asks for it again, "
-                "which stops the device.",
+                "which stops the device.{use}",
                 part=part,
+                use=use.sentence,
             ),
             events=len(rows),
             evidence=case.examples("memory", rows[[int(np.argmax(column))]]),
             how=say("Saves no time by itself: it endangers the run."),
             confidence="high",
             urgent=True,
+            fix=None if use.most is None else _FIXES.get(use.most),
         )
+
+
+_FIXES: dict[Category, str] = {
+    "parameters": say(
+        "Shard the parameters over the ranks (FSDP), or keep them in bf16, fp8 or int8; the memory "
+        "view shows what is alive at the peak."
+    ),
+    "optimizer_state": say(
+        "Shard the optimizer's states over the ranks (FSDP, ZeroRedundancyOptimizer), or keep them "
+        "in fewer bits (8-bit Adam); the memory view shows what is alive at the peak."
+    ),
+    "gradients": say(
+        "Share gradients with the buckets (gradient_as_bucket_view), shard them (FSDP), or run the "
+        "optimizer in the backward pass; the memory view shows what is alive at the peak."
+    ),
+}
+"""By the category with most of the peak; of activations it is the rule's."""
 
 
 def _is_pool(case: RuleContext, level_bytes: I64, capacity: int) -> bool:

@@ -51,3 +51,26 @@ def test_memory_that_a_server_holds_is_no_finding() -> None:
 def test_a_level_that_swings_is_the_programs_own() -> None:
     assert serving(4 * GIB) == 1
     assert serving(GIB // 8, backward=True) == 1
+
+
+def test_the_peak_says_what_it_holds_and_when() -> None:
+    """Activations of a forward pass, 3 GiB each, on top of 6 GiB from before."""
+    links = {"Sequence number": 0}
+    events = [
+        make.frame("nn.Module: Net_0", 0, 90),
+        *(make.op("aten::mm", 10 + 20 * i, 20 + 20 * i, **links) for i in range(3)),
+        make.op(
+            "autograd::engine::evaluate_function: MmBackward0", 100, 200, **links,
+            **{"Fwd thread id": 1},
+        ),
+    ]  # fmt: skip
+    total = 6 * GIB
+    for i in range(3):
+        total += 3 * GIB
+        events.append(make.memory(12 + 20 * i, 3 * GIB, total, Addr=4096 * (i + 1)))
+    for i in range(3):
+        total -= 3 * GIB
+        events.append(make.memory(120 + 20 * i, -3 * GIB, total, Addr=4096 * (i + 1)))
+    (row,) = found(RULE, make.trace(*events, deviceProperties=DEVICES))
+    assert "At the peak, in the forward pass, it holds" in row.explanation
+    assert "60 % activations" in row.explanation
