@@ -180,8 +180,14 @@ class RuleContext(JudgedTrace):
 
     @functools.cached_property
     def _launchers(self) -> I32:
-        """Return the threads of operators that launch activities."""
-        return groupby.distinct_values(self.trace.ops.thread[self._launching[1]]).astype(np.int32)
+        """Return the threads that launch activities: those of the operators and of the calls.
+
+        They differ where a backend hands launches to a thread of its own, its task queue.
+        """
+        trace = self.trace
+        launch = trace.kernels.launch[self.judged_kernels & (trace.kernels.launch >= 0)]
+        threads = (trace.ops.thread[self._launching[1]], trace.launches.thread[launch])
+        return groupby.distinct_values(np.concatenate(threads)).astype(np.int32)
 
     def examples(
         self, table: TableName, rows: I64, notes: Sequence[str] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tb_privateuse1.advice.rules.base import RuleContext
@@ -58,3 +59,20 @@ def test_what_the_bounds_allow_is_not_idle() -> None:
 def test_without_device_times_only_a_host_alone_is_judged() -> None:
     assert idle_us(make.trace(make.op("aten::mm", 0, 100))) == 100
     assert idle_us(make.trace(make.op("aten::mm", 0, 100), make.memory(5, 8, 8))) == 0
+
+
+def test_instants_are_removed_from_a_task_queue_as_well() -> None:
+    """The operator's thread hands the launch to another one."""
+    launched = make.launch(30, 40, 1)
+    launched["tid"] = 2
+    case = RuleContext(
+        make.trace(
+            make.op("aten::mm", 0, 20, id=1),
+            launched,
+            make.kernel("mm", 41, 60, 1, **{"External id": 1}),
+        )
+    )
+    removed = case.without(instants=intervals.union(np.array([0]), np.array([5_000])))
+    threads = {case.trace.ops.thread[0], case.trace.launches.thread[0]}
+    assert len(threads) == 2
+    assert set(removed.host.thread.tolist()) == threads
