@@ -1,0 +1,63 @@
+"""Planted faults: how the advice is judged by value, and that the document has every fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.planted import later_table
+from benchmarks.planted.expected import LATER, RULES_OF
+from benchmarks.planted.table import Row
+from tb_privateuse1.advice.engine import AdviceRow
+from tb_privateuse1.advice.rules import RULES
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "internals" / "advice.md"
+
+
+def finding(rule: str, share: float) -> AdviceRow:
+    """Return a finding that saves a share of a step of 1000 ns."""
+    saving = round(1000 * share)
+    return AdviceRow(
+        rule=rule, title="T", severity="low", cause="waiting", explanation="E", fix="F",
+        saving_ns=saving, saving_per_step_ns=saving, saving_share=share, shared_ns=0, how="H",
+        confidence="high", events=1, evidence=(), source=None, lacks=(), reference="R",
+        code=None, next=None,
+    )  # fmt: skip
+
+
+def row(real: float, *expected: AdviceRow, others: tuple[AdviceRow, ...] = ()) -> Row:
+    return Row("tokenizer", "text", real, 1000, round(1000 * real), expected, others, (), False)
+
+
+def test_of_each_fault_a_rule_is_expected() -> None:
+    names = {rule.name for rule in RULES}
+    assert [name for name, rules in RULES_OF.items() if not set(rules) <= names] == []
+    assert len(LATER) >= 20
+
+
+@pytest.mark.parametrize(
+    ("found", "right", "times", "near"),
+    [
+        (row(0.2, finding("item_sync", 0.1), finding("casts", 0.05)), 0.15, 0.75, True),
+        (row(0.2, finding("item_sync", 0.5)), 0.2, 2.5, False),
+        (row(0.2), 0.0, None, False),
+        (row(-0.1, finding("item_sync", 0.1)), 0.0, None, False),
+    ],
+)
+def test_a_claim_is_right_up_to_the_gain(
+    found: Row, right: float, times: float | None, near: bool
+) -> None:
+    assert later_table.right(found) == pytest.approx(right)
+    assert later_table.ratio(found) == (times if times is None else pytest.approx(times))
+    assert later_table.is_near(found) is near
+
+
+def test_every_fault_is_documented() -> None:
+    text = DOCUMENT.read_text()
+    assert [name for name in RULES_OF if f"| `{name}`: " not in text] == []
+
+
+def test_the_greatest_finding_is_the_one_that_is_shown() -> None:
+    assert row(0.2, finding("a", 0.1), finding("b", 0.3)).found == finding("b", 0.3)
+    assert row(0.2).found is None
