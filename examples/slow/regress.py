@@ -8,7 +8,7 @@ from recorder import record
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-BATCH, WIDTH, LAYERS, EACH = 64, 32, 60, 8
+BATCH, WIDTH, LAYERS, EACH = 64, 96, 60, 16
 
 
 class Samples(Dataset):
