@@ -92,7 +92,7 @@ class WhatIf(Result):
 
     provenance: Provenance
     rows: tuple[Gain, ...]
-    """What gains most first."""
+    """What gains most first, on top of the changes."""
     changes: tuple[ChangeAsked, ...]
     is_steady: bool
     """Whether the steps are steady: else they have their whole lengths."""
@@ -145,7 +145,7 @@ def whatif(
     ranked = simulation_ranking.Ranking((), len(rows), 0)
     if ranking:
         ranked = simulation_ranking.rank_gains(
-            trace, dependencies, critical, base, part, max(limit, 0)
+            trace, dependencies, critical, base, part, max(limit, 0), made
         )
     error = None if not measured or replayed is None else (replayed - measured) / measured
     return WhatIf(
@@ -296,7 +296,7 @@ def _partly(ranked: simulation_ranking.Ranking, steps: int) -> list[Finding]:
     found = []
     if ranked.steps < steps:
         message = say(
-            "What gains how much is that of {few} of {all} steps.", few=ranked.steps, all=steps
+            "Estimated speed-ups are those of {few} of {all} steps.", few=ranked.steps, all=steps
         )
         hint = say("They are from the middle of a long recording. Choose a step to see its own.")
         found.append(Finding("ranked_steps", message, hint, severity="info"))

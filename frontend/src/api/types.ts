@@ -551,6 +551,7 @@ export interface Found {
 export interface Gain {
   kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation" | "profiler" | "stacks";
   name: string;
+  full_name: string | null;
   on_path_ns: number;
   half_gain_ns: number;
   half_gain_share: number;

@@ -43,7 +43,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     found = exposed_collectives(case, rows, exposed)
     yield RuleFinding(
         title=say(
-            "Communication that nothing hides: {share} of the time", share=percent(case.share(bare))
+            "Exposed communication: {share} of the time", share=percent(case.share(bare))
         ),
         explanation=say(
             "{share} of the time in which this rank communicates, it computes nothing "

@@ -84,6 +84,18 @@ def replay_baseline(
     return Baseline(made, recorded, others)
 
 
+def change_baseline(
+    trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]
+) -> tuple[Graph, Baseline]:
+    """Return the graph and its replays with changes: what comes next gains on top of them."""
+    changed = changes.apply_changes(graph, trace, made)
+    weights = base.assumptions.judged(graph.weights, changed)
+    held = step_durations(trace, graph, weights)
+    under = base.assumptions.under(weights)
+    others = tuple(step_durations(trace, graph, other) for other in under)
+    return replace(graph, weights=weights), Baseline(base.assumptions, held, others)
+
+
 @dataclass(frozen=True)
 class GainRange:
     """A gain in ns, and the least and greatest one; null if inferred times have no bounds."""

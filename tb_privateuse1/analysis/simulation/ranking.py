@@ -14,6 +14,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER
 from tb_privateuse1.analysis.account.host_activity import KERNELS, LAUNCHES, OPS
+from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation import (
@@ -54,8 +55,10 @@ class Gain:
 
     kind: Kind
     name: str
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     on_path_ns: int
-    """Its time on the critical path: the limit of the saving within a step."""
+    """Its time on the critical path of the recording: the limit of the saving within a step."""
     half_gain_ns: int
     half_gain_share: float
     free_gain_ns: int
@@ -75,9 +78,18 @@ class Ranking:
 
 
 def rank_gains(
-    trace: Trace, graph: Graph, path: Path, base: Baseline, judged: JudgedPart, limit: int
+    trace: Trace,
+    graph: Graph,
+    path: Path,
+    base: Baseline,
+    judged: JudgedPart,
+    limit: int,
+    made: tuple[Change, ...] = (),
 ) -> Ranking:
-    """Return the items with the largest savings, at most ``limit``; fewer for a large step."""
+    """Return the items with the largest savings, at most ``limit``; fewer for a large step.
+
+    Savings are those of the step with the changes ``made``; candidates are on the recorded path.
+    """
     rows = judged.steps
     if not len(rows) or not len(graph.time_ns):
         return Ranking((), len(rows), 0)
@@ -90,10 +102,14 @@ def rank_gains(
             prediction.replay_baseline(trace, graph, judged.apart),
         )
     path = outside(path.take(np.isin(path.step, rows)), judged.apart)
+    recorded = base
+    if made:
+        graph, base = prediction.change_baseline(trace, graph, base, made)
     replays = _REPLAYS + len(base.assumptions.names)
     most = max(_LEAST, _WORK // (replays * len(graph.time_ns)))
     wanted = sorted(_candidates(trace, path), key=lambda found: -found[2])
-    step = max(float(judged.lengths_ns.mean()), 1.0)
+    gained = float((recorded.held[rows] - base.held[rows]).mean())
+    step = max(float(judged.lengths_ns.mean()) - gained, 1.0)
     found = []
     for kind, name, most_ns in wanted[: min(most, limit)]:
         half = Change(kind, name, 0.5)
@@ -106,7 +122,7 @@ def rank_gains(
         found.append(
             Gain(
                 kind=kind,
-                name=name,
+                **name_fields(name, kernel=kind == "kernel"),
                 on_path_ns=round(on_path / len(rows)),
                 half_gain_ns=scaled,
                 half_gain_share=scaled / step,

@@ -64,6 +64,17 @@ def test_what_gains_how_much() -> None:
     assert len(ask(waiting(), limit=2).rows) == 2
 
 
+@pytest.mark.parametrize("change", ["kernel:mm=0.5", "synchronisation=0", "operator:aten::mm=0"])
+def test_further_gains_are_those_of_the_changed_step(change: str) -> None:
+    found = ask(waiting(), change)
+    for row in found.rows:
+        further = f"{row.kind}:{row.name}=0" if row.name else f"{row.kind}=0"
+        both = ask(waiting(), change, further, ranking=False)
+        assert both.gain_ns is not None
+        assert found.gain_ns is not None
+        assert row.free_gain_ns == both.gain_ns - found.gain_ns, further
+
+
 def test_the_path_sums_to_the_step() -> None:
     found = ask(waiting())
     assert sum(row.path_ns for row in found.path) == found.measured_ns
@@ -124,7 +135,7 @@ def test_of_a_long_recording_some_steps_are_ranked(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(ranking, "_EVENTS", size // 4)
     part = ask(made)
     (note,) = (note for note in part.notes if note.code == "ranked_steps")
-    assert note.message == f"What gains how much is that of 5 of {len(part.steps)} steps."
+    assert note.message == f"Estimated speed-ups are those of 5 of {len(part.steps)} steps."
     assert part.measured_ns == whole.measured_ns
     assert whole.measured_ns is not None
     names = {(row.kind, row.name): row for row in whole.rows}

@@ -16,15 +16,17 @@ import { ofDevice, withChange, WhatIfTable } from "./tables";
 
 const texts = t.whatif;
 
-/** The table of what gains how much does not depend on the changes: it is asked for once. */
+/** Gains of further changes are those of the changed step; with a refused change, of the recorded one. */
 export function WhatIf({ selected }: PageProps) {
   const { changes } = state.value;
   const { run, rank, span, step } = selected.place;
   const asked = useView("whatif", selected, { ranking: false, ...(changes !== null && { changes }) });
   const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}/${step}`);
-  const ranked = useView("whatif", selected, {});
+  const recorded = useView("whatif", selected, {});
   // A line that is not understood, or of nothing that there is, must not replace the page.
-  const refused = loaded.status === "failed" && ranked.loaded.status === "ready" ? loaded.failure : null;
+  const refused = loaded.status === "failed" && recorded.loaded.status === "ready" ? loaded.failure : null;
+  const further = useView("whatif", selected, changes === null || refused ? null : { changes });
+  const ranked = changes === null || refused ? recorded : further;
   return (
     <div class="whatif fill" aria-busy={asked.loaded !== loaded} data-testid="whatif">
       <Editor changes={loaded.status === "ready" ? loaded.value.changes : []} />

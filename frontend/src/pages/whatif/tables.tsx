@@ -43,7 +43,7 @@ export function withChange(changes: string | null, change: string): string {
 }
 
 const changeOf = (row: Gain, factor: number): string =>
-  `${row.name ? `${row.kind}:${row.name}` : row.kind}=${factor}`;
+  `${row.name ? `${row.kind}:${fullName(row)}` : row.kind}=${factor}`;
 
 export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resource<Result> }) {
   const { group } = state.value;
@@ -124,7 +124,7 @@ function gainsTable(shared: Shared, ranked: Resource<Result>, choice: ComponentC
       {...texts.row}
       columns={GAINS}
       rows={loaded.value.rows}
-      rowKey={(r) => `${r.kind} ${r.name}`}
+      rowKey={(r) => `${r.kind} ${fullName(r)}`}
       defaultSort="-free_gain_share"
     >
       {choice}
@@ -160,7 +160,7 @@ const GAINS: readonly Column<Gain>[] = [
     kind: "text",
     width: 300,
     value: (r) => r.name || texts.kinds[r.kind],
-    code: (r) => r.name,
+    code: fullName,
   },
   {
     key: "kind",
