@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace import blocking_names, uncertainty
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
@@ -18,10 +18,11 @@ OPS, LAUNCHES, FRAMES, KERNELS, STEPS, DEVICE_ANNOTATIONS = range(len(TABLES))
 
 CLASSES = (
     *breakdown.KINDS, "operator", "annotation", "runtime", "frame", "step", "dataloader",
+    "synchronization",
 )  # fmt: skip
 """The class of a rectangle, for its color: device activities, host ranges, steps."""
 
-_PLAIN = {LAUNCHES: "runtime", FRAMES: "frame", STEPS: "step", DEVICE_ANNOTATIONS: "annotation"}
+_PLAIN = {FRAMES: "frame", STEPS: "step", DEVICE_ANNOTATIONS: "annotation"}
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ def appearances(trace: Trace, table: I8, index: I32) -> Appearance:
         name[here] = getattr(trace, table_name).name[at]
         if number == OPS:
             kind[here] = _host_classes(trace)[at]
+        elif number == LAUNCHES:
+            kind[here] = _launch_classes(trace)[at]
         elif number == KERNELS:
             kernels = trace.kernels.take(at)
             kind[here] = breakdown.activity_kinds(kernels)
@@ -72,6 +75,15 @@ def _host_classes(trace: Trace) -> I8:
     collectives = trace.collectives.op
     kind[collectives[collectives >= 0]] = CLASSES.index("communication")
     return kind
+
+
+@memoize
+def _launch_classes(trace: Trace) -> I8:
+    """Return the class of each runtime call: waits for the device are synchronization."""
+    names = np.unique(trace.launches.name)
+    waits = [i for i in names.tolist() if i != NONE and blocking_names.blocks(trace.text(i))]
+    own = (CLASSES.index("synchronization"), CLASSES.index("runtime"))
+    return np.where(np.isin(trace.launches.name, waits), *own).astype(np.int8)
 
 
 def name_counts(trace: Trace) -> I64:

@@ -28,6 +28,7 @@ const KINDS: Readonly<Record<string, string>> = {
   annotation: "--annotation",
   dataloader: "--dataloader",
   runtime: "--runtime",
+  synchronization: "--synchronization",
   frame: "--other",
   step: "--rule",
 };

@@ -7,7 +7,7 @@ import numpy as np
 from tb_privateuse1.analysis.timeline import appearance
 from tb_privateuse1.trace.model import BOUND, Trace
 from tb_privateuse1.trace.uncertainty import LOOKS
-from tests.support.make import annotation, frame, kernel, launch, op, step, trace
+from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
 from tests.support.uncertain import pair
 
 
@@ -36,6 +36,20 @@ def test_recorded_ranges_are_solid() -> None:
     assert {row[2] for row in seen(one, "kernels")} == {"measured"}
     assert [row[1] for row in seen(one, "frames")] == ["frame"]
     assert [row[1] for row in seen(one, "steps")] == ["step"]
+
+
+def test_calls_that_wait_for_the_device_are_synchronization() -> None:
+    names = ("cudaDeviceSynchronize", "cudaStreamWaitEvent", "hipStreamSynchronize", "aclrtMalloc")
+    calls = [
+        span("cuda_runtime", name, 10 * i, 10 * i + 5, correlation=i)
+        for i, name in enumerate(names)
+    ]
+    assert [row[:2] for row in seen(trace(*calls), "launches")] == [
+        ("cudaDeviceSynchronize", "synchronization"),
+        ("cudaStreamWaitEvent", "runtime"),
+        ("hipStreamSynchronize", "synchronization"),
+        ("aclrtMalloc", "runtime"),
+    ]
 
 
 def test_communication_and_the_data_loader_have_their_class_on_the_host_too() -> None:

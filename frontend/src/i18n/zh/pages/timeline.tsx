@@ -12,6 +12,7 @@ const kinds: Translation<typeof english.timeline.kinds> = {
   operator: "算子",
   annotation: "标注",
   runtime: "运行时调用",
+  synchronization: "同步",
   frame: "栈帧",
   step: "迭代",
   dataloader: "数据加载",
