@@ -12,7 +12,8 @@ import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Picker } from "../../widgets/controls/picker";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "../shared/selector-choices";
 import { PeakFigure } from "./memory";
-import { DiffTable, KINDS, linkOf, WORDS, type By, type Shown } from "./tables";
+import { keyOf, KINDS, WORDS, type By, type Shown } from "./rows";
+import { DiffTable } from "./tables";
 import { linkProps } from "../../state/links";
 import type { ChoosingProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -89,7 +90,9 @@ function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "r
           {texts.ranksDiffer(selected.place.rank, other.place.rank)}
         </p>
       )}
-      <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} shown={shown} />}</Show>
+      <Show resource={{ ...resource, loaded }}>
+        {(result) => <Page result={result} shown={shown} other={other} />}
+      </Show>
     </div>
   );
 }
@@ -131,7 +134,7 @@ function swapped({ place }: Selected, other: Selected) {
   };
 }
 
-function Page({ result, shown }: { result: Result; shown: Shown }) {
+function Page({ result, shown, other }: { result: Result; shown: Shown; other: Selected }) {
   const [whole, ...parts] = result.figures;
   const by = shown === "steps" || shown === "memory" ? "operators" : result.by;
   return (
@@ -174,7 +177,7 @@ function Page({ result, shown }: { result: Result; shown: Shown }) {
           )}
         </section>
       </div>
-      <DiffTable key={shown} result={result} shown={shown} />
+      <DiffTable key={shown} result={result} shown={shown} other={other} />
     </>
   );
 }
@@ -280,6 +283,6 @@ function ofRow(row: DiffRow, result: Result): Change {
       duration(row.now_ns),
       certaintyOf(row),
     ),
-    ...linkOf(row, result.by),
+    ...linkProps({ selected: keyOf(row) }),
   };
 }

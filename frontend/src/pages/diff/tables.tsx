@@ -1,11 +1,10 @@
 // The tables of the diff page: items of both traces, or their steps side by side.
 import { useMemo } from "preact/hooks";
 import type { Diff as Result, DiffRow, DiffStep } from "../../api/types";
-import { quote } from "../../lib/filter";
-import { count, signedDuration } from "../../lib/format";
+import { signedDuration } from "../../lib/format";
 import { fullName } from "../../lib/full-name";
-import { nameOf } from "../../state/selection";
-import { go } from "../../state/url";
+import { nameOf, type Selected } from "../../state/selection";
+import { go, state } from "../../state/url";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
@@ -14,20 +13,36 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { TreeToggle } from "../../widgets/table/tree-toggle";
 import { MemoryDiff } from "./memory";
+import { calls, RowPanel } from "./row-panel";
+import { keyOf, KINDS, WORDS, type Shown } from "./rows";
 import { comparedWork } from "./work-columns";
-import { linkProps, type LinkProps } from "../../state/links";
 import { StepLink } from "../shared/step-link";
-
-export const KINDS = ["operators", "shapes", "kernels", "modules", "annotations"] as const;
-export type By = (typeof KINDS)[number];
-export type Shown = By | "steps" | "memory";
-
-/** What may be said of a change. */
-export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = t.diff.verdicts;
 
 const texts = t.diffTables;
 
-export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
+interface DiffTableProps {
+  result: Result;
+  shown: Shown;
+  other: Selected;
+}
+
+/** A row opens below the table: the page stays. */
+export function DiffTable({ other, ...of }: DiffTableProps) {
+  const { result, shown } = of;
+  const { selected } = state.value;
+  const named = shown !== "steps" && shown !== "memory";
+  const opened = named ? result.rows.find((row) => keyOf(row) === selected) : undefined;
+  return (
+    <>
+      <ShownTable {...of} opened={opened ?? null} />
+      {opened && (
+        <RowPanel row={opened} by={result.by} other={other} close={() => go({ selected: null }, "replace")} />
+      )}
+    </>
+  );
+}
+
+function ShownTable({ result, shown, opened }: Omit<DiffTableProps, "other"> & { opened: DiffRow | null }) {
   const shared = {
     ...tableInUrl(),
     inferred: [result.provenance, result.base].some((p) => p.timeline === "inferred"),
@@ -54,13 +69,18 @@ export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
       </MemoryDiff>
     );
   const nested = result.rows.some((r) => r.parent !== null);
+  const opening = {
+    selected: opened && keyOf(opened),
+    onOpen: (r: DiffRow) => go({ selected: r === opened ? null : keyOf(r) }, "replace"),
+  };
   return nested ? (
-    <Tree result={result} shared={shared}>
+    <Tree result={result} shared={{ ...shared, ...opening }}>
       {choice}
     </Tree>
   ) : (
     <Table
       {...shared}
+      {...opening}
       name="diff"
       {...texts.nouns[result.by]}
       columns={columnsOf(result, null)}
@@ -80,7 +100,7 @@ function Choice({ result, shown }: { result: Result; shown: Shown }) {
       <Segmented
         label={texts.table}
         value={shown}
-        onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })}
+        onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null, selected: null })}
         choices={[
           ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
           { value: "memory", ...texts.shown.memory },
@@ -102,11 +122,12 @@ function Choice({ result, shown }: { result: Result; shown: Shown }) {
   );
 }
 
-const keyOf = (r: DiffRow): string => `${fullName(r)} ${r.detail ?? ""}`.trim();
-
 interface TreeProps {
   result: Result;
-  shared: Pick<Parameters<typeof Table<DiffRow>>[0], "sort" | "filter" | "inferred" | "onSort" | "onFilter">;
+  shared: Pick<
+    Parameters<typeof Table<DiffRow>>[0],
+    "sort" | "filter" | "inferred" | "onSort" | "onFilter" | "selected" | "onOpen"
+  >;
   children: preact.ComponentChildren;
 }
 
@@ -196,8 +217,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       width: 260,
       value: (r) => nameOf(r.name),
       code: fullName,
-      cell: (r) =>
-        handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />,
+      cell: (r) => (handles ? <TreeName row={r} handles={handles} /> : <Name row={r} />),
     },
     result.by === "shapes" && field("detail", { title: texts.inputShapes }, "text", 200),
     result.by === "kernels" && field("detail", { title: texts.kind }, "text", 104),
@@ -253,38 +273,13 @@ function otherChanges({ rows, time }: Result): (Column<DiffRow> | false)[] {
   ];
 }
 
-/** Leads to the page of what is compared, if it is there. */
-export function linkOf(row: DiffRow, by: By): LinkProps | null {
-  if (row.status === "gone" || row.now_calls === 0) return null;
-  if (by === "annotations") return linkProps({ view: "timeline", find: lastOf(row.name) });
-  if (by === "modules")
-    return linkProps({ view: "modules", selected: row.name, filter: `name = ${quote(lastOf(row.name))}` });
-  const view = by === "kernels" ? "kernels" : "operators";
-  return linkProps({
-    view,
-    group: by === "shapes" ? "shapes" : by === "kernels" ? "name" : null,
-    filter: `name = ${quote(fullName(row))}`,
-  });
-}
-
-function Name({ row, by }: { row: DiffRow; by: By }) {
-  const link = linkOf(row, by);
-  return link ? (
-    <a class="value" {...link} title={fullName(row)}>
-      {nameOf(row.name)}
-    </a>
-  ) : (
+function Name({ row }: { row: DiffRow }) {
+  return (
     <span class="value" title={row.full_name ?? nameOf(row.name)}>
       {nameOf(row.name)}
     </span>
   );
 }
-
-/** Of a path of modules the innermost. */
-const lastOf = (path: string): string => path.slice(path.lastIndexOf(" / ") + 1).replace(/^\/ /, "");
-
-/** Per step, so that it may be a fraction. */
-const calls = (n: number): string => (Number.isInteger(n) ? count(n) : n.toPrecision(3));
 
 const CALLS: readonly Column<DiffRow>[] = [
   field("base_calls", texts.baseCalls, "count", 84, {
@@ -295,9 +290,8 @@ const CALLS: readonly Column<DiffRow>[] = [
   }),
 ];
 
-function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles }) {
+function TreeName({ row, handles }: { row: DiffRow; handles: Handles }) {
   const place = handles.places.get(row);
-  const link = linkOf(row, by);
   const name = place?.around == null ? nameOf(row.name) : row.name.slice(place.around.length + 3);
   return (
     <span
@@ -306,7 +300,7 @@ function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles
       title={nameOf(row.name)}
     >
       <TreeToggle labels={texts} name={name} onTurn={(open) => handles.turn(row, open)} />
-      {link ? <a {...link}>{name}</a> : name}
+      {name}
     </span>
   );
 }

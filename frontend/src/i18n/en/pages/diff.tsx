@@ -14,7 +14,7 @@ const verdicts: Record<DiffRow["verdict"], string> = {
 const statuses: Record<DiffRow["status"] | DiffAllocator["status"], string> = {
   both: "",
   new: "new",
-  gone: "gone",
+  gone: "removed",
 };
 
 /** Two traces side by side. */
@@ -38,8 +38,8 @@ export const diff = {
   step: "Step",
   all: "all",
   swap: "Swap",
-  swapHelp: "What was the base becomes what is compared",
-  parts: "What the step's change is made of",
+  swapHelp: "Exchange base and new run",
+  parts: "Breakdown of the change",
   partsNote: "on average; they sum to it",
   largest: "The largest changes",
   largestNote: (by: Diff["by"], time: Diff["time"]) => `of ${by}, by ${time} time per step`,
@@ -83,7 +83,7 @@ const figures: Record<DiffMemory["name"], { title: string; help: string }> = {
   allocations: { title: "Allocations per step", help: "How many there are, on average." },
   recording_peak: {
     title: "Peak of the recording",
-    help: "The most that is allocated at any time; one value each, so that nothing tells chance apart.",
+    help: "The most that is allocated at any time: one value each, so no spread is known.",
   },
 };
 
@@ -93,8 +93,8 @@ export const diffMemory = {
   figures,
   peakOf: (device: string) => `Peak of ${device}`,
   peakHelp: "The change of the most that is allocated during a step, on average.",
-  onlyBase: "only the base tells it",
-  onlyNow: "only what is compared tells it",
+  onlyBase: "only the base has it",
+  onlyNow: "only the new run has it",
   peakNote: (base: string, now: string, verdict: string) => `${base} → ${now}, ${verdict}`,
   none: (option: ComponentChildren) => <>Neither trace has memory events: record with {option}.</>,
   figureNoun: { noun: "figure", nouns: "figures" },
@@ -102,10 +102,10 @@ export const diffMemory = {
   figure: "Figure",
   device: "Device",
   base: { title: "Base", help: "Of the base, per step." },
-  now: { title: "Now", help: "The same of what is compared." },
-  change: { title: "Change", help: "Now less base." },
+  now: { title: "New", help: "The same in the new run." },
+  change: { title: "Change", help: "New less base." },
   relative: { title: "Relative", help: "The change as a share of the base." },
-  certainty: { title: "Certainty", help: "Whether the change is more than the spread of steps (99 %)." },
+  certainty: { title: "Significance", help: "Whether the change is more than the spread of steps (99 %)." },
   noise: { title: "± Noise", help: "How far off the change may be by the spread over steps." },
   operator: {
     title: "Operator",
@@ -153,11 +153,11 @@ export const diffTables = {
     title: "Base",
     help: (time: Diff["time"]) => `${time === "device" ? "Device" : "Host"} time per step of the base.`,
   },
-  now: { title: "Now", help: "The same of what is compared." },
-  change: { title: "Change", help: "Now less base, per step." },
+  now: { title: "New", help: "The same in the new run." },
+  change: { title: "Change", help: "New less base, per step." },
   relative: { title: "Relative", help: "The change as a share of the base." },
   certainty: {
-    title: "Certainty",
+    title: "Significance",
     help: "Whether the change is more than the spread of steps (99 %) and the error bounds of inferred times.",
   },
   noise: { title: "± Noise", help: "How far off the change may be by the spread over steps." },
@@ -165,7 +165,7 @@ export const diffTables = {
   deviceChange: { title: "Device change", help: "The change of its device time per step." },
   hostChange: { title: "Host change", help: "The change of its host time per step." },
   /** The trace that a figure is of. */
-  ofSide: { base: (what: string) => `Base ${what}`, now: (what: string) => `Now ${what}` },
+  ofSide: { base: (what: string) => `Base ${what}`, now: (what: string) => `New ${what}` },
   baseCalls: { title: "Base calls", help: "Per step." },
   calls: { title: "Calls", help: "Per step." },
   open: (name: string) => `Open ${name}`,
@@ -173,6 +173,24 @@ export const diffTables = {
   steps: {
     base: "Base step",
     now: { title: "Step", help: "The link shows it in the timeline." },
-    change: { title: "Change", help: "Now less base." },
+    change: { title: "Change", help: "New less base." },
   },
+};
+
+/** The selected row: both traces side by side. */
+export const diffRow = {
+  label: (name: string) => `${name} in both traces`,
+  close: "Close",
+  inNew: "In the new run",
+  inBase: "In the base",
+  base: "Base",
+  now: "New",
+  change: "Change",
+  time: "Time per step",
+  calls: "Calls per step",
+  tflops: "TFLOP/s",
+  gigabytes: "GB/s",
+  noise: (error: string) => `± ${error} by the spread of steps`,
+  bound: (error: string) => `± ${error} by error bounds`,
+  said: (verdict: string, limits: readonly string[]) => [`Significance: ${verdict}`, ...limits].join(", "),
 };

@@ -1,0 +1,130 @@
+// The selected row of the diff: both traces side by side, and the ways to it in each of them.
+import type { DiffRow } from "../../api/types";
+import { count, duration, exactDuration, percent, signedDuration } from "../../lib/format";
+import { fullName } from "../../lib/full-name";
+import { nameOf, type Selected } from "../../state/selection";
+import { linkProps } from "../../state/links";
+import { t } from "../../i18n";
+import { BottomPanel } from "../../widgets/controls/bottom-panel";
+import { useReturnFocus } from "../../widgets/controls/return-focus";
+import { targetOf, WORDS, type By } from "./rows";
+
+const texts = t.diffRow;
+
+interface RowPanelProps {
+  row: DiffRow;
+  by: By;
+  other: Selected;
+  close: () => void;
+}
+
+export function RowPanel({ row, by, other, close }: RowPanelProps) {
+  useReturnFocus();
+  return (
+    <BottomPanel class="instances" testid="diff-row" label={texts.label(row.name)} close={close}>
+      <div class="toolbar">
+        <h2 title={fullName(row)}>{nameOf(row.name)}</h2>
+        <Ways row={row} by={by} other={other} />
+        <button type="button" class="quiet push" data-testid="diff-row-close" onClick={close}>
+          {texts.close}
+        </button>
+      </div>
+      {row.full_name !== null && <p class="wrap muted">{row.full_name}</p>}
+      {row.detail !== null && <p class="wrap muted">{row.detail}</p>}
+      <Sides row={row} />
+      <p class="muted">{texts.said(WORDS[row.verdict], limits(row))}</p>
+    </BottomPanel>
+  );
+}
+
+/** To the row in the new run and in the base. */
+function Ways({ row, by, other }: Omit<RowPanelProps, "close">) {
+  const target = targetOf(row, by);
+  const { run, rank, span, step } = other.place;
+  return (
+    <>
+      {row.now_calls > 0 && (
+        <a {...linkProps(target)} data-testid="diff-row-now">
+          {texts.inNew}
+        </a>
+      )}
+      {row.base_calls > 0 && (
+        <a {...linkProps({ ...target, run, rank, span, step })} data-testid="diff-row-base">
+          {texts.inBase}
+        </a>
+      )}
+    </>
+  );
+}
+
+interface Line {
+  title: string;
+  base: string;
+  now: string;
+  change: string;
+  exact?: string;
+}
+
+function Sides({ row }: { row: DiffRow }) {
+  return (
+    <table class="plain" data-testid="diff-row-sides">
+      <thead>
+        <tr>
+          <th />
+          <th class="number">{texts.base}</th>
+          <th class="number">{texts.now}</th>
+          <th class="number">{texts.change}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {linesOf(row).map((line) => (
+          <tr key={line.title}>
+            <td>{line.title}</td>
+            <td class="number">{line.base}</td>
+            <td class="number">{line.now}</td>
+            <td class="number" title={line.exact}>
+              {line.change}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function linesOf(row: DiffRow): Line[] {
+  const share = row.change_share === null ? "" : ` (${percent(row.change_share)})`;
+  const lines: (Line | false)[] = [
+    {
+      title: texts.time,
+      base: duration(row.base_ns),
+      now: duration(row.now_ns),
+      change: `${signedDuration(row.change_ns)}${share}`,
+      exact: exactDuration(row.change_ns),
+    },
+    {
+      title: texts.calls,
+      base: calls(row.base_calls),
+      now: calls(row.now_calls),
+      change: calls(row.now_calls - row.base_calls),
+    },
+    rate(texts.tflops, row.base_tflop_per_s, row.now_tflop_per_s),
+    rate(texts.gigabytes, row.base_gb_per_s, row.now_gb_per_s),
+  ];
+  return lines.filter((line) => line !== false);
+}
+
+function rate(title: string, base: number | null, now: number | null): Line | false {
+  if (base === null && now === null) return false;
+  const shown = (value: number | null): string => (value === null ? "–" : value.toPrecision(3));
+  const change = base === null || now === null ? "–" : (now - base).toPrecision(3);
+  return { title, base: shown(base), now: shown(now), change };
+}
+
+/** Per step, so that it may be a fraction. */
+export const calls = (n: number): string => (Number.isInteger(n) ? count(n) : n.toPrecision(3));
+
+const limits = ({ noise_ns: noise, bound_ns: bound }: DiffRow): string[] => [
+  ...(noise ? [texts.noise(duration(noise))] : []),
+  ...(bound ? [texts.bound(duration(bound))] : []),
+];
