@@ -252,7 +252,7 @@ def _labels(
 def _label(trace: Trace, key: int, group: str) -> tuple[int, str]:
     kind, text = key % len(KINDS), trace.text(key // len(KINDS))
     if kind == _NOWHERE:
-        return kind, say("launched by no operator")
+        return kind, say("no parent operator")
     if kind == _MODULE:
         text = text.removeprefix(call_tree.MODULE)
         text = call_tree.class_of(text) if group == "class" else text

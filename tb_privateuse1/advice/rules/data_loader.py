@@ -45,7 +45,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="data_loader",
-    title=say("Data comes late"),
+    title=say("Input-bound"),
     cause="input",
     looks_for=say("Time in `enumerate(DataLoader)` of several workers while the device is idle."),
     why=say("Workers that are too few or too slow let the device stand still at each step."),

@@ -36,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     called = sorted({case.trace.text(name) for name in launches.name[rows]})
     yield RuleFinding(
         title=say(
-            "Memory is asked of the driver in the loop: {share} of the time",
+            "Driver allocations inside the step: {share} of the time",
             share=percent(case.share(intervals.length(claim))),
         ),
         explanation=say(

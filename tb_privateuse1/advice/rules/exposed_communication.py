@@ -42,9 +42,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     total_ns = max(intervals.length(talk), 1)
     found = exposed_collectives(case, rows, exposed)
     yield RuleFinding(
-        title=say(
-            "Exposed communication: {share} of the time", share=percent(case.share(bare))
-        ),
+        title=say("Exposed communication: {share} of the time", share=percent(case.share(bare))),
         explanation=say(
             "{share} of the time in which this rank communicates, it computes nothing "
             "meanwhile. A part of it may be waiting for slower ranks: the distributed view "

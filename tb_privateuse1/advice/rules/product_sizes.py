@@ -43,7 +43,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     shapes = sorted({case.trace.text(text_id) for text_id in case.trace.ops.shapes[odd]})
     yield RuleFinding(
         title=say(
-            "Products whose sizes are no multiples of {multiple}: {share} of the time goes to them",
+            "GEMM dimensions not multiples of {multiple}: {share} of the time",
             multiple=multiple,
             share=percent(case.share(intervals.length(claim))),
         ),

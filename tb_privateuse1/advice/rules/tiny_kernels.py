@@ -48,7 +48,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     ops = distinct_values(kernels.op[tiny])
     yield RuleFinding(
         title=say(
-            "{part} of the kernels are shorter than their launch",
+            "Launch-bound: {part} of the kernels are shorter than their launch",
             part=percent(len(tiny) / len(computing)),
         ),
         explanation=say(

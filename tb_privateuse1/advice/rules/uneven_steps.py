@@ -39,7 +39,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     longest = float(duration[slow].max()) / median
     yield RuleFinding(
         title=say(
-            "{steps} of {whole} took up to {longest:.1f} times as long as the others",
+            "Step-time outliers: {steps} of {whole}, up to {longest:.1f}× the others",
             steps=plural(len(at), "step"),
             whole=len(rows),
             longest=longest,

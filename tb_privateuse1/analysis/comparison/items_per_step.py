@@ -30,8 +30,8 @@ By = Literal["operators", "shapes", "kernels", "modules", "annotations"]
 Name = tuple[str, str | None]
 
 NOWHERE: dict[By, str] = {
-    "operators": "(launched by no operator)",
-    "shapes": "(launched by no operator)",
+    "operators": "(no parent operator)",
+    "shapes": "(no parent operator)",
     "modules": "(outside of modules)",
     "annotations": "(outside of annotations)",
 }

@@ -123,10 +123,10 @@ def test_the_timeline_by_arrows(dashboard: Dashboard) -> None:
     keys.press("ArrowRight")
     expect(name).to_have_text("ProfilerStep#1")
     keys.press("ArrowDown")
-    expect(name).to_have_text("gemm_0")
+    expect(name).to_have_text("GEMM 0")
     assert dashboard.state()["item"] == "kernels:8"
     keys.press("ArrowRight")
-    expect(name).to_have_text("gemm_1")
+    expect(name).to_have_text("GEMM 1")
     keys.press("ArrowUp")
     expect(name).to_have_text("ProfilerStep#1")
     keys.press("x")

@@ -126,6 +126,6 @@ def test_a_record_that_is_not_there_says_so(
 def test_an_inferred_activity_names_its_operator(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp", event="kernels/0")
     told = dashboard.shows("no-record")
-    expect(told).to_contain_text("inferred: no file tells of it")
+    expect(told).to_contain_text("inferred, so no file has a record of it")
     told.get_by_role("link").click()
     expect(dashboard.get("record").locator("pre")).to_contain_text('"cat": "cpu_op"')

@@ -173,7 +173,7 @@ def test_sums_close(by: By, time: Literal["device", "host"]) -> None:
 def test_device_time_without_an_operator_is_a_row() -> None:
     now = trace(*events(30, 30, 30), kernel("stray", 600, 660, 99))
     result = diff(now, run(30, 30))
-    stray = row(result, "(launched by no operator)")
+    stray = row(result, "(no parent operator)")
     assert (stray.status, stray.base_ns, stray.now_ns, stray.now_calls) == ("new", 0, 20_000, 0)
     assert result.now_total_ns - result.base_total_ns == 20_000
     outside = row(diff(now, run(30, 30), by="modules"), "(outside of modules)")

@@ -75,8 +75,8 @@ def test_by_device_time_kernels_are_the_leaves() -> None:
         "a.py(1): f;Linear;aten::linear": (2, 50, 0),
         "a.py(1): f;Linear;aten::linear;aten::mm": (2, 50, 0),
         "a.py(1): f;Linear;aten::linear;aten::mm;gemm": (2, 50, 50),
-        "launched by no operator": (1, 5, 0),
-        "launched by no operator;stray": (1, 5, 5),
+        "no parent operator": (1, 5, 0),
+        "no parent operator;stray": (1, 5, 5),
     }
     assert [r.kind for r in result.rows][-3:] == ["kernel", "none", "kernel"]
     assert result.total_ns == 55_000

@@ -75,7 +75,7 @@ def test_modules_and_stacks_of_replays(t: Trace, group: Group, text: str | None)
 def test_the_flame_graph_has_replays_below_their_frames() -> None:
     step = "serve.py(9): step"
     assert paths(flame(SERVED)) == {
-        "launched by no operator": 5_000, "launched by no operator / unknown": 5_000, step: 4_000,
+        "no parent operator": 5_000, "no parent operator / unknown": 5_000, step: 4_000,
         f"{step} / GEMM mm": 2_000, f"{step} / elementwise add": 2_000,
     }  # fmt: skip
     net = f"{step} / nn.Module: Net_0".replace("nn.Module: ", "")

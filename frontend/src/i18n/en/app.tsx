@@ -26,17 +26,17 @@ export const eventRecord = {
     step: "Step",
     operator: "Operator",
     launch: "Launch",
-    parent: "Inside of",
+    parent: "Parent",
     evidence: "Evidence",
   },
   inferred: (evidence: string) => `inferred: ${evidence}`,
-  howKnown: "How it is known",
+  howKnown: "Timing method",
   toTimeline: "Show on the timeline",
   record: "Record",
   asIn: (file: string) => `as it is in ${file}`,
   noRecord: (operator: ComponentChildren) => (
     <>
-      This activity was inferred: no file tells of it. What it was inferred from is its operator
+      This activity was inferred, so no file has a record of it. Its operator has one
       {operator && <>, {operator}</>}.
     </>
   ),

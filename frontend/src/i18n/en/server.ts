@@ -6,13 +6,13 @@ export const client = {
   unreachable: "TensorBoard cannot be reached.",
   unreachableHint: "Is it still running? Start it again, then try again.",
   unexplained: (status: number) => `The server answered with status ${status} and no explanation.`,
-  unexplainedHint: "TensorBoard's log tells more. If a proxy is between, it may be its answer.",
+  unexplainedHint: "TensorBoard's log has details. If a proxy is between, it may be its answer.",
 };
 
 /** What the server calls something that has no name in the trace. */
 export const traceNames = {
   "whole trace": "whole trace",
-  "(launched by no operator)": "(launched by no operator)",
+  "(no parent operator)": "(no parent operator)",
   "(outside of modules)": "(outside of modules)",
   "(outside of annotations)": "(outside of annotations)",
   "(outside of operators)": "(outside of operators)",

@@ -59,7 +59,7 @@ export const table = {
   save: "Download this table, exact values in ns",
   columns: "Columns",
   chooseColumns: "Choose the columns",
-  usualColumns: "As at first",
+  usualColumns: "Reset columns",
   filter: (nouns: string) => `Filter ${nouns}`,
   /** With an example of a comparison, if the table has a column for one. */
   placeholder: (example: string | null) => `Filter: text${example === null ? "" : `, or ${example}`}   ( / )`,

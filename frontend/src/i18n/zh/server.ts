@@ -13,7 +13,7 @@ export const client: Translation<typeof english.client> = {
 
 export const traceNames: Translation<typeof english.traceNames> = {
   "whole trace": "整个 trace",
-  "(launched by no operator)": "（不由任何算子下发）",
+  "(no parent operator)": "（不由任何算子下发）",
   "(outside of modules)": "（模块之外）",
   "(outside of annotations)": "（标注之外）",
   "(outside of operators)": "（算子之外）",

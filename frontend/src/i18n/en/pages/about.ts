@@ -12,7 +12,7 @@ export const about = {
   rankSources: {
     metadata: "the trace's distributedInfo",
     name: "the file's name",
-    order: "the order of the files: nothing tells it",
+    order: "the order of the files, as nothing else is known",
   },
   span: "Span",
   size: "Size",

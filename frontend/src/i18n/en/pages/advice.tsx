@@ -3,14 +3,14 @@ import type { AdviceRow, RuleStatus } from "../../../api/types";
 import { count, plural } from "../../count";
 
 const causes: Record<AdviceRow["cause"], { title: string; short: string }> = {
-  input: { title: "Data comes late", short: "Input" },
-  launching: { title: "The host feeds the device too slowly", short: "Launching" },
-  waiting: { title: "Host and device wait for each other", short: "Waiting" },
-  device: { title: "Work on the device that could be less", short: "Device" },
+  input: { title: "Input-bound", short: "Input" },
+  launching: { title: "Host-bound", short: "Host" },
+  waiting: { title: "Blocking waits", short: "Waiting" },
+  device: { title: "Device work", short: "Device" },
   communication: { title: "Communication between ranks", short: "Communication" },
   memory: { title: "Memory", short: "Memory" },
-  fallback: { title: "Operators without a kernel of their own", short: "Fallback" },
-  recording: { title: "What a better profile would tell", short: "Recording" },
+  fallback: { title: "CPU fallback", short: "Fallback" },
+  recording: { title: "Profiling setup", short: "Recording" },
 };
 
 const severities: Record<AdviceRow["severity"], string> = {
@@ -25,7 +25,7 @@ const confidences: Record<AdviceRow["confidence"], string> = { high: "high", med
 const answers: Record<RuleStatus["answer"], string> = {
   found: "found something",
   nothing: "nothing found",
-  not_asked: "could not be asked",
+  not_asked: "skipped",
   failed: "failed: please report it",
 };
 
@@ -38,7 +38,7 @@ export const advice = {
   all: "All",
   allHelp: "Findings of all causes",
   putAside: (n: number) => `${plural(n, "finding")} put aside`,
-  bringBack: "Bring back",
+  bringBack: "Restore",
   oneOfRanks: (ranks: number, distributed: (text: string) => ComponentChildren) => (
     <>
       This is one of {count(ranks)} ranks. {distributed("Distributed")} compares them, and says which one the
@@ -77,7 +77,7 @@ export const advice = {
   nothing: "No findings.",
   fine: "Checked and fine",
   nothingBy: (looked: number, silent: number) =>
-    `${plural(looked, "rule")} looked and found nothing worth half a percent of the time${silent > 0 ? `; ${count(silent)} could not be asked: the profile lacks what they read` : ""}.`,
+    `${plural(looked, "check")} found nothing worth half a percent of the time${silent > 0 ? `; ${count(silent)} skipped: missing data` : ""}.`,
   noSaving: "No saving is known",
   savingOf: (saving: string, whole: string) => `${saving} of ${whole}`,
   fix: "Fix",
@@ -94,10 +94,10 @@ export const advice = {
   events: "Events",
   someEvents: (shown: number, all: number) => `${count(shown)} of ${count(all)} events`,
   timeline: "timeline",
-  reference: "Known from",
-  put: "Put aside",
+  reference: "Reference",
+  put: "Dismiss",
   putHelp: "Hide this finding; the address keeps it so",
-  looked: "What was looked for",
+  looked: "Checks run",
   rule: "Rule",
   answer: "Answer",
   lacking: "The profile lacks",

@@ -52,7 +52,7 @@ export const distributed = {
   why: (cause: string, excess: string) => {
     const why = Object.hasOwn(causes, cause) ? causes[cause as keyof typeof causes] : null;
     return why === null
-      ? " What it does longer cannot be told."
+      ? " The recording does not show why."
       : ` Per step ${why}, ${excess} more than the median of the others.`;
   },
   table: "Table",
@@ -86,15 +86,15 @@ export const distributed = {
     copy: { title: "Exposed copies", help: "Copies and fills beside these." },
     idle: { title: "Idle", help: "The rest of the step." },
     transferring: {
-      title: "Transferring",
-      help: "Of the communication calls: what the last one to come takes.",
+      title: "Transfer time",
+      help: "Of the communication calls: the time of the rank that comes last.",
     },
     synchronising: {
       title: "Waiting",
       help: "Of the communication calls: waiting for the last rank to come.",
     },
-    last: { title: "Last", help: "In how many collectives the others have waited for it." },
-    caused: { title: "Caused", help: "How long each other rank has waited for it, in all." },
+    last: { title: "Times last", help: "In how many collectives the others have waited for it." },
+    caused: { title: "Delay caused", help: "How long each other rank has waited for it, in all." },
     clock: {
       title: "Clock",
       help: "How far its clock is ahead of the lowest rank's, by the ends of the collectives that they have in common.",

@@ -12,11 +12,11 @@ export const kernels = {
   short: (share: string, limit: string) => `${share} shorter than ${limit}`,
   shortHelp: (calls: number, total: string) =>
     `${count(calls)} kernels, ${total} in all. Launching a kernel takes the host some microseconds.`,
-  matrix: (unit: string, share: string) => `${unit}: ${share} of what could`,
+  matrix: (unit: string, share: string) => `${unit}: ${share} of eligible time`,
   matrixHelp: (eligible: string, used: string, total: string) =>
     `Of ${eligible} in kernels of gemm, convolution and attention operators, ${used} are in kernels whose names say that they use it. In all: ${total}.`,
   others: (rows: number, total: string) => `${count(rows)} others: ${total}`,
-  othersHelp: "The filter's first word is looked for in all.",
+  othersHelp: "The filter's first word is searched in all.",
   columns: {
     name: { title: "Kernel", help: "A row opens its activities, the typical one first." },
     kind: { title: "Kind" },

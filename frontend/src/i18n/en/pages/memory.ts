@@ -12,7 +12,7 @@ export const memory = {
   total: "Total",
   byCategory: "By category",
   byCategoryHelp:
-    "Parameters, gradients, optimizer state, activations, inputs, temporaries: by rules, with what these do not tell",
+    "Parameters, gradients, optimizer state, activations, inputs, temporaries: by rules, with the rest apart",
   needsAddresses: "Needs totals and addresses, which the trace does not have.",
   axis: "Axis",
   fromZero: "From 0",
@@ -37,13 +37,13 @@ export const memory = {
   atStart: "At the start",
   beforeRecording: "Before the recording",
   ofPart: "of the part",
-  parametersAndTheLike: "parameters and the like",
+  parametersAndTheLike: "allocated before the recording",
   atStartHelp: "Allocated when the recording, or the selected part of it, starts.",
   atEnd: "At the end",
   asAtStart: "as at the start",
   sinceStart: (change: string) => `${change} since the start`,
   atEndHelp: "Allocated at its end.",
-  allocatedInAll: "Allocated in all",
+  allocatedInAll: "Total allocated",
   events: (events: number) => plural(events, "memory event"),
   allocatedInAllHelp: "Sum of all allocations.",
   releasedInAll: "Released in all",
@@ -86,21 +86,21 @@ export const memoryCategories: Record<MemoryCategory["category"], Told> = {
 type Fate = { label: string; short: string; title: string };
 
 const fates: Record<Allocation["fate"], Fate> = {
-  released: { label: "released", short: "", title: "" },
+  released: { label: "freed", short: "", title: "" },
   held: {
-    label: "held",
-    short: "not released within the recording",
-    title: "Not released within the recording. That alone is no leak.",
+    label: "not freed",
+    short: "not freed within the recording",
+    title: "Not freed within the recording. That alone is not a leak.",
   },
   unreported: {
     label: "unreported",
     short: "its address was allocated again",
-    title: "Its address was allocated again: it was released, but that was not reported.",
+    title: "Its address was allocated again: it was freed, but that was not reported.",
   },
   unknown: {
     label: "unknown",
     short: "the trace has no addresses",
-    title: "The trace has no addresses, so its release is not known.",
+    title: "The trace has no addresses, so it is not known when it was freed.",
   },
   earlier: {
     label: "earlier",
@@ -132,8 +132,8 @@ const sources: Record<AliveRow["source"], { label: string; title: string }> = {
 
 export const memoryTables = {
   table: "Table",
-  alive: "Alive at the peak",
-  aliveHelp: "Who allocated what was alive at the peak",
+  alive: "Live at peak",
+  aliveHelp: "The operators that allocated what was live at the peak",
   byCategory: "By category",
   byCategoryHelp: "Parameters, gradients, optimizer state, activations, inputs, temporaries",
   byOperator: "By operator",
@@ -165,7 +165,7 @@ export const memoryTables = {
   },
   ofKinds: {
     category: { title: "Category" },
-    atPeak: { title: "At the peak", help: "Alive at the peak of all memory." },
+    atPeak: { title: "At the peak", help: "Live at the peak of all memory." },
     share: { title: "Share of peak" },
     peak: { title: "Own peak", help: "The most of this category at any time." },
     peakAt: { title: "Own peak at" },
@@ -192,9 +192,9 @@ export const memoryTables = {
       title: "Allocated at",
       help: "Since the recording's start; the link shows what ran then in the timeline.",
     },
-    freed: { title: "Released at", help: "Since the recording's start." },
+    freed: { title: "Freed at", help: "Since the recording's start." },
     lifetime: { title: "Lifetime" },
-    fate: { title: "Fate", help: "released, held, unreported, earlier, unseen or unknown." },
+    fate: { title: "Freed", help: "freed, not freed, unreported, earlier, unseen or unknown." },
     category: { title: "Category", help: "What it is for, by rules." },
     stack: { title: "Python", help: "The innermost frame that is not torch's own; all of them on hover." },
   },

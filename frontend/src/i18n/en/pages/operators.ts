@@ -69,13 +69,13 @@ export const operators = {
   others: (rows: number, device: string) => `${count(rows)} others: ${device}`,
   othersOnHost: (rows: number, host: string) => `${count(rows)} others: ${host} on the host`,
   othersHelp:
-    "Sums of the rows are less than those of the trace by these. The filter's first word is looked for in all.",
-  unlinked: (time: string, share: string) => `${time} (${share}) launched by no operator`,
+    "Sums of the rows are less than those of the trace by these. The filter's first word is searched in all.",
+  unlinked: (time: string, share: string) => `${time} (${share}) without a parent operator`,
   unlinkedHelp: (exact: string) =>
     `Device time of activities that no operator launched: ${exact}. It has a row of its own.`,
   replayed: (operator: string | null, launcher: string) =>
     operator === null ? launcher : `${operator} · ${launcher}`,
-  nobody: "launched by no operator",
+  nobody: "no parent operator",
   nobodyHelp: "Device activities without a launch, or with one outside of all operators. Show them.",
   toKernels: (name: string) => `${name}\nShow its kernels`,
   noFrames: "no Python frames around",

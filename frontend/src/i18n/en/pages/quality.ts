@@ -17,7 +17,7 @@ export const quality = {
   worstFirst: "worst first",
   recording: "Recording",
   events: "Events",
-  eventsNote: "by category, as the file spells it",
+  eventsNote: "by raw category",
   howRecorded: "How it was recorded",
   findingsUnit: "findings",
   eventsUnit: "events",

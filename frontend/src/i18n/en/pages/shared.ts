@@ -7,11 +7,11 @@ type Timeline = Overview["provenance"]["timeline"];
 const evidence: Record<Evidence["evidence"], { label: string; meaning: string }> = {
   measured: { label: "measured", meaning: "Start and end were recorded by the device's own profiler." },
   events: {
-    label: "events",
+    label: "bracketed by events",
     meaning: "The device was behind the host, so the time between the operator's two events is device time.",
   },
   end_pinned: {
-    label: "end pinned",
+    label: "end-anchored",
     meaning: "The device caught up inside the operator: its end is known well, its start less.",
   },
   catalogue: { label: "catalogue", meaning: "The duration is that of other calls of the same operator." },
@@ -166,14 +166,14 @@ export const stepLink = {
 
 /** The overview's most valuable findings. */
 export const topFindings = {
-  title: "What to fix first",
-  titleNote: "and what it would save",
+  title: "Top issues",
+  titleNote: "estimated savings",
   looking: "Looking for what could be faster…",
   failed: (message: string) => `Findings cannot be shown: ${message}`,
   retry: "Try again",
-  nothing: "Nothing was found.",
-  noSaving: "No finding has a known saving.",
-  looked: "What was looked for",
+  nothing: "No issues found.",
+  noSaving: "No issue with a quantified saving.",
+  looked: "Checks run",
   others: (n: number) => plural(n, "other finding"),
   all: (n: number) => `All ${count(n)} findings`,
   why: "Why, and how to fix it",
@@ -220,8 +220,8 @@ export const cards = {
   byDeviceSelf: "by device self time",
   byHost: "by host time",
   byDevice: "by device time",
-  unlinked: (time: string) => `${time} more was launched by no operator, such as a replayed graph.`,
+  unlinked: (time: string) => `${time} more has no parent operator: a graph replay or a custom launch.`,
   none: "None.",
   calls: (name: string, calls: number) => `${name}\n${count(calls)} calls`,
-  notTold: "The trace does not tell.",
+  notTold: "Not in the trace.",
 };
