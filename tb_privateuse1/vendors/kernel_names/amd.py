@@ -25,6 +25,7 @@ _ASSEMBLED = re.compile(
 )
 _WAYS = {"fwd": "fwd", "bwd": "bwd data", "wrw": "bwd weight"}
 _IGEMM_TILE = re.compile(r"_bt(\d+)x(\d+)x(\d+)")
+_NO_OPERANDS = ("f32", "i32", "i64", "bool", "i8", "u8")
 _PRIMITIVE = re.compile(r"(?:wrapped_)?(\w+?)_(?:impl|config)$")
 
 
@@ -63,16 +64,23 @@ def _composable(kernel: Kernel) -> KernelName | None:
     lower = kernel.name.lower()
     if not kernel.part or not lower.startswith("kernel_") or kernel.part.namespaces[:1] != ("ck",):
         return None
-    if "conv" in lower:
+    if "conv" in lower or "bwd_weight" in lower:
         way = next((said for key, said in _WAYS.items() if key in lower), None)
         if "bwd_weight" in lower:
             way = "bwd weight"
-        words = ("convolution", way, kernel.data_type)
+        words = ("convolution", way, _operands(kernel))
         return KernelName(" ".join(filter(None, words)), "convolution")
     if "gemm" not in lower:
         return None
     prefix = "batched " if "batched" in lower else "grouped " if "grouped" in lower else ""
-    return KernelName(" ".join(filter(None, (f"{prefix}GEMM", kernel.data_type))), "gemm")
+    return KernelName(" ".join(filter(None, (f"{prefix}GEMM", _operands(kernel)))), "gemm")
+
+
+def _operands(kernel: Kernel) -> str | None:
+    """Return the first type that only operands have; float may be the accumulator's."""
+    parts = kernel.part.inside() if kernel.part else ()
+    kinds = (data_types.of_part(one) for one in parts if not one.pointer)
+    return next((kind for kind in kinds if kind and kind not in _NO_OPERANDS), None)
 
 
 def _size(pattern: re.Pattern[str], name: str) -> str | None:

@@ -101,7 +101,7 @@ def _of_list(part: Part) -> list[str]:
 
 
 def _words(functor: Part) -> list[str]:
-    name = functor.name.replace("ArgM", "Argm")
+    name = functor.name.replace("ArgM", "Argm").replace("copy_device_to_device", "copy")
     words = [_WORDS.get(word, word) for word in split_words(name) if word not in _NOISE]
     return [word for word in words if word not in ("scalar", "tensor")] or words
 

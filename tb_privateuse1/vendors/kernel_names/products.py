@@ -81,7 +81,7 @@ def _by_operation(kernel: Kernel, name: str) -> KernelName | None:
     pieces = name.split("_")
     for piece in pieces:
         found = _OPERATION.match(piece)
-        if not found or found.end() < len(piece):
+        if not found or found.end() < len(piece) or piece == "cudnn":  # the library's prefix
             continue
         what = found["what"]
         inner = next((way for way in _CONVOLUTIONS if way in pieces or way == what), None)
@@ -133,6 +133,9 @@ def _by_template(kernel: Kernel) -> KernelName | None:
     if "gemm" not in kernel.name.lower() and not re.search(r"gemmuniversal|gemmkernel", names):
         return None
     tile = next((shape for one in parts if (shape := _shape(one))), None)
+    if "convolution" in kernel.name.lower():
+        words = ["convolution", kernel.operand_type]
+        return KernelName(" ".join(filter(None, (*words, tile))), "convolution")
     words = ["grouped GEMM" if "group" in kernel.name.lower() else "GEMM", kernel.operand_type]
     return KernelName(" ".join(filter(None, (*words, tile))), "gemm")
 

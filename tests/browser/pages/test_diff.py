@@ -142,13 +142,34 @@ def test_a_filter_opens_what_it_finds(two: Dashboard) -> None:
     expect(net.get_by_test_id("twist")).to_be_disabled()
 
 
-def test_from_a_change_to_its_operator(two: Dashboard) -> None:
+@pytest.mark.parametrize("of", ["now", "base"])
+def test_from_a_change_to_its_operator_in_each_run(two: Dashboard, of: str) -> None:
     two.open(run="now", view="diff", base="base")
     two.get("row-changes").locator('tr[data-key="aten::mm"] a').click()
+    panel = two.shows("diff-row")
+    assert two.state()["view"] == "diff"
+    expect(two.get("table-diff").locator("tr[aria-selected=true]")).to_have_attribute(
+        "data-key", "aten::mm"
+    )
+    panel.get_by_test_id(f"diff-row-{of}").click()
     two.shows("page-operators")
+    assert two.state()["run"] == of
     assert list(two.rows("operators")) == ["aten::mm"]
     two.page.go_back()
     two.shows("page-diff")
+
+
+def test_a_row_of_the_comparison_opens_and_closes_below_it(two: Dashboard) -> None:
+    two.open(run="now", view="diff", base="base")
+    row = two.get("table-diff").locator('tr[data-key="aten::mm"]')
+    row.click()
+    sides = two.shows("diff-row-sides")
+    assert sides.locator("tbody tr").count() >= 2
+    two.page.keyboard.press("Escape")
+    expect(two.get("diff-row")).to_have_count(0)
+    row.click()
+    two.get("diff-row-close").click()
+    expect(two.get("diff-row")).to_have_count(0)
 
 
 def test_inferred_changes_have_their_bounds(dashboard: Dashboard) -> None:
