@@ -332,7 +332,7 @@ def _notes(trace: Trace, base: Trace, now_steps: int, base_steps: int) -> Iterat
     if trace is base:
         yield Finding("same_trace", say("Both are the same trace."), say("Choose another base."))
     if min(now_steps, base_steps) < 2:
-        hint = say("Record several: then the spread over steps says which changes are no accident.")
+        hint = say("Record several: then the spread over steps says which changes are significant.")
         yield Finding("few_steps", say("One of them has fewer than two complete steps."), hint)
     if bool(len(trace.kernels)) != bool(len(base.kernels)):
         yield Finding(

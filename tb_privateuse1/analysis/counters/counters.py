@@ -98,7 +98,7 @@ def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
             curve_forms.concurrency(early, starts[1]),
         )
     form = curve_forms.concurrency(since, kernels.start_ns)
-    name = say("Kernels waiting for {device}", device=device)
+    name = say("Launch queue depth of {device}", device=device)
     return [Curve(name, "kernels", "waiting", form, _inferred(trace), limits)]
 
 
@@ -117,7 +117,7 @@ def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
         limits = curve_forms.Rate(late, early), curve_forms.Rate(early, late)
     starts = np.sort(kernels.start_ns, kind="stable")  # no-op for all lanes
     form = curve_forms.Rate(starts, starts)
-    name = say("Kernels starting on {device}", device=device)
+    name = say("Launch rate of {device}", device=device)
     return Curve(name, "kernels/ms", "rate", form, _inferred(trace), limits)
 
 

@@ -165,7 +165,7 @@ def test_a_row_of_the_comparison_opens_and_closes_below_it(two: Dashboard) -> No
     row.click()
     sides = two.shows("diff-row-sides")
     assert sides.locator("tbody tr").count() >= 2
-    two.page.keyboard.press("Escape")
+    two.get("diff-row-close").press("Escape")
     expect(two.get("diff-row")).to_have_count(0)
     row.click()
     two.get("diff-row-close").click()

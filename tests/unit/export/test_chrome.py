@@ -103,8 +103,8 @@ def test_curves_are_counters_of_so_many_parts(tmp_path: Path) -> None:
         added = [e for e in json.loads(b"".join(pieces))["traceEvents"] if e["ph"] == "C"]
         found = {e["name"] for e in added}
         assert found - {"Memory of PrivateUse1 0 (bytes)"} == {
-            "Utilization of device 0 (%)", "Kernels waiting for device 0 (kernels)",
-            "Kernels starting on device 0 (kernels/ms)",
+            "Utilization of device 0 (%)", "Launch queue depth of device 0 (kernels)",
+            "Launch rate of device 0 (kernels/ms)",
         }  # fmt: skip
         result = [(e["ts"], e["args"]["value"]) for e in added if e["name"].startswith("Util")]
         assert result == use

@@ -29,10 +29,10 @@ export function RowPanel({ row, by, other, close }: RowPanelProps) {
           {texts.close}
         </button>
       </div>
-      {row.full_name !== null && <p class="wrap muted">{row.full_name}</p>}
-      {row.detail !== null && <p class="wrap muted">{row.detail}</p>}
       <Sides row={row} />
       <p class="muted">{texts.said(WORDS[row.verdict], limits(row))}</p>
+      {row.full_name !== null && <p class="wrap muted">{row.full_name}</p>}
+      {row.detail !== null && <p class="wrap muted">{row.detail}</p>}
     </BottomPanel>
   );
 }

@@ -225,7 +225,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       key: "status",
       title: "",
       kind: "text",
-      width: 52,
+      width: 72,
       help: texts.statusHelp,
       value: (r) => STATUS[r.status],
       code: (r) => r.status,

@@ -112,12 +112,32 @@ export function RowView<Row>({
                   bounded={column.bounded?.(row) ?? 0}
                 />
               )}
-              {column.cell ? column.cell(row) : <span class="value">{shown(value, column.kind)}</span>}
+              {column.cell ? (
+                column.cell(row)
+              ) : column.full ? (
+                <Middle text={shown(value, column.kind)} />
+              ) : (
+                <span class="value">{shown(value, column.kind)}</span>
+              )}
             </td>
           );
         })}
       </tr>
     </Expanded.Provider>
+  );
+}
+
+/** Characters of a name's end that a narrow column keeps: the type and the tile. */
+const TAIL = 14;
+
+/** A name with its ellipsis in the middle, as both of its ends tell it from others. */
+function Middle({ text }: { text: string }) {
+  const at = Math.max(0, text.length - TAIL);
+  return (
+    <span class="value middle">
+      <span>{text.slice(0, at)}</span>
+      <span>{text.slice(at)}</span>
+    </span>
   );
 }
 

@@ -77,26 +77,28 @@ def test_kernels_wait_from_their_launch_to_their_start() -> None:
     """The queue depth counts from launch to start."""
     found = named(op("a", 0, 9), launch(1, 2, 1), launch(3, 4, 2), kernel("k", 5, 8, 1),
                   kernel("k", 8, 9, 2))  # fmt: skip
-    curve = found["Kernels waiting for device 0"]
+    curve = found["Launch queue depth of device 0"]
     assert curve.window(0, 9_000, 9).value.tolist() == [0, 1, 2, 1, 0]
 
 
 def test_without_a_launch_they_wait_from_the_end_of_their_operator() -> None:
     """Without a launch it counts from the operator's end."""
     found = named(op("a", 0, 4, id=3), kernel("k", 6, 9, **{"External id": 3}))
-    assert values(found["Kernels waiting for device 0"], 0, 9_000, 9) == [0] * 4 + [1] * 2 + [0] * 3
+    assert (
+        values(found["Launch queue depth of device 0"], 0, 9_000, 9) == [0] * 4 + [1] * 2 + [0] * 3
+    )
 
 
 def test_a_kernel_that_starts_at_once_does_not_wait() -> None:
     """A kernel without delay is not in the queue."""
     found = named(op("a", 0, 9), launch(3, 4, 1), kernel("k", 3, 8, 1))
-    assert values(found["Kernels waiting for device 0"], 0, 9_000, 9) == [0] * 9
+    assert values(found["Launch queue depth of device 0"], 0, 9_000, 9) == [0] * 9
 
 
 def test_launch_rate_per_ms() -> None:
     """The launch rate is starts per ms."""
     found = named(*(kernel("k", at, at + 5) for at in (0, 100, 900, 1500, 3999)), op("o", 0, 4000))
-    curve = found["Kernels starting on device 0"]
+    curve = found["Launch rate of device 0"]
     assert (curve.unit, curve.what) == ("kernels/ms", "rate")
     assert values(curve, 0, 4_000_000, 4) == [3, 1, 0, 1]
     assert values(curve, 0, 4_000_000, 2) == [2, 0.5]
@@ -291,7 +293,7 @@ def test_absurd_windows(start: int, end: int, parts: int) -> None:
 def test_changes_and_parts_for_other_programs() -> None:
     """An export has all changes, or parts."""
     found = named(op("a", 0, 9), launch(1, 2, 1), kernel("k", 5, 9, 1), memory(2, 100, 300))
-    changes = found["Kernels waiting for device 0"].changes(2_000, 6_000)
+    changes = found["Launch queue depth of device 0"].changes(2_000, 6_000)
     assert changes is not None
     assert [column.tolist() for column in changes] == [[2_000, 5_000], [1, 0]]
     use = found["Utilization of device 0"]

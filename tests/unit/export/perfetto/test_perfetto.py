@@ -99,17 +99,17 @@ def test_curves_of_the_device_are_counters() -> None:
         make.kernel("gemm", 50, 75, 2),
     ]  # fmt: skip
     content = exported(make.trace(*events))
-    assert content.counters["Kernels waiting for device 0"] == [
+    assert content.counters["Launch queue depth of device 0"] == [
         (0, 0), (10_000, 1), (20_000, 2), (30_000, 1), (50_000, 0),
     ]  # fmt: skip
     assert content.counters["Copies to device 0"] == [(30_000, 5e7), (50_000, 0)]
     # 2000 parts of 50 ns
     assert content.counters["Utilization of device 0"] == [(0, 0), (30_000, 100), (75_000, 0)]
-    assert content.counters["Kernels starting on device 0"] == [(0, 2)]
+    assert content.counters["Launch rate of device 0"] == [(0, 2)]
     units = {track.name: track.counter for track in content.tracks.values()}
     assert units["Utilization of device 0"].unit_name == "%"
     assert units["Copies to device 0"].unit_name == "B/s"
-    waiting = units["Kernels waiting for device 0"]
+    waiting = units["Launch queue depth of device 0"]
     assert waiting.unit == waiting.UNIT_COUNT
 
 
@@ -123,7 +123,7 @@ def test_counters_that_are_inferred_say_so() -> None:
 def test_counters_of_a_part_lie_in_it() -> None:
     events = [make.op("o", 0, 100), make.launch(10, 12, 1), make.kernel("k", 30, 50, 1)]
     content = exported(make.trace(*events), Window(20_000, 40_000))
-    assert content.counters["Kernels waiting for device 0"] == [(20_000, 1), (30_000, 0)]
+    assert content.counters["Launch queue depth of device 0"] == [(20_000, 1), (30_000, 0)]
     assert content.counters["Utilization of device 0"] == [(20_000, 0), (30_000, 100)]
 
 
