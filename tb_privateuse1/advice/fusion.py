@@ -183,8 +183,8 @@ def describe(case: RuleContext, found: Fusion) -> str:
     names = [case.trace.text(case.trace.ops.name[row]) for row in ops.tolist()]
     listed = [f"`{name}`" for name in names[:_LONGEST_LIST]]
     return say(
-        "A typical one has {operators} ({names}) and takes {now:,.3g} us of device time. One "
-        "kernel would need about {fused:,.3g} us at the rates that this recording reaches.",
+        "A typical one has {operators} ({names}) and takes {now:,.3g} µs of device time. One "
+        "kernel would need about {fused:,.3g} µs at the rates that this recording reaches.",
         operators=plural(len(names), "operator"),
         names=join_list(listed),
         now=float(found.duration_ns[chain]) / 1e3,

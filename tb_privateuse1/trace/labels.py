@@ -186,7 +186,7 @@ def _run(trace: Trace) -> Iterable[Fact]:
     for constant in meta.grounds.constants if meta.grounds else ():
         if constant.source != "assumed":
             label = _CONSTANTS.get(constant.name, constant.name)
-            facts[label] = f"{constant.value_ns / 1000:g} us"
+            facts[label] = f"{constant.value_ns / 1000:g} µs"
     if (begin_us := unix_us(trace, 0)) is not None:
         facts[say("Recorded at")] = (
             f"{datetime.fromtimestamp(begin_us // 10**6, UTC):%Y-%m-%d %H:%M:%S} UTC"

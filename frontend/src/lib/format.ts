@@ -8,7 +8,7 @@ export const MISSING = "–";
 const TIME_UNITS: readonly [string, number][] = [
   ["s", 1e9],
   ["ms", 1e6],
-  ["us", 1e3],
+  ["µs", 1e3],
 ];
 const BYTE_UNITS: readonly [string, number][] = [
   ["GiB", 2 ** 30],
@@ -16,7 +16,7 @@ const BYTE_UNITS: readonly [string, number][] = [
   ["KiB", 2 ** 10],
 ];
 
-/** `1.23 ms`; whole nanoseconds below 1 us. */
+/** `1.23 ms`; whole nanoseconds below 1 µs. */
 export function duration(ns: number | null): string {
   if (ns === null) return MISSING;
   return scaled(ns, TIME_UNITS, "ns");
@@ -96,7 +96,7 @@ export function counted(value: number, unit: string): string {
     : t.format.perMs(Number.isInteger(value) ? count(value) : significant(value));
 }
 
-/** `± 5 us`, or nothing for what is exact. */
+/** `± 5 µs`, or nothing for what is exact. */
 export function bound(ns: number | null): string {
   return ns ? `± ${duration(ns)}` : "";
 }
@@ -144,7 +144,7 @@ export function significant(x: number): string {
 }
 
 function scaled(x: number, units: readonly [string, number][], smallest: string): string {
-  // The unit is chosen after rounding: 999,999 ns is 1.00 ms, not 1000 us.
+  // The unit is chosen after rounding: 999,999 ns is 1.00 ms, not 1000 µs.
   const rounded = Math.abs(Number(x.toPrecision(3)));
   for (const [unit, size] of units)
     if (rounded >= size || Math.abs(x) >= size) return `${significant(x / size)} ${unit}`;

@@ -22,9 +22,9 @@ describe("duration", () => {
     [0, "0 ns"],
     [1, "1 ns"],
     [999, "999 ns"],
-    [1000, "1.00 us"],
-    [12_345, "12.3 us"],
-    [999_499, "999 us"],
+    [1000, "1.00 µs"],
+    [12_345, "12.3 µs"],
+    [999_499, "999 µs"],
     [999_999, "1.00 ms"],
     [1_234_567, "1.23 ms"],
     [999_600_000, "1.00 s"],
@@ -42,7 +42,7 @@ describe("duration", () => {
 test("the exact value is the trace's integer", () => {
   expect(exactDuration(1_234_567)).toBe("1.234567 ms");
   expect(exactDuration(1_195_141_047)).toBe("1.195141047 s");
-  expect(exactDuration(-2_500)).toBe("-2.5 us");
+  expect(exactDuration(-2_500)).toBe("-2.5 µs");
   expect(exactDuration(999)).toBe("999 ns");
   expect(exactDuration(4_000_000_000_001)).toBe("4,000.000000001 s");
   expect(exactDuration(null)).toBe("not in this trace");
@@ -51,7 +51,7 @@ test("the exact value is the trace's integer", () => {
 test("a bound of nothing or of 0 is not shown", () => {
   expect(bound(null)).toBe("");
   expect(bound(0)).toBe("");
-  expect(bound(4800)).toBe("± 4.80 us");
+  expect(bound(4800)).toBe("± 4.80 µs");
 });
 
 test("counts have thousands", () => {
@@ -86,7 +86,7 @@ test.each([
 test.each([
   [null, "–"],
   [0, "0 ns"],
-  [1536, "+1.54 us"],
+  [1536, "+1.54 µs"],
   [-3, "−3 ns"],
 ])("a change of %s ns is %s", (n, text) => expect(signedDuration(n)).toBe(text));
 test.each([

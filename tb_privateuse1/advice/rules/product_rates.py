@@ -116,7 +116,7 @@ RULE = Rule(
     title=say("Products below the best rate"),
     cause="device",
     looks_for=say(
-        "Products of more than 20 us below 80 % of the best sustained rate of products of their "
+        "Products of more than 20 µs below 80 % of the best sustained rate of products of their "
         "type, that do not wait for memory."
     ),
     why=say("The device has shown in this recording that it can do better."),

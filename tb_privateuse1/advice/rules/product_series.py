@@ -32,7 +32,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         ),
         explanation=say(
             "In a typical series, `{name}` of {shapes} runs {times:,} times and takes {now:,.3g} "
-            "us of device time. One batched product would need about {fused:,.3g} us.",
+            "µs of device time. One batched product would need about {fused:,.3g} µs.",
             name=trace.text(trace.ops.name[ops[0]]),
             shapes=trace.text(trace.ops.shapes[ops[0]])[:80],
             times=int(np.count_nonzero(is_product & (found.group == found.typical))),

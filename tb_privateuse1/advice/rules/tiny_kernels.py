@@ -52,7 +52,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             part=percent(len(tiny) / len(computing)),
         ),
         explanation=say(
-            "{per_step:,.0f} kernels a step run for less than the {interval:.3g} us that the "
+            "{per_step:,.0f} kernels a step run for less than the {interval:.3g} µs that the "
             "host needs from one launch to the next. Most come from {names}.",
             per_step=per_step,
             interval=interval / 1000,
@@ -111,7 +111,7 @@ RULE = Rule(
         "At least 100 a step and half of all kernels, with 5 % of the step to gain; the line "
         "between short and long is measured in each trace, as hosts differ."
     ),
-    reference=say("TraceLens short kernels (10 us), msprof-analyze small operators."),
+    reference=say("TraceLens short kernels (10 µs), msprof-analyze small operators."),
     code=Code(
         before="total = sum(part.square().sum() for part in parts)",
         after="total = torch.cat([part.flatten() for part in parts]).square().sum()",

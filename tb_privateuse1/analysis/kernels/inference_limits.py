@@ -216,7 +216,7 @@ def _of_constants(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
     latency = known.get("launch_latency")
     if latency is not None and latency.source == "assumed":
         message = say(
-            "{us:g} us are assumed; an error shifts all starts alike.",
+            "{us:g} µs are assumed; an error shifts all starts alike.",
             us=latency.value_ns / 1e3,
         )
         title, shift = say("Launch latency not measured"), latency.width_ns
@@ -224,7 +224,7 @@ def _of_constants(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
     resolution = known.get("elapsed_resolution")
     if resolution is not None and resolution.value_ns >= _COARSE_NS:
         message = say(
-            "The backend's clock ticks in steps of {us:g} us.",
+            "The backend's clock ticks in steps of {us:g} µs.",
             us=resolution.value_ns / 1e3,
         )
         title, bound = say("Coarse clock"), resolution.value_ns * len(kernels)

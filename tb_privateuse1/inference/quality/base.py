@@ -87,9 +87,9 @@ def share(part: int, whole: int) -> str:
 
 
 def microseconds(ns: int) -> str:
-    """Return ``12.3 us``; ns below a microsecond, seconds from one second on."""
+    """Return ``12.3 µs``; ns below a microsecond, seconds from one second on."""
     if ns < 1000:
         return f"{ns} ns"
     if ns < 10**9:
-        return f"{ns / 1000:,.6g} us"
+        return f"{ns / 1000:,.6g} µs"
     return f"{ns / 10**9:,.6g} s"

@@ -113,7 +113,7 @@ def test_a_range_of_another_rank(dashboard: Dashboard) -> None:
     name = dashboard.shows("details-name")
     links = result(dashboard, "links?run=ddp&rank=1&table=kernels&index=3")
     start = links["item"]["start_ns"] + (row["shift_ns"] or 0)
-    fact = dashboard.get("timeline-details").locator(f'[title="{start / 1000:g} us"]')
+    fact = dashboard.get("timeline-details").locator(f'[title="{start / 1000:g} µs"]')
     expect(fact).to_have_count(1, timeout=WAIT_MS)
     href = dashboard.get("to-kernels").get_attribute("href") or ""
     assert "privateuse1.rank=1&" in href

@@ -119,7 +119,7 @@ def test_the_readable_form_escapes_what_a_terminal_would_obey(
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert r"\x1b[31maten::<b>" in out
-    assert re.search(r"41\.000 us", out)  # both calls
+    assert re.search(r"41\.000 µs", out)  # both calls
     assert out.splitlines()[-1] == "  warnings:" or "provenance" in out
 
 

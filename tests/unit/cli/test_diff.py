@@ -37,7 +37,7 @@ def test_a_regression_beyond_the_limit_fails(
 ) -> None:
     assert cli.main(["diff", *two, "--fail-over", "3%"]) == 1
     out, err = capsys.readouterr()
-    assert "| **step** | 1.000 ms | 1.100 ms | 100.000 us | 10.0 % |" in out
+    assert "| **step** | 1.000 ms | 1.100 ms | 100.000 µs | 10.0 % |" in out
     assert "`aten::mm`" in out
     assert err.startswith("tb-privateuse1: step: 1.000 ms -> 1.100 ms per step")
     assert cli.main(["diff", *two, "--fail-over", "12.5%"]) == 0

@@ -30,7 +30,7 @@ def log(tmp_path: Path) -> str:
 def test_text(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["whatif", log, "--scale", "mm=0.5"]) == 0
     said = capsys.readouterr().out
-    assert "predicted: 80.000 us" in said
+    assert "predicted: 80.000 µs" in said
     assert "replay error share: 0.0 %" in said
 
 
@@ -45,7 +45,7 @@ def test_json_is_the_view(log: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_csv(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["whatif", log, "--csv"]) == 0
-    assert capsys.readouterr().out.startswith("kind,name,on_path_ns,half_gain_ns")
+    assert capsys.readouterr().out.startswith("kind,name,full_name,on_path_ns,half_gain_ns")
     assert cli.main(["whatif", log, "--csv", "--table", "path", "--no-ranking"]) == 0
     assert "kernel,mm,,1" in capsys.readouterr().out
 

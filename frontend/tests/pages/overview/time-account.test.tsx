@@ -99,7 +99,7 @@ describe("the account", () => {
   });
   test("says of which window it is, and how much of it is idle", () => {
     show(<TimeAccount now={overview()} step={null} />);
-    expect(get("account-window").textContent).toBe("of 3 steps, 1.00 us: idle 600 ns, 60.0 %");
+    expect(get("account-window").textContent).toBe("of 3 steps, 1.00 µs: idle 600 ns, 60.0 %");
     show(<TimeAccount now={overview()} step={7} />);
     expect(get("account-window").textContent).toMatch(/^of step 7, /);
     show(<TimeAccount now={overview({ steps: [{ name: "whole trace" }] })} step={null} />);
@@ -107,7 +107,7 @@ describe("the account", () => {
   });
   test("of the host alone has no idle time", () => {
     show(<TimeAccount now={overview({ utilisation: null })} step={null} />);
-    expect(get("account-window").textContent).toBe("of 3 steps, 1.00 us");
+    expect(get("account-window").textContent).toBe("of 3 steps, 1.00 µs");
   });
   test("is not there without device times", () => {
     expect(show(<TimeAccount now={overview({ account: null })} step={null} />).textContent).toBe("");
@@ -204,7 +204,7 @@ test("each of several devices has its own account, and the URL says which is sho
   expect(location.hash).toContain("p.privateuse1.device=3");
   show(<TimeAccount now={overview({ device_accounts: devices })} step={null} />);
   expect(keys("account-bar")).toEqual(["python"]);
-  expect(get("account-window").textContent).toMatch(/^on device 3, of 3 steps, 1.00 us: idle 1.00 us, 100 %/);
+  expect(get("account-window").textContent).toMatch(/^on device 3, of 3 steps, 1.00 µs: idle 1.00 µs, 100 %/);
   act(() => get("group-all").click());
   expect(location.hash).not.toContain("device");
 });

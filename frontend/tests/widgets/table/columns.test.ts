@@ -102,7 +102,7 @@ test("a hundred thousand rows sort in well under a second", () => {
 });
 test("cells: three digits shown, exact in the tooltip", () => {
   expect(shown(1_234_567, "time")).toBe("1.23 ms");
-  expect(exact(1_234_567, "time", 2000)).toBe("1.234567 ms ± 2 us");
+  expect(exact(1_234_567, "time", 2000)).toBe("1.234567 ms ± 2 µs");
   expect(shown(null, "time")).toBe("–");
   expect(shown(0.5, "share")).toBe("50.0 %");
 });

@@ -23,7 +23,7 @@ def program(slow_us: float, **slow: Any) -> Program:
 def test_one_that_is_slow_is_found() -> None:
     (row,) = found(RULE, program(900, **{"Input Dims": [[64, 64]]}).trace())
     assert (row.events, row.confidence) == (1, "low")
-    assert row.evidence[0].note == "900.000 us where 100.000 us is usual"
+    assert row.evidence[0].note == "900.000 µs where 100.000 µs is usual"
     assert row.saving_ns is not None
     assert 600_000 < row.saving_ns <= 800_000
 

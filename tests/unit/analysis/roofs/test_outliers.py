@@ -84,7 +84,7 @@ def test_a_layout_that_may_be_the_reason_is_named(slow: str, fast: str, contiguo
     """The same shapes in another layout, which only counts if the fast calls do not have it."""
     calls = [product(LARGE, 100, "fast")] * 5 + [product(LARGE, 300, "slow")] * 5
     (one,) = found(record(calls, strides=[fast] * 5 + [slow] * 5))
-    assert one.evidence.startswith("100.000 us a call with the same shapes")
+    assert one.evidence.startswith("100.000 µs a call with the same shapes")
     assert ("not contiguous" in one.evidence) is not contiguous
     assert (slow in one.evidence) is not contiguous
     assert (one.kernel, one.peer_kernel) == ("slow", "fast")

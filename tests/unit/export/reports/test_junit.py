@@ -17,7 +17,7 @@ def test_a_case_for_each_part_and_failures() -> None:
     assert (suite.get("tests"), suite.get("failures")) == ("10", "1")
     assert [case.get("name") for case in suite] == [f.name for f in result.figures]
     (failure,) = suite.iter("failure")
-    report = "kernel: 20.000 us -> 25.000 us per step, 5.000 us (25.0 %), longer"
+    report = "kernel: 20.000 µs -> 25.000 µs per step, 5.000 µs (25.0 %), longer"
     assert failure.get("message") == report
     kernel = next(case for case in suite if case.get("name") == "kernel")
     assert kernel.get("time") == "0.000025000"

@@ -17,8 +17,8 @@ def one(name: str, us: float = 20) -> Trace:
 def test_parts_and_rows() -> None:
     text = markdown.markdown_report(diff(one("gemm", 25), one("gemm"), by="kernels"))
     assert "| Part | Base | Now | Change |  | ± noise | Verdict |" in text
-    assert "| kernel | 20.000 us | 25.000 us | 5.000 us | 25.0 % | 0 ns | longer |" in text
-    assert "| `gemm kernel` | 20.000 us | 25.000 us |" in text
+    assert "| kernel | 20.000 µs | 25.000 µs | 5.000 µs | 25.0 % | 0 ns | longer |" in text
+    assert "| `gemm kernel` | 20.000 µs | 25.000 µs |" in text
     widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
     assert widths == {8}
 

@@ -45,11 +45,11 @@ def test_figures_that_are_inferred_say_how_far_off_they_may_be() -> None:
     assert text.text_report(many).splitlines()[1:] == [
         "name             total             mean  start bound            share",
         "----  ----------------  ---------------  -----------  ---------------",
-        "a     1.500 us ± 20 ns  30 ns ± unknown         7 ns  50.0 % ± 25.0 %",
+        "a     1.500 µs ± 20 ns  30 ns ± unknown         7 ns  50.0 % ± 25.0 %",
         "b                    -            40 ns         0 ns          100.0 %",
     ]
     one = dataclasses.make_dataclass("One", [("what", Inferred)], frozen=True)(rows[0])
-    assert "  total: 1.500 us ± 20 ns" in text.text_report(one).splitlines()
+    assert "  total: 1.500 µs ± 20 ns" in text.text_report(one).splitlines()
 
 
 def test_lines_are_cut_to_the_width() -> None:

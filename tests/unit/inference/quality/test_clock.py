@@ -21,9 +21,9 @@ def test_kernels_before_their_launch() -> None:
     close = [launch(500, 501, 60), kernel("k", 499.5, 503, 60)]
     finding = sure(trace(op("aten::mm", 50, 450, id=1), *early, *close), "clock_behind")
     assert (finding.count, finding.severity) == (4, "error")
-    assert "by up to 6.5 us" in finding.message
+    assert "by up to 6.5 µs" in finding.message
     assert [e.note for e in finding.examples] == [
-        f"{n} us before its call" for n in (6.5, 5.5, 4.5)
+        f"{n} µs before its call" for n in (6.5, 5.5, 4.5)
     ]
 
 
@@ -38,7 +38,7 @@ def test_a_clock_that_drifts() -> None:
     ]
     finding = sure(trace(op("aten::mm", 0, 5000, id=1), *pairs), "clock_behind")
     assert (finding.count, finding.severity) == (28, "error")
-    assert "It changes by about 30 us over the recording." in finding.message
+    assert "It changes by about 30 µs over the recording." in finding.message
 
 
 def test_a_microsecond_is_within_the_clocks_precision() -> None:

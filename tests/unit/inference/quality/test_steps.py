@@ -10,7 +10,7 @@ def test_steps_that_overlap_or_repeat() -> None:
     t = trace(step(1, 0, 100), step(2, 90, 200), step(2, 300, 400), op("a", 0, 400, id=1))
     overlapping, repeated = sure(t, "overlapping_steps"), sure(t, "repeated_steps")
     assert (overlapping.count, repeated.count) == (1, 1)
-    assert "by up to 10 us: ProfilerStep#2" in overlapping.message
+    assert "by up to 10 µs: ProfilerStep#2" in overlapping.message
     assert "ProfilerStep#2" in repeated.message
 
 
