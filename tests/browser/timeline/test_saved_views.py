@@ -120,7 +120,8 @@ def test_a_range_of_another_rank(dashboard: Dashboard) -> None:
     assert "privateuse1.span=1&" in href
     state = dashboard.state()
     dashboard.get("to-record").click()
-    expect(dashboard.shows("record-name")).to_contain_text(links["item"]["name"])
+    full = links["item"]["full_name"] or links["item"]["name"]
+    expect(dashboard.shows("record-name")).to_contain_text(full)
     assert dashboard.state() == {**state, "event": "kernels/3@1"}
     dashboard.page.keyboard.press("Escape")
     expect(dashboard.get("record")).to_have_count(0)

@@ -11,7 +11,7 @@ export const LETTER_PX = 6.5;
 const TIME: readonly [string, number][] = [
   ["s", 1e9],
   ["ms", 1e6],
-  ["us", 1e3],
+  ["µs", 1e3],
   ["ns", 1],
 ];
 const BYTES: readonly [string, number][] = [

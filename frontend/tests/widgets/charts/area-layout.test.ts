@@ -75,7 +75,7 @@ describe("ticks", () => {
       "1.2360 s",
     ]);
     expect(timeTicks(7.1e12, 8e12, 2).map((t) => t.label)).toEqual(["7,500 s", "8,000 s"]);
-    expect(timeTicks(-1_500, 1_000, 4).map((t) => t.label)).toEqual(["-1 us", "0", "1 us"]);
+    expect(timeTicks(-1_500, 1_000, 4).map((t) => t.label)).toEqual(["-1 µs", "0", "1 µs"]);
   });
   test.each([
     [0, 1],
