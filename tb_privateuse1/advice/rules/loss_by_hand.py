@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import (
+    Code,
     Rule,
     RuleContext,
     RuleFinding,
@@ -69,6 +70,13 @@ RULE = Rule(
     ),
     threshold=say("1 % of the step: one line."),
     reference=say("torch.nn.functional.cross_entropy; Liger's fused linear cross entropy."),
+    code=Code(
+        before=(
+            "scores = scores - scores.exp().sum(-1, keepdim=True).log()\n"
+            "loss = -scores.gather(-1, target[:, None]).mean()"
+        ),
+        after="loss = F.cross_entropy(scores, target)",
+    ),
     check=check,
     needs=("device", "operators", "links", "shapes"),
 )

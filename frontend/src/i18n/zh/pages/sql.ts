@@ -96,7 +96,10 @@ const CHINESE: Readonly<Record<string, string>> = {
   "row of configs: how it was launched": "configs 的行号：下发配置",
   "bytes copied or filled": "拷贝或填充的字节数",
   "measured, or what it is inferred from": "实测，或推断的依据",
-  "the part of start_bound_ns that all starts share: the launch latency's": "start_bound_ns 中所有开始时间共有的部分：下发延迟的误差",
+  "the part of start_bound_ns that all starts share: the launch latency's":
+    "start_bound_ns 中所有开始时间共有的部分：下发延迟的误差",
+  "equal work, whose durations have the same error; null where measured":
+    "相同的工作，其时长的误差相同；实测为 null",
   "largest error of the start; 0 where measured, null where not known":
     "开始时间的最大误差；实测为 0，未知为 null",
   "largest error of the duration": "时长的最大误差",
