@@ -119,7 +119,7 @@ def compact(shapes: object) -> str:
 def test_the_kernels(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     ours = {
-        row.name: (row.calls, row.total_ns, row.min_ns, row.max_ns)
+        row.full_name: (row.calls, row.total_ns, row.min_ns, row.max_ns)
         for row in kernels(trace, group="name").rows
         if row.kind == "kernel"
     }
@@ -133,7 +133,7 @@ def test_the_kernels(both: tuple[Trace, Any]) -> None:
 def test_the_kernels_by_operator(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     ours = {
-        (row.name, row.operator): (row.calls, row.total_ns)
+        (row.full_name, row.operator): (row.calls, row.total_ns)
         for row in kernels(trace).rows
         if row.kind == "kernel"
     }
@@ -147,7 +147,7 @@ def test_the_kernels_by_operator(both: tuple[Trace, Any]) -> None:
 def test_how_kernels_were_launched(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     ours = {
-        (row.name, row.operator, row.grid, row.block, row.registers, row.shared_bytes): (
+        (row.full_name, row.operator, row.grid, row.block, row.registers, row.shared_bytes): (
             row.calls, row.total_ns, row.min_ns, row.max_ns, rounded(row.blocks_per_sm),
             rounded(row.occupancy, 100),
         )
@@ -173,7 +173,7 @@ def rounded(value: float | None, times: int = 1) -> float | None:
 def test_the_occupancy_of_kernels(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     ours = {
-        row.name: (rounded(row.blocks_per_sm), rounded(row.occupancy, 100), row.mean_ns)
+        row.full_name: (rounded(row.blocks_per_sm), rounded(row.occupancy, 100), row.mean_ns)
         for row in kernels(trace, group="name").rows
         if row.kind == "kernel"
     }

@@ -62,6 +62,9 @@ def event_cost(
     np.subtract.at(count, at, events.end[unit] - events.start[unit])
     parts, rest = np.bincount(at, minlength=len(row)), ops.elapsed_ns[row].copy()
     np.subtract.at(rest, at, ops.elapsed_ns[unit])
+    # Other ranges hold work of an unknown launcher: they tell nothing of events.
+    only = rest - parts * c.resolution_ns <= count * c.event_high_ns
+    row, count, parts, rest = row[only], count[only], parts[only], rest[only]
     if count.sum() < _ENOUGH * max(1.0, len(unit) ** 0.5):
         return EventCost(c.event_ns, c.event_doubt_ns, c.cut_ns, 0)
     low, high, agreed = _most_agreed(rest - parts * c.resolution_ns, rest + c.resolution_ns, count)

@@ -80,7 +80,7 @@ def missing_streams(
     ``reasons``, per stream: why it has none; empty if it has one.
     """
     refused = [any(f.severity == "error" for f in found) for found in reasons]
-    if all(refused):
+    if len(split) < 2 or all(refused):
         return ()
     return tuple(
         dataclasses.replace(

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import inference
-from tb_privateuse1.inference.device_timeline import elapsed_kind, event_pipeline
+from tb_privateuse1.inference.device_timeline import elapsed_kind, event_pipeline, streams
 from tb_privateuse1.inference.device_timeline.base import Work
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Sidecar
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.method import method
@@ -135,3 +136,9 @@ def test_operators_of_no_known_stream_are_left_out() -> None:
     sidecar = Sidecar(told.external_id, told.elapsed_ns, told.facts, (), told.device, unknown)
     kernels = recorded.trace(sidecar).kernels
     assert 0 < len(kernels) < len(recorded.trace().kernels)
+
+
+def test_a_kind_that_refuses_all_streams_names_none() -> None:
+    """The kind of the elapsed times is refused before there are streams."""
+    why = Finding("unknown_elapsed", "No operator tells what its elapsed time is.")
+    assert streams.missing_streams([], [(why,)]) == ()
