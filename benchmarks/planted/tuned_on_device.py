@@ -83,7 +83,7 @@ class DecodingLayer(Attention):
     def __init__(self, width: int, heads: int, sequences: int, tokens: int) -> None:
         super().__init__(width, heads)
         shape = (2, sequences, heads, tokens, width // heads)
-        self.cache = torch.zeros(shape, device=DEVICE)
+        self.cache = torch.zeros(shape, device=DEVICE, dtype=torch.bfloat16)
 
     def decode(self, hidden: torch.Tensor, place: int) -> torch.Tensor:
         """Return the hidden state of the token at ``place``."""
@@ -96,11 +96,12 @@ class DecodingLayer(Attention):
 
 
 def decoding() -> Step:
-    """Return decoding of 32 sequences: a static cache, and words that stay on the device."""
+    """Return decoding of 32 sequences: a static cache, narrow weights, words on the device."""
     words, width, sequences, tokens = 2048, 256, 32, 4
-    embedding = nn.Embedding(words, width).to(DEVICE)
-    layers = [DecodingLayer(width, 4, sequences, tokens).to(DEVICE) for _ in range(2)]
-    scores = nn.Linear(width, words).to(DEVICE)
+    narrow = torch.bfloat16
+    embedding = nn.Embedding(words, width).to(DEVICE, narrow)
+    layers = [DecodingLayer(width, 4, sequences, tokens).to(DEVICE, narrow) for _ in range(2)]
+    scores = nn.Linear(width, words).to(DEVICE, narrow)
     first = torch.ones(sequences, dtype=torch.int64, device=DEVICE)
 
     @torch.no_grad()

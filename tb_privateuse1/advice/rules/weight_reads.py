@@ -44,8 +44,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         evidence=case.examples("kernels", found.rows),
         how=(
             say(
-                "Their time beyond that of their bytes at the rate that memory reaches, while "
-                "others waited for the device. Fewer bytes save more."
+                "Their time beyond that of their bytes at the rate that memory reaches, float32 "
+                "with half of them, while others waited for the device. Fewer bytes save more."
             )
             if saves
             else say("None without fewer bytes: they read at the rate that memory reaches.")
@@ -68,8 +68,8 @@ RULE = Rule(
     ),
     why=say("Each step of decoding reads all weights for a few rows of activations."),
     fix=say(
-        "Batch more requests; keep weights in fp8 or int8 (half of the bytes); use kernels for "
-        "few rows (split over the inner size), or speculative decoding."
+        "Batch more requests; keep float32 weights in bf16, others in fp8 or int8 (half of the "
+        "bytes); use kernels for few rows (split over the inner size), or speculative decoding."
     ),
     threshold=say("10 % of the step is in such products."),
     reference=say("Roofline model; vLLM and SGLang on quantized weights."),

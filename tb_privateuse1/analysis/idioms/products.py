@@ -146,6 +146,7 @@ def _median_by(node: I64, duration: I64, trace: Trace) -> I64:
 def weight_reads(trace: Trace) -> Slow:
     """Return products whose time is that of reading one operand; the time beyond it goes.
 
+    Weights in float32 count with half of their bytes, as in bfloat16.
     Products of a graph's replay have the operands of its capture.
     """
     rows, found = device_rates(trace).rows, graph(trace)
@@ -157,14 +158,19 @@ def weight_reads(trace: Trace) -> Slow:
     chosen = np.concatenate((own, replayed))
     operand = np.concatenate((largest[found.kernel_node[own]], read))
     moved = _moved_ns(trace, chosen)
-    # Where only such products run, the best rate seen is their own: the data sheet's comes first.
     best, given = reachable(trace).products, device_rates(trace).given.matrix
     seen = np.array([best.get(name, np.inf) for name in RATE_TYPES])
     rates = np.where(np.isfinite(given), given, seen)[rows.type[chosen]]
     computed = np.where(np.isfinite(rates), rows.flops[chosen] / rates * 1e9, np.inf)
-    waits = (moved > 2 * computed) & (operand > _OPERAND * rows.bytes[chosen])
     duration = np.maximum(rows.duration_ns[chosen], 1)
-    shares = 1 - np.minimum(moved, duration) / duration
+    # Where only such products run, the best rate seen is their own, and says nothing of arithmetic:
+    # then those count that read for most of their time.
+    reads = 2 * moved > np.where(np.isfinite(given[rows.type[chosen]]), np.inf, duration)
+    waits = (moved > 2 * computed) | reads
+    waits &= operand > _OPERAND * rows.bytes[chosen]
+    # Whatever the device computes in: half of the bytes are half of the time.
+    least = np.where(rows.type[chosen] == FP32, moved / 2, moved)
+    shares = 1 - np.minimum(least, duration) / duration
     slow = Slow(chosen, shares).where(waits)
     order = np.argsort(slow.rows, kind="stable")
     return Slow(slow.rows[order], slow.shares[order])

@@ -7,7 +7,7 @@ from tb_privateuse1.trace.model import Trace
 from tests.support import chains, make
 from tests.support.graphs import call, captured
 from tests.support.program import found
-from tests.support.sized import SizedProgram, full, recorded
+from tests.support.sized import BF16, SizedProgram, full, recorded
 
 H100 = [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132, "computeMajor": 9}]
 
@@ -38,6 +38,34 @@ def test_reading_at_full_rate_is_named_without_a_saving() -> None:
 
 def test_many_rows_are_arithmetic() -> None:
     assert found(RULE, program(rows=4096, size=2048).trace()) == []
+
+
+def only_products(dtype: str, rows: int = 4) -> SizedProgram:
+    """Return steps in which no product does more arithmetic than another one."""
+    run = SizedProgram()
+    for _ in range(4):
+        with run.step():
+            for _ in range(6):
+                run.run("aten::relu", chains.X)
+                run.product(rows, 4096, 4096, dtype=dtype)
+            run.wait()
+    return run
+
+
+def test_products_that_only_read_are_found_where_nothing_is_faster() -> None:
+    """Without a data sheet, the best rate of a product is that of reading its weights."""
+    (row,) = found(RULE, only_products(BF16).trace())
+    assert row.saving_ns is None
+
+
+def test_float32_weights_save_half_of_their_bytes() -> None:
+    (row,) = found(RULE, only_products("float").trace())
+    assert row.saving_share is not None
+    assert 0.3 < row.saving_share < 0.5
+
+
+def test_large_products_alone_are_arithmetic() -> None:
+    assert found(RULE, only_products("float", rows=4096).trace()) == []
 
 
 def decoding(rows: int, us: float, shapes: bool = True) -> Trace:
