@@ -26,7 +26,7 @@ def brightened(rows: list[list[float]]) -> list[list[float]]:
 
 def loaded(rows: list[list[float]]) -> torch.Tensor:
     """A picture on the device."""
-    return torch.tensor(rows).to(DEVICE)
+    return torch.tensor(rows).to(DEVICE, non_blocking=True)
 
 
 def likely(features: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -50,7 +50,7 @@ def overlaps(boxes: torch.Tensor) -> torch.Tensor:
 @torch.no_grad()
 def main() -> None:
     torch.manual_seed(0)
-    backbone, head = layers(LAYERS, SIDE, WIDTH), layers(2, WIDTH, 2)
+    backbone, head = layers(LAYERS, SIDE, WIDTH), layers(6, WIDTH, 2)
     pictures = torch.rand(PICTURES, SIDE, SIDE).tolist()
 
     def step() -> None:

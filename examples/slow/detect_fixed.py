@@ -25,7 +25,7 @@ def overlaps(boxes: torch.Tensor) -> torch.Tensor:
 @torch.no_grad()
 def main() -> None:
     torch.manual_seed(0)
-    backbone, head = layers(LAYERS, SIDE, WIDTH), layers(2, WIDTH, 2)
+    backbone, head = layers(LAYERS, SIDE, WIDTH), layers(6, WIDTH, 2)
     pictures = torch.rand(PICTURES, SIDE, SIDE).to(DEVICE)
 
     def step() -> torch.Tensor:

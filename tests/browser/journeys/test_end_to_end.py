@@ -58,14 +58,21 @@ def launched(folder: Path) -> list[dict[str, Any]]:
     names = ("external_id", "kind", "start_ns", "end_ns")
     values = zip(*(columns[name] for name in names), strict=True)
     rows = [dict(zip(names, row, strict=True)) for row in values]
-    return [row for row in rows if row["external_id"]]
+    # The capture measures the device behind the window: these operators are not recorded.
+    recorded = operators(folder)
+    return [row for row in rows if row["external_id"] in recorded]
+
+
+def operators(folder: Path) -> dict[int, str]:
+    """The names of the recorded operators by their External ids."""
+    (trace,) = folder.glob("*.pt.trace.json")
+    events = json.loads(trace.read_text())["traceEvents"]
+    return {e["args"]["External id"]: e["name"] for e in events if e.get("cat") == "cpu_op"}
 
 
 def by_operator(folder: Path) -> Counter[str]:
     """How many activities each operator really launched."""
-    (trace,) = folder.glob("*.pt.trace.json")
-    events = json.loads(trace.read_text())["traceEvents"]
-    names = {e["args"]["External id"]: e["name"] for e in events if e.get("cat") == "cpu_op"}
+    names = operators(folder)
     return Counter(names[row["external_id"]] for row in launched(folder))
 
 

@@ -156,7 +156,8 @@ def test_from_a_slow_run_of_cuda_to_its_line(dashboard: Dashboard) -> None:
     trail.click(choice, view="diff", base="fast")
     longer = dashboard.shows("row-changes").locator("tr").first
     assert longer.get_attribute("data-sure") == "true"
-    trail.click(longer.get_by_role("link", name="aten::mm"), view="operators")
+    trail.click(longer.get_by_role("link", name="aten::mm"), view="diff")
+    trail.click(dashboard.get("diff-row-now"), view="operators")
     trail.click(dashboard.get("rail-overview"), view="overview")
     steps = dashboard.get("table-steps")
     trail.click(steps.locator('th[data-column="duration_ns"] button'), sort="-duration_ns")

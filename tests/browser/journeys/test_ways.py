@@ -107,6 +107,7 @@ def test_from_the_memory_of_an_operator_to_its_allocations(dashboard: Dashboard)
 
 def test_changed_modules_lead_to_them(dashboard: Dashboard) -> None:
     settled(dashboard.open(run="all", view="diff", base="all", baserank=1, group="modules"))
-    dashboard.get("table-diff").get_by_role("link", name="Net_0").click()
+    dashboard.get("table-diff").locator("tbody tr", has_text="Net_0").first.click()
+    dashboard.get("diff-row-now").click()
     dashboard.shows("page-modules")
     assert list(dashboard.rows("modules")) == ["Net_0"]
