@@ -221,3 +221,17 @@ class RuleContext(JudgedTrace):
     def source(self, ops: I64) -> str | None:
         """Return the user's source line with most of the operators' time; None without stacks."""
         return source_lines.operator_line(self.trace, ops[ops >= 0])
+
+    def source_of_waits(self, rows: I64, claim: intervals.Set) -> str | None:
+        """Return the user's line whose waits have most of a claim in and behind them.
+
+        ``rows`` are those of ``limits.waits``. A long wait for a busy device costs nothing.
+        """
+        waits = self.limits.waits
+        start, end = waits.start_ns[rows], waits.end_ns[rows]
+        # Idle time behind a wait is that of the last one before it.
+        until = np.minimum(2 * end - start, np.append(start[1:], np.iinfo(np.int64).max))
+        weight_ns = intervals.covered_length(claim, start, np.maximum(until, end))
+        known = waits.op[rows] >= 0
+        ops = waits.op[rows][known].astype(np.int64)
+        return source_lines.operator_line(self.trace, ops, weight_ns[known])

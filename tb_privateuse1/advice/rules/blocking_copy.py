@@ -59,7 +59,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(waits=waits[~is_reported]),
         confidence="high",
-        source=case.source(ops),
+        source=case.source_of_waits(waits[~is_reported], claim),
         lacks=case.lacks("stacks"),
     )
 

@@ -41,17 +41,17 @@ def user_line(frames: str) -> str | None:
     return next((f for f in lined if not re.search(r"(^|/)torch/|^<", f)), None)
 
 
-def operator_line(trace: Trace, ops: I64) -> str | None:
-    """Return the user's line with most of the host time of these operators.
+def operator_line(trace: Trace, ops: I64, weight_ns: I64 | None = None) -> str | None:
+    """Return the user's line with most of the host time of these operators, or of their weights.
 
     ``ops`` are rows of ``trace.ops``. None without stacks.
     """
     if not len(ops) or not (len(trace.frames) or (trace.ops.stack[ops] >= 0).any()):
         return None
-    duration = trace.ops.end_ns[ops] - trace.ops.start_ns[ops]
-    longest = np.argsort(-duration, kind="stable")[:_MOST]
+    weight = trace.ops.end_ns[ops] - trace.ops.start_ns[ops] if weight_ns is None else weight_ns
+    longest = np.argsort(-weight, kind="stable")[:_MOST]
     return _heaviest(
-        (user_line(python_stack(trace, int(ops[i])) or ""), int(duration[i]) + 1) for i in longest
+        (user_line(python_stack(trace, int(ops[i])) or ""), int(weight[i]) + 1) for i in longest
     )
 
 

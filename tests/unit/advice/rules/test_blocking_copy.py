@@ -30,3 +30,19 @@ def test_a_copy_that_does_not_block_is_fine() -> None:
 
 def test_the_copy_of_another_finding_is_not_reported_twice() -> None:
     assert found(RULE, program(blocking=True, around="aten::_local_scalar_dense").trace()) == []
+
+
+def test_its_line_is_that_of_the_wait_that_costs_time() -> None:
+    """A long wait for a busy device costs nothing, if the next launch follows at once."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for line, kernels, pause in (("(3): load", 20, 5), ("(9): step", 5, 400)):
+                for _ in range(kernels):
+                    run.op("aten::mm", 10, kernel=100)
+                with run.frame(f"train.py{line}"):
+                    with run.around("aten::copy_"):
+                        run.copy("DtoH", 20)
+                    run.rest(pause)
+    (row,) = found(RULE, run.trace())
+    assert row.source == "train.py(9): step"
