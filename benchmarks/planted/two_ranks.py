@@ -1,4 +1,4 @@
-"""Run steps on two ranks, of which the second one does whatever the first one does."""
+"""Run steps on two ranks: the second one does whatever the first one does."""
 
 from __future__ import annotations
 

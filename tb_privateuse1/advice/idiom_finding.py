@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import RuleContext, RuleFinding, join_sentences
+from tb_privateuse1.advice.fusion import Fusion
+from tb_privateuse1.advice.rules.base import RuleContext, RuleFinding, join_sentences, percent
 from tb_privateuse1.i18n import Text, fill
 from tb_privateuse1.trace import intervals
 
@@ -17,15 +18,25 @@ def find_idiom(
     case: RuleContext, idiom: str, title: Text, explanation: Text
 ) -> Iterator[RuleFinding]:
     """Yield the finding on all chains of an idiom; ``title`` has ``{each}``, chains of a step."""
-    found = fusion.fuse_chains(case, idiom)
+    yield from find_fusion(case, fusion.fuse_chains(case, idiom), title, explanation, fusion.how())
+
+
+def find_fusion(
+    case: RuleContext, found: Fusion | None, title: Text, explanation: Text, how: str
+) -> Iterator[RuleFinding]:
+    """Yield the finding on what one operator would do, if its claim is worth one.
+
+    ``title`` has ``{each}``, calls of a step, or ``{share}``, of the judged time.
+    """
     if found is None or case.share(intervals.length(found.claim)) < _LEAST:
         return
+    share = percent(case.share(intervals.length(found.claim)))
     yield RuleFinding(
-        title=fill(title, each=fusion.per_step(case, found)),
+        title=fill(title, each=fusion.per_step(case, found), share=share),
         explanation=join_sentences([explanation, fusion.describe(case, found)]),
         events=len(found.calls),
         evidence=fusion.evidence(case, found),
-        how=fusion.how(),
+        how=how,
         claim=found.claim,
         removes=fusion.removal(case, found),
         confidence="high",

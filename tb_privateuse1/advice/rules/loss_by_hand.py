@@ -5,53 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.idiom_finding import find_fusion
 from tb_privateuse1.advice.rules.base import (
     Code,
     Rule,
     RuleContext,
     RuleFinding,
-    join_sentences,
-    percent,
     say,
 )
 from tb_privateuse1.analysis.idioms import loss_tails
-from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the losses by hand and their gradients."""
     tails = loss_tails.loss_tails(case.trace)
     found = fusion.fuse(case, tails.graph, tails.loss, tails.duration_ns, tails.fused_ns)
-    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
-        return
-    yield RuleFinding(
-        title=say(
-            "The cross entropy is computed by hand: {share} of the time",
-            share=percent(case.share(intervals.length(found.claim))),
+    yield from find_fusion(
+        case,
+        found,
+        title=say("The cross entropy is computed by hand: {share} of the time"),
+        explanation=say(
+            "Exponentials, their sums and logarithms are separate operators, and so are "
+            "their gradients. Each reads and writes the scores of all classes."
         ),
-        explanation=join_sentences(
-            [
-                say(
-                    "Exponentials, their sums and logarithms are separate operators, and so are "
-                    "their gradients. Each reads and writes the scores of all classes."
-                ),
-                fusion.describe(case, found),
-            ]
-        ),
-        events=len(found.kernels),
-        evidence=fusion.evidence(case, found),
         how=say(
             "The time of these kernels beyond one read and one write of the scores in each pass, "
             "while others waited for the device; and the host's time for all operators but one, "
             "while the device had nothing to do."
         ),
-        claim=found.claim,
-        removes=fusion.removal(case, found),
-        confidence="high",
-        source=case.source(found.ops()),
-        lacks=case.lacks("stacks"),
     )
 
 

@@ -5,55 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
+from tb_privateuse1.advice.idiom_finding import find_fusion
 from tb_privateuse1.advice.rules.base import (
     Code,
     Rule,
     RuleContext,
     RuleFinding,
-    join_sentences,
-    percent,
     say,
 )
 from tb_privateuse1.analysis.idioms import lookups
-from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the products that read a one-hot matrix, with what builds it."""
     all_ = lookups.one_hot_lookups(case.trace)
     found = fusion.fuse(case, all_.graph, all_.lookup, all_.duration_ns, all_.fused_ns)
-    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
-        return
-    yield RuleFinding(
+    yield from find_fusion(
+        case,
+        found,
         title=say(
             "Rows looked up by products with one-hot matrices: {each:,.3g} a step, {share} of the "
-            "time",
-            each=fusion.per_step(case, found),
-            share=percent(case.share(intervals.length(found.claim))),
+            "time"
         ),
-        explanation=join_sentences(
-            [
-                say(
-                    "A one-hot matrix has a single one in each row: its product with a table "
-                    "copies rows of the table, and multiplies zeros for the rest."
-                ),
-                fusion.describe(case, found),
-            ]
+        explanation=say(
+            "A one-hot matrix has a single one in each row: its product with a table "
+            "copies rows of the table, and multiplies zeros for the rest."
         ),
-        events=len(found.calls),
-        evidence=fusion.evidence(case, found),
         how=say(
             "The time of the product and of what builds the matrix beyond one read and one write "
             "of the rows, while others waited for the device; and the host's time for all "
             "operators but one, while the device had nothing to do."
         ),
-        claim=found.claim,
-        removes=fusion.removal(case, found),
-        confidence="high",
-        source=case.source(found.ops()),
-        lacks=case.lacks("stacks"),
     )
 
 

@@ -12,10 +12,10 @@ def call(name: str, start: float, correlation: int, end: float | None = None) ->
     return span("cuda_runtime", name, start, stop, correlation=correlation)
 
 
-def sync(kind: str, correlation: int, stream: int = -1, **told: int) -> Event:
+def sync(kind: str, correlation: int, stream: int = -1, **waited_for: int) -> Event:
     """What Kineto records of a synchronization."""
     names = {"wait_on": "wait_on_stream", "record": "wait_on_cuda_event_record_corr_id"}
-    args = {names[key]: value for key, value in told.items()}
+    args = {names[key]: value for key, value in waited_for.items()}
     return span("cuda_sync", kind, 0, 1, thread=stream, correlation=correlation, device=0,
                 stream=stream, **args)  # fmt: skip
 
