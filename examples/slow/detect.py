@@ -8,13 +8,18 @@ from torch import nn
 refdevice.configure(speed=3)
 refdevice.register_kineto()
 DEVICE = "refdev"
-PICTURES, SIDE, WIDTH, LAYERS, KINDS, LEAST = 4, 96, 256, 4, 6, 0.3
+PICTURES, HEIGHT, LENGTH, KINDS, LEAST = 4, 96, 192, 8, 0.3
 
 
-def layers(count: int, inputs: int, outputs: int) -> nn.Sequential:
+def layers(inputs: int, outputs: int, width: int, count: int) -> nn.Sequential:
     """A network of products."""
-    hidden = [layer for _ in range(count) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU())]
-    return nn.Sequential(nn.Linear(inputs, WIDTH), *hidden, nn.Linear(WIDTH, outputs)).to(DEVICE)
+    hidden = [layer for _ in range(count) for layer in (nn.Linear(width, width), nn.ReLU())]
+    return nn.Sequential(nn.Linear(inputs, width), *hidden, nn.Linear(width, outputs)).to(DEVICE)
+
+
+def networks() -> tuple[nn.Sequential, nn.Sequential]:
+    """What finds features in pictures, and what finds boxes in features."""
+    return layers(LENGTH, 256, width=256, count=4), layers(256, 2, width=1024, count=6)
 
 
 def brightened(rows: list[list[float]]) -> list[list[float]]:
@@ -50,8 +55,8 @@ def overlaps(boxes: torch.Tensor) -> torch.Tensor:
 @torch.no_grad()
 def main() -> None:
     torch.manual_seed(0)
-    backbone, head = layers(LAYERS, SIDE, WIDTH), layers(6, WIDTH, 2)
-    pictures = torch.rand(PICTURES, SIDE, SIDE).tolist()
+    backbone, head = networks()
+    pictures = torch.rand(PICTURES, HEIGHT, LENGTH).tolist()
 
     def step() -> None:
         for picture in pictures:

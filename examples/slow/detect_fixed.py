@@ -1,7 +1,7 @@
 """The same detection as in detect.py, with what the advice says."""
 
 import torch
-from detect import DEVICE, KINDS, LAYERS, LEAST, PICTURES, SIDE, WIDTH, layers
+from detect import DEVICE, HEIGHT, KINDS, LEAST, LENGTH, PICTURES, networks
 from recorder import record
 
 
@@ -25,8 +25,8 @@ def overlaps(boxes: torch.Tensor) -> torch.Tensor:
 @torch.no_grad()
 def main() -> None:
     torch.manual_seed(0)
-    backbone, head = layers(LAYERS, SIDE, WIDTH), layers(6, WIDTH, 2)
-    pictures = torch.rand(PICTURES, SIDE, SIDE).to(DEVICE)
+    backbone, head = networks()
+    pictures = torch.rand(PICTURES, HEIGHT, LENGTH).to(DEVICE)
 
     def step() -> torch.Tensor:
         features = backbone(brightened(pictures)).sigmoid()
