@@ -75,6 +75,7 @@ def _parser() -> Parser:
         export,
         ingest,
         merge,
+        scalars,
         sql,
         view,
         whatif,
@@ -88,6 +89,9 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (view, advise, whatif, diff, event, export, ingest, sql, cache, merge, demo):
+    commands_of = (
+        view, advise, whatif, diff, event, export, scalars, ingest, sql, cache, merge, demo,
+    )  # fmt: skip
+    for command in commands_of:
         command.add(commands)
     return parser

@@ -51,6 +51,16 @@ def device(trace: Trace) -> tuple[Fact, ...]:
     return tuple(_device(trace))
 
 
+def device_name(trace: Trace) -> str | None:
+    """Return the devices' names, or else the accelerator's; None if the trace has no device."""
+    names = dict.fromkeys(str(d["name"]) for d in trace.meta.devices if d.get("name"))
+    if names:
+        return join_list(names)
+    if trace.meta.timeline == "none" and not trace.meta.backend:
+        return None
+    return trace.vendor.title
+
+
 def run(trace: Trace) -> tuple[Fact, ...]:
     """Return facts about the run: process, host, profiler options."""
     return tuple(_run(trace))

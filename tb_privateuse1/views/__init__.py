@@ -9,6 +9,7 @@ from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.flame import flame
+from tb_privateuse1.views.history import history
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.method import method
@@ -27,6 +28,7 @@ __all__ = [
     "diff",
     "distributed",
     "encoding",
+    "history",
     "lookups",
     "reader",
     "request",
@@ -49,6 +51,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "flame": flame,
     "distributed": distributed,
     "diff": diff,
+    "history": history,
     "quality": quality,
     "method": method,
 }

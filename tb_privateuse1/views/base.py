@@ -1,9 +1,9 @@
 """Shared parts of the views: provenance, the selected step, ranks, option types.
 
 A view is a pure function. Its positional parameters are its inputs (``trace``: one trace;
-``ranks``: all of a span; ``base``: another trace to compare with). Its keyword-only parameters are
-its options: routes, command line and TypeScript are made from that signature. The help of an
-option is the text of its ``Annotated``, in one line.
+``ranks``: all of a span; ``recordings``: the logdir's; ``base``: another trace to compare with).
+Its keyword-only parameters are its options: routes, command line and TypeScript are made from that
+signature. The help of an option is the text of its ``Annotated``, in one line.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tb_privateuse1 import __version__
+from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.errors import TraceError
@@ -46,6 +47,23 @@ class Rank:
     worker: str
     part: Any
     """None if the trace is not there or cannot be read."""
+    problem: Finding | None = None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording in a view that reads ``recordings``: the reduction of its trace, or a problem.
+
+    The view declares the reduction with ``signature.reduces``.
+    """
+
+    run: str
+    ranks: int
+    """How many the run has."""
+    rank: int
+    span: Span
+    part: Any
+    """None if the trace has not been read yet, or cannot be."""
     problem: Finding | None = None
 
 

@@ -31,6 +31,7 @@ from tb_privateuse1.analysis.steps.table import (
     step_spread,
     step_table,
 )
+from tb_privateuse1.analysis.steps.utilisation import utilisation
 from tb_privateuse1.trace import call_tree, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
 from tb_privateuse1.trace.groupby import outermost_calls
@@ -171,7 +172,7 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     row = step_row(trace, step)
     steps = step_table(trace)
     spread = step_spread(steps)
-    utilisation = _utilisation(trace, row)
+    used = utilisation(trace, row)
     inside = in_step(trace.kernels.step, row)
     kernels = trace.kernels.take(inside)
     account, device_accounts = BUDGET.compute(
@@ -190,9 +191,9 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
         average_step_bound_ns=spread.bound_ns if spread else None,
         spread=spread,
         averages=step_averages(trace),
-        utilisation=utilisation[0],
-        utilisation_low=utilisation[1],
-        utilisation_high=utilisation[2],
+        utilisation=used.share,
+        utilisation_low=used.low,
+        utilisation_high=used.high,
         sm_efficiency=sm_occupancy.sm_efficiency(trace, trace.kernels, *_windows(trace, row)),
         occupancy=sm_occupancy.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
@@ -229,28 +230,6 @@ def _accounts(trace: Trace, row: int | None) -> tuple[Account | None, tuple[Devi
         DeviceAccount(device, account_table(trace, window, device, window_bound_ns=bound))
         for device in each
     )
-
-
-def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | None, float | None]:
-    """Return the share of busy time in the windows, and the least and the greatest that may be."""
-    kernels = trace.kernels
-    start, end = _windows(trace, row)
-    window = int((end - start).sum())
-    if not len(kernels) or not window:
-        return None, None, None
-    busy = int(intervals.covered_length(breakdown.busy(kernels), start, end).sum())
-    inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
-    error = uncertainty.union_bound(kernels.take(inside))
-    limits = steps_bounds.step_windows(trace)
-    if error is None or not limits.known:
-        return busy / window, None, None
-    if row is None:  # a later end of one step is a later start of the next
-        least = int(np.maximum(limits.end_low - limits.start_low, 0).sum())
-        most = int(np.maximum(limits.end_high - limits.start_high, 0).sum())
-    else:
-        least, most = int(limits.least[row]), int(limits.most[row])
-    low = max(busy - error, 0) / most
-    return busy / window, low, min((busy + error) / max(least, 1), 1.0)
 
 
 def _totals(trace: Trace, kernels: Kernels) -> Totals:

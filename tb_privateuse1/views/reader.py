@@ -2,6 +2,7 @@
 
 Most views read one trace. ``base`` is a second one to compare with. ``ranks`` is all ranks of a
 span: each trace is reduced as soon as it is open, so that a thousand ranks need the memory of one.
+``recordings`` is those of a logdir, reduced as well: the answer has what is ready by the deadline.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from tb_privateuse1.advice.rules import RULES
@@ -24,7 +26,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.base import Rank, chosen_ranks
+from tb_privateuse1.views.base import Rank, Recording, chosen_ranks
 from tb_privateuse1.views.computations import Computations, Report, Turns, open_trace
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import is_heavy, reads_of, reduction_of
@@ -33,9 +35,13 @@ _T = TypeVar("_T")
 
 _SHARE_S = 0.02
 _HEAVY_AT_A_TIME = 2
+_READ_AT_A_TIME = 4
 
 _Key = tuple[Callable[[Trace], Any], TraceFiles]
 """A reduction and its trace: views may share one."""
+
+_Part = tuple[Any, Finding | None]
+"""The reduction of a trace, or why there is none."""
 
 _Member = tuple[Worker, TraceFiles | None]
 """A worker of a run with its files of one span, if it has that span."""
@@ -72,6 +78,8 @@ class Reader:
         """
         if request.reads == ("ranks",):
             return self._run_ranks(request)
+        if request.reads == ("recordings",):
+            return self._run_recordings(request)
         files = [self.find(request.selection, request.deadline_s)]
         if "base" in request.reads:
             base = request.selection if request.base is None else request.base
@@ -149,13 +157,49 @@ class Reader:
         if files is None:
             finding = Finding("unknown_span", say("It has no such span."))
             return Rank(worker.rank, worker.worker, None, finding)
+        return Rank(worker.rank, worker.worker, *self._part(reduce, files))
+
+    def _run_recordings(self, request: Request) -> Any:
+        """Return the view of what is reduced by the deadline; without one, of everything."""
+        view, options = request.view, request.options
+        catalog = _await_run(self.catalog, None, request.deadline_s)
+        members = _recordings(catalog, options.get("matching"))
+        latest_first = [files for _, files in reversed(members)]
+        parts = self._parts_until(reduction_of(view), latest_first, request.deadline_s)
+        reduced = (
+            replace(recording, part=part, problem=problem)
+            for recording, files in members
+            for part, problem in [parts.get(files, (None, None))]
+        )
+        return view(tuple(reduced), **options)
+
+    def _parts_until(
+        self,
+        reduce: Callable[[Trace], Any],
+        traces: Sequence[TraceFiles],
+        deadline_s: float | None,
+    ) -> dict[TraceFiles, _Part]:
+        parts: dict[TraceFiles, _Part] = {}
+        while len(parts) < len(traces):
+            waiting = 0
+            for files in traces:
+                if files in parts or waiting == _READ_AT_A_TIME:
+                    continue
+                if _seconds_left(deadline_s) == 0:
+                    return parts
+                try:
+                    parts[files] = self._part(reduce, files)
+                except Pending:
+                    waiting += 1
+        return parts
+
+    def _part(self, reduce: Callable[[Trace], Any], files: TraceFiles) -> _Part:
+        """Return the reduction of a trace, or why there is none; raises Pending."""
         key = (reduce, files)  # with size and time of change: another file is another part
         try:
-            part = self._memory.compute(self, key, lambda: self._read(key), goes_last=True)
+            return self._memory.compute(self, key, lambda: self._read(key), goes_last=True), None
         except TraceError as error:
-            finding = Finding(error.code, error.message, error.hint)
-            return Rank(worker.rank, worker.worker, None, finding)
-        return Rank(worker.rank, worker.worker, part)
+            return None, Finding(error.code, error.message, error.hint)
 
     def _read(self, key: _Key) -> Any:
         # A short wait for each trace in turn: waiting for the first one would starve the others.
@@ -217,6 +261,19 @@ def _members(catalog: Catalog, selection: Selection, only: frozenset[int] | None
         for w in run.workers
         if only is None or w.rank in only
     ]
+
+
+def _recordings(catalog: Catalog, matching: str | None) -> list[tuple[Recording, TraceFiles]]:
+    """Return the recordings of the lowest rank of each run, the oldest first."""
+    found = [
+        (Recording(run.run, len(run.workers), worker.rank, span, None), files)
+        for run in catalog.runs.runs
+        if matching is None or matching.casefold() in run.run.casefold()
+        for worker in run.workers[:1]
+        for span in worker.spans
+        if (files := catalog.files.get((run.run, worker.rank, span.span))) is not None
+    ]
+    return sorted(found, key=lambda one: one[0].span.modified_ns or 0)
 
 
 def _together(pending: Sequence[Progress], done: int, traces: int) -> Progress:

@@ -21,7 +21,7 @@ _KINDS = {
 
 
 def reduces(reduction: Callable[[Trace], Any]) -> Callable[[_View], _View]:
-    """Declare the reduction of a view of ``ranks``: it turns each trace into a ``Rank.part``.
+    """Declare how a view of ``ranks`` or ``recordings`` reduces each trace to a ``part``.
 
     Views with the same reduction share its results.
     """
@@ -40,7 +40,7 @@ def heavy(view: _View) -> _View:
 
 
 def reduction_of(view: Callable[..., Any]) -> Callable[[Trace], Any]:
-    """Return the reduction that a view of ``ranks`` declares."""
+    """Return the reduction that a view of ``ranks`` or ``recordings`` declares."""
     reduction: Callable[[Trace], Any] = vars(view)["reduction"]
     return reduction
 

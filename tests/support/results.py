@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.analysis.ranks.collectives import reduce_trace
+from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import signature
-from tb_privateuse1.views.base import Rank
+from tb_privateuse1.views.base import Rank, Recording
 from tb_privateuse1.views.reader import run_view
 
 
@@ -18,7 +19,14 @@ def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:
     names = signature.reads_of(view)
     if names == ("ranks",):
         return view(ranks(trace, reduce=signature.reduction_of(view)), **options)
+    if names == ("recordings",):
+        return view(recordings(trace, reduce=signature.reduction_of(view)), **options)
     return view(trace, trace, **options) if "base" in names else run_view(view, trace, options)
+
+
+def recordings(trace: Trace, reduce: Callable[[Trace], Any]) -> tuple[Recording, ...]:
+    """The only recording of a logdir."""
+    return (Recording("run", 1, 0, Span(1, "1", 0, None, False), reduce(trace)),)
 
 
 def ranks(*traces: Trace | None, reduce: Callable[[Trace], Any] = reduce_trace) -> tuple[Rank, ...]:

@@ -69,6 +69,11 @@ export function fetchView<V extends keyof Results>(
   return ask<Results[V]>(view, { ...place, ...options, wait_ms: WAIT_MS }, asking);
 }
 
+/** All recordings of the logdir, those that are ready. */
+export function fetchHistory(options: Options["history"], asking: Asking): Promise<Results["history"]> {
+  return ask<Results["history"]>("history", { ...options, wait_ms: WAIT_MS }, asking);
+}
+
 /** One event of the trace: a row of one of its tables. */
 export function fetchEvent(place: Place, table: string, row: string, asking: Asking): Promise<EventRecord> {
   const { run, rank, span } = place;

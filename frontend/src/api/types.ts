@@ -571,6 +571,60 @@ export interface Grid {
   median_ns: number | null;
 }
 
+/** The result of the view. */
+export interface History {
+  provenance: Provenance;
+  rows: HistoryRow[];
+  matching: string | null;
+  figure: "step_ns" | "utilisation" | "mfu" | "memory_peak_bytes";
+  noise: number | null;
+  levels: HistoryLevel[];
+  outside: number[];
+  waiting: number;
+}
+
+/** Recordings in a row whose figure agrees within the noise. */
+export interface HistoryLevel {
+  first: number;
+  last: number;
+  median: number;
+  low: number;
+  high: number;
+  change: number | null;
+}
+
+/** One recording, a span of the lowest rank of a run: its place first, then its figures. */
+export interface HistoryRow {
+  run: string;
+  rank: number;
+  span: number;
+  label: string;
+  ranks: number;
+  written_ns: number | null;
+  bytes: number;
+  state: "read" | "waiting" | "failed";
+  problem: string | null;
+  device: string | null;
+  timeline: "measured" | "inferred" | "none" | null;
+  first_step: number | null;
+  steps: number | null;
+  step_ns: number | null;
+  step_bound_ns: number | null;
+  deviation_ns: number | null;
+  utilisation: number | null;
+  utilisation_low: number | null;
+  utilisation_high: number | null;
+  mfu: number | null;
+  mfu_low: number | null;
+  mfu_high: number | null;
+  memory_device: string | null;
+  memory_peak_bytes: number | null;
+  verdict: string | null;
+  rule: string | null;
+  finding: string | null;
+  saving_share: number | null;
+}
+
 /** The result of the lookup. */
 export interface Instances {
   name: string;
@@ -1608,6 +1662,7 @@ export interface Views {
   flame: Flame;
   distributed: Distributed;
   diff: Diff;
+  history: History;
   quality: Quality;
   method: Method;
 }
@@ -1637,6 +1692,7 @@ export interface Options {
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; step?: number | null };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };
+  history: { figure?: "step_ns" | "utilisation" | "mfu" | "memory_peak_bytes"; matching?: string | null };
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null; account?: boolean };

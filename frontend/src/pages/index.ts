@@ -8,6 +8,7 @@ import { Advice } from "./advice";
 import { Diff } from "./diff";
 import { Distributed } from "./distributed";
 import { Flame } from "./flame";
+import { History } from "./history";
 import { Kernels } from "./kernels";
 import { Memory } from "./memory";
 import { Method } from "./method";
@@ -110,6 +111,13 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
     letter: "c",
     component: Diff,
     icon: "M4 2v9M1.5 8.5L4 11l2.5-2.5M12 14V5M9.5 7.5L12 5l2.5 2.5M8 1.5v13",
+  },
+  history: {
+    title: t.history.title,
+    letter: "h",
+    component: History,
+    alone: History,
+    icon: "M2 2v12h12M4.5 11.5h.01M6.5 9h.01M8.5 10h.01M10.5 5.5h.01M12.5 4.5h.01M4 11.5h5M10 5h4",
   },
   quality: {
     title: t.pageTitles.quality,

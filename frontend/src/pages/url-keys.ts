@@ -6,6 +6,7 @@ import { ADVICE_KEYS } from "./advice/url-keys";
 import { DIFF_KEYS } from "./diff/url-keys";
 import { DISTRIBUTED_KEYS } from "./distributed/url-keys";
 import { FLAME_KEYS } from "./flame/url-keys";
+import { HISTORY_KEYS } from "./history/url-keys";
 import { KERNELS_KEYS } from "./kernels/url-keys";
 import { MEMORY_KEYS } from "./memory/url-keys";
 import { MODULES_KEYS } from "./modules/url-keys";
@@ -29,6 +30,7 @@ export const PAGE_KEYS = {
   flame: FLAME_KEYS,
   distributed: DISTRIBUTED_KEYS,
   diff: DIFF_KEYS,
+  history: HISTORY_KEYS,
   sql: SQL_KEYS,
   about: {},
 } satisfies Partial<Record<keyof Views | "sql" | "about", UrlKeys>>;

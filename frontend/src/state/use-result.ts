@@ -6,6 +6,7 @@ import {
   asFailure,
   cancelReading,
   fetchEvent,
+  fetchHistory,
   fetchRuns,
   fetchSql,
   fetchView,
@@ -239,6 +240,38 @@ export function useRuns(): Resource<Runs> {
     setAttempt(attempt + 1);
   };
   return { loaded, retry, cancel: () => undefined };
+}
+
+/** How often it is asked again for recordings that are still to be read. */
+const READING_MS = 500;
+
+/** All recordings of the logdir; those that are ready come first, the others as they are read. */
+export function useHistory(options: Options["history"]): Resource<Results["history"]> {
+  const [loaded, setLoaded] = useState<Loaded<Results["history"]>>(LOADING);
+  const [attempt, setAttempt] = useState(0);
+  const reload = reloads.value;
+  const key = JSON.stringify(options);
+  const ask = useLatestCallback((signal: AbortSignal) => fetchHistory(options, { signal }));
+  useLayoutEffect(() => {
+    const controller = new AbortController();
+    let timer: ReturnType<typeof setTimeout>;
+    const look = async (): Promise<void> => {
+      try {
+        const value = await ask(controller.signal);
+        setLoaded({ status: "ready", value });
+        if (value.waiting > 0) timer = setTimeout(() => void look(), READING_MS);
+      } catch (error) {
+        if (!controller.signal.aborted) setLoaded({ status: "failed", failure: asFailure(error) });
+      }
+    };
+    setLoaded(LOADING);
+    void look();
+    return () => {
+      controller.abort();
+      clearTimeout(timer);
+    };
+  }, [key, attempt, reload]);
+  return { loaded, retry: () => setAttempt(attempt + 1), cancel: () => undefined };
 }
 
 /** Seconds since the component appeared, while the page is shown. */

@@ -125,6 +125,8 @@ describe("what depends on what", () => {
         lanes: null,
         marks: null,
         area: null,
+        matching: null,
+        picked: null,
         step: 3,
       },
     ],
@@ -187,6 +189,8 @@ describe("what depends on what", () => {
       baserank: 2,
       basespan: 3,
       basestep: 4,
+      matching: "lr",
+      picked: "r/1",
     };
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });

@@ -8,4 +8,5 @@ __all__ = [
     "items_per_step",
     "memory",
     "significance",
+    "trend",
 ]

@@ -6,6 +6,7 @@ import * as advice from "./pages/advice";
 import * as diff from "./pages/diff";
 import * as distributed from "./pages/distributed";
 import * as flame from "./pages/flame";
+import * as history from "./pages/history";
 import * as kernels from "./pages/kernels";
 import * as memory from "./pages/memory";
 import * as method from "./pages/method";
@@ -30,6 +31,7 @@ export const zh = {
   ...diff,
   ...distributed,
   ...flame,
+  ...history,
   ...kernels,
   ...memory,
   ...method,

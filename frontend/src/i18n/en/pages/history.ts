@@ -1,0 +1,48 @@
+import { plural } from "../../count";
+
+/** All runs of the logdir. */
+export const history = {
+  title: "Runs",
+  noun: "recording",
+  nouns: "recordings",
+  trendOf: "Trend of",
+  figures: {
+    step_ns: "Step time",
+    utilisation: "Utilization",
+    mfu: "MFU",
+    memory_peak_bytes: "Memory peak",
+  },
+  matching: "Runs named",
+  reading: (read: number, all: number) => `${read} of ${plural(all, "recording")} read`,
+  waiting: "not read yet",
+  oldest: "oldest",
+  latest: "latest",
+  point: (run: string, span: number, value: string, outside: boolean) =>
+    `${run}, span ${span}: ${value}${outside ? ", outside of the noise" : ""}`,
+  summary: (figure: string, recordings: number, changes: readonly string[]) =>
+    `${figure} of ${plural(recordings, "recording")} in order of time. ${changes.length ? `Changes: ${changes.join(", ")}.` : "No change beyond the noise."}`,
+  from: (run: string, span: number) => `from ${run}, span ${span}, on`,
+  levels: (before: string, now: string) => `${before} before, ${now} now:`,
+  why: "see why",
+  recording: (run: string, span: number) => `${run}, span ${span}`,
+  pickTwo: "Click two recordings to compare them.",
+  pickAnother: "click another one to compare them",
+  compare: "Compare them",
+  clear: "Clear",
+  columns: {
+    run: { title: "Run" },
+    span: { title: "Span", help: "The recordings of a run, in order of time" },
+    written: { title: "Written", help: "When the file was last changed" },
+    device: { title: "Device" },
+    ranks: { title: "Ranks", help: "How many the run has; the figures are those of the lowest one" },
+    step: { title: "Step", help: "Mean duration of the complete steps" },
+    steps: { title: "Steps", help: "Complete steps" },
+    deviation: { title: "Deviation", help: "Standard deviation between the steps" },
+    utilization: { title: "Utilization", help: "Busy device time as a share of the steps" },
+    mfu: { title: "MFU", help: "Model FLOPs utilization of the complete steps" },
+    memory: { title: "Memory peak", help: "Most bytes allocated on the device" },
+    saving: { title: "Saving", help: "Greatest saving of a finding, as a share of the judged steps" },
+    finding: { title: "Top finding", help: "The finding with the greatest saving" },
+    verdict: { title: "Limit", help: "What limits the judged steps" },
+  },
+};

@@ -1,0 +1,48 @@
+import type * as english from "../../en/pages/history";
+import type { Translation } from "../../translation";
+import { count } from "../../count";
+
+export const history: Translation<typeof english.history> = {
+  title: "运行",
+  noun: "记录",
+  nouns: "记录",
+  trendOf: "趋势",
+  figures: {
+    step_ns: "步时间",
+    utilisation: "利用率",
+    mfu: "MFU",
+    memory_peak_bytes: "内存峰值",
+  },
+  matching: "运行名称包含",
+  reading: (read, all) => `已读取 ${count(read)} / ${count(all)} 条记录`,
+  waiting: "尚未读取",
+  oldest: "最早",
+  latest: "最新",
+  point: (run, span, value, outside) => `${run}，第 ${span} 段：${value}${outside ? "，超出噪声" : ""}`,
+  summary: (figure, recordings, changes) =>
+    `${count(recordings)} 条记录的${figure}，按时间排列。${changes.length ? `变化：${changes.join("、")}。` : "没有超出噪声的变化。"}`,
+  from: (run, span) => `自 ${run} 第 ${span} 段起`,
+  levels: (before, now) => `之前 ${before}，现在 ${now}：`,
+  why: "查看原因",
+  recording: (run, span) => `${run}，第 ${span} 段`,
+  pickTwo: "点击两条记录以进行比较。",
+  pickAnother: "再点击一条以进行比较",
+  compare: "比较",
+  clear: "清除",
+  columns: {
+    run: { title: "运行" },
+    span: { title: "段", help: "一次运行的各条记录，按时间排列" },
+    written: { title: "写入时间", help: "文件最后一次更改的时间" },
+    device: { title: "设备" },
+    ranks: { title: "Rank 数", help: "该运行的 rank 数；数值取自编号最小的 rank" },
+    step: { title: "步时间", help: "完整步的平均时长" },
+    steps: { title: "步数", help: "完整的步" },
+    deviation: { title: "标准差", help: "各步之间的标准差" },
+    utilization: { title: "利用率", help: "设备忙碌时间占各步时间的比例" },
+    mfu: { title: "MFU", help: "完整步的模型 FLOPs 利用率" },
+    memory: { title: "内存峰值", help: "设备上分配的最多字节数" },
+    saving: { title: "可节省", help: "单项发现的最大节省，占被评判各步的比例" },
+    finding: { title: "首要发现", help: "节省最多的发现" },
+    verdict: { title: "限制", help: "限制被评判各步的因素" },
+  },
+};

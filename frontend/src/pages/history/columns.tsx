@@ -1,0 +1,55 @@
+// The columns of the runs table.
+import type { HistoryRow } from "../../api/types";
+import { dateTime } from "../../lib/format";
+import { linkProps } from "../../state/links";
+import type { State } from "../../state/url";
+import { t } from "../../i18n";
+import { field, type Column } from "../../widgets/table/columns";
+
+const texts = t.history;
+const heads = texts.columns;
+
+export const keyOf = (row: HistoryRow): string => `${row.run}/${row.span}`;
+
+/** The selection of a recording, over all its steps. */
+export const placeOf = (row: HistoryRow): Partial<State> => ({
+  run: row.run,
+  rank: row.rank,
+  span: row.span,
+  step: null,
+});
+
+export const COLUMNS: readonly Column<HistoryRow>[] = [
+  field("run", heads.run, "text", 200, {
+    cell: (r) => (
+      <a class="value" {...linkProps({ view: "overview", ...placeOf(r) })} title={r.run}>
+        {r.run}
+      </a>
+    ),
+  }),
+  field("span", heads.span, "count", 60),
+  field("written_ns", heads.written, "text", 164, {
+    value: (r) => (r.written_ns === null ? null : dateTime(r.written_ns)),
+  }),
+  field("device", heads.device, "text", 140),
+  field("ranks", heads.ranks, "count", 60, { optional: true }),
+  field("step_ns", heads.step, "time", 88, { bound: (r) => r.step_bound_ns }),
+  field("steps", heads.steps, "count", 60),
+  field("deviation_ns", heads.deviation, "time", 88, { optional: true }),
+  field("utilisation", heads.utilization, "share", 92),
+  field("mfu", heads.mfu, "share", 76),
+  field("memory_peak_bytes", heads.memory, "bytes", 92),
+  field("saving_share", heads.saving, "share", 76),
+  field("finding", heads.finding, "text", 240, {
+    code: (r) => r.rule,
+    cell: (r) =>
+      r.finding && (
+        <a class="value" {...linkProps({ view: "advice", ...placeOf(r) })} title={r.finding}>
+          {r.finding}
+        </a>
+      ),
+  }),
+  field("verdict", heads.verdict, "text", 320, {
+    value: (r) => r.verdict ?? r.problem ?? (r.state === "waiting" ? texts.waiting : null),
+  }),
+];

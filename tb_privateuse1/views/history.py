@@ -1,0 +1,221 @@
+"""All recordings of a logdir, one row each: what changed from run to run, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+
+from tb_privateuse1 import __version__
+from tb_privateuse1.advice import engine
+from tb_privateuse1.analysis.account.verdict import verdict
+from tb_privateuse1.analysis.comparison.trend import Level, Trend, find_trend
+from tb_privateuse1.analysis.memory import allocations, devices
+from tb_privateuse1.analysis.roofs.device_use import device_use
+from tb_privateuse1.analysis.steps.table import step_spread, step_table
+from tb_privateuse1.analysis.steps.utilisation import utilisation
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.model import Timeline, Trace
+from tb_privateuse1.views.base import Provenance, Recording
+from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.signature import reduces
+
+HistoryFigure = Literal["step_ns", "utilisation", "mfu", "memory_peak_bytes"]
+RecordingState = Literal["read", "waiting", "failed"]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of one recording. Null is not known."""
+
+    device: str | None = None
+    timeline: Timeline | None = None
+    first_step: int | None = None
+    """The number of the first complete step (the N of ``ProfilerStep#N``)."""
+    steps: int | None = None
+    """Complete ones, which the step time is of."""
+    step_ns: int | None = None
+    """Mean duration of the complete steps."""
+    step_bound_ns: int | None = None
+    """How far off the step time may be; 0 if measured."""
+    deviation_ns: int | None = None
+    """The standard deviation between the steps."""
+    utilisation: float | None = None
+    utilisation_low: float | None = None
+    utilisation_high: float | None = None
+    mfu: float | None = None
+    mfu_low: float | None = None
+    mfu_high: float | None = None
+    memory_device: str | None = None
+    memory_peak_bytes: int | None = None
+    verdict: str | None = None
+    """What limits the judged part, in one sentence."""
+    rule: str | None = None
+    """Of the finding with the greatest saving, by the built-in rules."""
+    finding: str | None = None
+    saving_share: float | None = None
+    """Of the judged steps, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class RecordingPlace:
+    """Where a recording is, and whether it could be read."""
+
+    run: str
+    rank: int
+    span: int
+    label: str
+    ranks: int
+    """How many the run has."""
+    written_ns: int | None
+    """Unix time of the file's last change; null if the filesystem does not have it."""
+    bytes: int
+    state: RecordingState
+    problem: str | None
+    """Why there are no figures."""
+
+
+@dataclass(frozen=True)
+class HistoryRow(Figures, RecordingPlace):
+    """One recording, a span of the lowest rank of a run: its place first, then its figures."""
+
+
+@dataclass(frozen=True)
+class HistoryLevel:
+    """Recordings in a row whose figure agrees within the noise."""
+
+    first: int
+    last: int
+    """Rows, both included; those without the figure are skipped."""
+    median: float
+    low: float
+    """The noise band: about 95 % of recordings without a change are inside."""
+    high: float
+    change: float | None
+    """By how much the median is greater than that of the level before, as a share of that."""
+
+
+@dataclass(frozen=True)
+class History(Result):
+    """The result of the view."""
+
+    provenance: Provenance
+    rows: tuple[HistoryRow, ...]
+    """The oldest first; those of unknown age before."""
+    matching: str | None
+    """What the names of these runs contain; null for all runs."""
+    figure: HistoryFigure
+    noise: float | None
+    """Standard deviation between recordings as a share; null with fewer than three."""
+    levels: tuple[HistoryLevel, ...]
+    outside: tuple[int, ...]
+    """Rows whose figure is outside of the band of its level."""
+    waiting: int
+    """Recordings that are still to be read."""
+
+
+def figures(trace: Trace) -> Figures:
+    """Return the figures of one trace."""
+    # A trace without steps has one of its whole length, which is no step's time.
+    numbered = [step for step in step_table(trace) if "#" in step.name]
+    complete = [step for step in numbered if not step.incomplete and not step.primed]
+    spread = step_spread(complete)
+    number = complete[0].name.rpartition("#")[2] if complete else ""
+    used, use = utilisation(trace), device_use(trace, None)
+    limit = verdict(trace)
+    found = engine.advise(trace, None).found
+    top = next((row for row in found if row.saving_share is not None), None)
+    chosen = devices.choose_device(trace, allocations.memory_devices(trace.memory), None)
+    memory = None if chosen is None else devices.device_facts(trace, chosen)
+    return Figures(
+        device=labels.device_name(trace),
+        timeline=trace.meta.timeline,
+        first_step=int(number) if number.isascii() and number.isdigit() else None,
+        steps=len(complete),
+        step_ns=spread.mean_ns if spread else None,
+        step_bound_ns=spread.bound_ns if spread else None,
+        deviation_ns=spread.deviation_ns if spread else None,
+        utilisation=used.share,
+        utilisation_low=used.low,
+        utilisation_high=used.high,
+        mfu=use.mfu,
+        mfu_low=use.mfu_low,
+        mfu_high=use.mfu_high,
+        memory_device=memory.label if memory else None,
+        memory_peak_bytes=memory.peak_bytes if memory else None,
+        verdict=limit.sentence if limit else None,
+        rule=top.rule if top else None,
+        finding=top.title if top else None,
+        saving_share=top.saving_share if top else None,
+    )
+
+
+@reduces(figures)
+def history(
+    recordings: Sequence[Recording],
+    *,
+    figure: Annotated[HistoryFigure, "the figure whose trend is shown"] = "step_ns",
+    matching: Annotated[str | None, "only runs whose name contains this, in any case"] = None,
+) -> History:
+    """All recordings of a logdir, with the trend of one figure; the lowest rank of each run."""
+    rows = tuple(_row(recording) for recording in recordings)
+    at, trend = _trend(rows, figure)
+    return History(
+        provenance=Provenance(_timeline(rows), (), __version__, ()),
+        rows=rows,
+        matching=matching,
+        figure=figure,
+        noise=trend.noise,
+        levels=_levels(trend.levels, at),
+        outside=tuple(at[i] for i in trend.outside),
+        waiting=sum(row.state == "waiting" for row in rows),
+    )
+
+
+def _timeline(rows: Sequence[HistoryRow]) -> Timeline:
+    """Return ``inferred`` if any of the rows is, so that no figure looks better than it is."""
+    found = {row.timeline for row in rows}
+    return "inferred" if "inferred" in found else "measured" if "measured" in found else "none"
+
+
+def _row(recording: Recording) -> HistoryRow:
+    problem, span = recording.problem, recording.span
+    known = Figures() if recording.part is None else recording.part
+    return HistoryRow(
+        run=recording.run,
+        rank=recording.rank,
+        span=span.span,
+        label=span.label,
+        ranks=recording.ranks,
+        written_ns=span.modified_ns,
+        bytes=span.bytes,
+        state="failed" if problem else "waiting" if recording.part is None else "read",
+        problem=problem.message if problem else None,
+        **vars(known),
+    )
+
+
+def _trend(rows: Sequence[HistoryRow], figure: HistoryFigure) -> tuple[list[int], Trend]:
+    """Return the rows that have the figure, and the trend over them."""
+    at, values, errors = [], [], []
+    for i, row in enumerate(rows):
+        value = getattr(row, figure)
+        if not value:  # a device that did nothing has no part in a trend
+            continue
+        at.append(i)
+        values.append(float(value))
+        between = (row.deviation_ns or 0) if figure == "step_ns" else 0
+        errors.append(between / max((row.steps or 0) - 1, 1) ** 0.5)
+    return at, find_trend(np.array(values), np.array(errors))
+
+
+def _levels(levels: Sequence[Level], at: Sequence[int]) -> tuple[HistoryLevel, ...]:
+    found: list[HistoryLevel] = []
+    for level in levels:
+        before = found[-1].median if found else 0.0
+        change = (level.median - before) / before if before else None
+        place = at[level.first], at[level.last]
+        found.append(HistoryLevel(*place, level.median, level.low, level.high, change))
+    return tuple(found)

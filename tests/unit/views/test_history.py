@@ -1,0 +1,129 @@
+"""All recordings of a logdir: what is ready, in order of time, and its trend."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.views.history import History, history
+from tb_privateuse1.views.overview import overview
+from tb_privateuse1.views.reader import Reader
+from tb_privateuse1.views.request import Request, parse_request
+from tests.support import make
+from tests.support.trace_files import trace, write
+
+MILLISECOND_US = 1000
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", str(tmp_path / "cache"))
+
+
+def recording(path: Path, step_ms: float, at_s: int) -> Path:
+    """Two steps of a length, written at a time."""
+    length = step_ms * MILLISECOND_US
+    write(
+        path,
+        make.document(
+            make.step(5, 100, 100 + length),
+            make.op("aten::mm", 110, 120),
+            make.step(6, 100 + length, 100 + 2 * length),
+            make.op("aten::mm", 110 + length, 120 + length),
+        ),
+    )
+    os.utime(path, (at_s, at_s))
+    return path
+
+
+def reader(folder: Path) -> Reader:
+    return Reader(Store(jobs=0), catalog.scan(str(folder), READERS))
+
+
+def ask(folder: Path, **texts: str) -> History:
+    result: History = reader(folder).run(parse_request("history", texts))
+    return result
+
+
+def test_all_recordings_the_oldest_first(tmp_path: Path) -> None:
+    recording(tmp_path / "log" / "a" / "host_0.2.pt.trace.json", 2, at_s=300)
+    recording(tmp_path / "log" / "a" / "host_0.1.pt.trace.json", 1, at_s=100)
+    recording(tmp_path / "log" / "b" / "host_0.1.pt.trace.json", 3, at_s=200)
+    recording(tmp_path / "log" / "b" / "host_1.1.pt.trace.json", 9, at_s=200)
+    found = ask(tmp_path / "log")
+    assert [(r.run, r.rank, r.span, r.ranks) for r in found.rows] == [
+        ("a", 0, 1, 1), ("b", 0, 1, 2), ("a", 0, 2, 1),
+    ]  # fmt: skip
+    assert [r.step_ns for r in found.rows] == [1_000_000, 3_000_000, 2_000_000]
+    assert [r.written_ns for r in found.rows] == [at * 10**9 for at in (100, 200, 300)]
+    assert {(r.first_step, r.steps, r.state) for r in found.rows} == {(5, 2, "read")}
+    assert found.waiting == 0
+
+
+def test_figures_are_those_of_the_overview(tmp_path: Path) -> None:
+    recording(tmp_path / "log" / "a" / "host_0.1.pt.trace.json", 1, at_s=100)
+    source = reader(tmp_path / "log")
+    (row,) = source.run(Request(history)).rows
+    shown = source.run(Request(overview))
+    assert row.step_ns == shown.average_step_ns
+    assert row.utilisation == shown.utilisation
+    assert row.verdict == (shown.verdict and shown.verdict.sentence)
+
+
+def test_without_steps_there_is_no_step_time(tmp_path: Path) -> None:
+    write(tmp_path / "log" / "a" / "x.1.pt.trace.json", make.document(make.op("aten::mm", 1, 9)))
+    (row,) = ask(tmp_path / "log").rows
+    assert (row.state, row.step_ns, row.steps, row.first_step) == ("read", None, 0, None)
+
+
+def test_runs_are_chosen_by_their_names(tmp_path: Path) -> None:
+    for run in ("base_lr1", "Base_lr2", "other"):
+        trace(tmp_path / "log" / run / "host_0.1.pt.trace.json", rank=0)
+    assert {r.run for r in ask(tmp_path / "log", matching="bASE").rows} == {"base_lr1", "Base_lr2"}
+    assert ask(tmp_path / "log", matching="none").rows == ()
+
+
+def test_a_broken_recording_says_why(tmp_path: Path) -> None:
+    recording(tmp_path / "log" / "a" / "host_0.1.pt.trace.json", 1, at_s=100)
+    (tmp_path / "log" / "a" / "host_0.2.pt.trace.json").write_text("{")
+    good, bad = ask(tmp_path / "log").rows
+    assert (good.state, good.problem) == ("read", None)
+    assert bad.state == "failed"
+    assert bad.problem
+    assert bad.step_ns is None
+
+
+def test_what_is_not_ready_waits(tmp_path: Path) -> None:
+    recording(tmp_path / "log" / "a" / "host_0.1.pt.trace.json", 1, at_s=100)
+    source = reader(tmp_path / "log")
+    before = source.run(Request(history, deadline_s=time.monotonic()))
+    assert [r.state for r in before.rows] == ["waiting"]
+    assert before.waiting == 1
+    assert source.run(Request(history)).waiting == 0
+
+
+def test_a_change_begins_a_level(tmp_path: Path) -> None:
+    lengths = [1.0, 1.01, 0.99, 1.0, 1.3, 1.31, 1.29, 1.3]
+    for i, length in enumerate(lengths):
+        recording(tmp_path / "log" / f"r{i}" / "host_0.1.pt.trace.json", length, at_s=100 + i)
+    found = ask(tmp_path / "log")
+    assert [(level.first, level.last) for level in found.levels] == [(0, 3), (4, 7)]
+    assert found.levels[0].change is None
+    assert found.levels[1].change == pytest.approx(0.3, abs=0.01)
+    assert found.outside == ()
+
+
+def test_rows_without_the_figure_are_skipped(tmp_path: Path) -> None:
+    write(tmp_path / "log" / "a" / "x.1.pt.trace.json", make.document(make.op("aten::mm", 1, 9)))
+    os.utime(tmp_path / "log" / "a" / "x.1.pt.trace.json", (1, 1))
+    for i in range(3):
+        recording(tmp_path / "log" / f"r{i}" / "host_0.1.pt.trace.json", 1 + i / 100, at_s=9 + i)
+    (level,) = ask(tmp_path / "log").levels
+    assert (level.first, level.last) == (1, 3)
+    assert ask(tmp_path / "log", figure="mfu").levels == ()
