@@ -22,6 +22,14 @@ export default defineConfig({
         entryFileNames: "[name].js",
         chunkFileNames: "assets/[name]-[hash].js",
         assetFileNames: "assets/[name]-[hash][extname]",
+        codeSplitting: {
+          groups: [
+            // Translations import these. They must not import what waits for a translation.
+            { name: "base", test: /node_modules|src\/i18n\/count/, priority: 1 },
+            // What several pages share is one file: by default it is thirty of a kilobyte each.
+            { name: "shared", test: /src\/(lib|api|state|widgets|pages\/shared)\//, minShareCount: 3 },
+          ],
+        },
       },
       onLog(level, log) {
         if (level === "warn") throw new Error(`the build warns: ${log.message}`);

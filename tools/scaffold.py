@@ -88,24 +88,16 @@ def register_view(text: str, name: str) -> str:
 
 def register_page(text: str, name: str, kind: str, key: str) -> str:
     """Return ``pages/index.ts`` with a page as the last of the views, under a free letter."""
-    line = f'import {{ {kind} }} from "./{name}";\n'
-    text = insert_sorted(
-        text, r'import .* from "\./[^"]+";\n', line, order=lambda one: one.split('"')[1]
-    )
     used = set(re.findall(r'letter: "(\w)"', text))
     letter = next(
         one for one in name + "abcdefghijklmnopqrstuvwxyz" if one.isalpha() and one not in used
     )
     entry = (
         f'  {name}: {{\n    title: t.{key}.title,\n    letter: "{letter}",\n'
-        f'    component: {kind},\n    icon: "{ICON}",\n  }},\n'
+        f'    component: onDemand(() => import("./{name}").then((page) => page.{kind})),\n'
+        f'    icon: "{ICON}",\n  }},\n'
     )
     return insert_before(text, "};\n\nconst OTHERS", entry)
-
-
-def imported_file(line: str) -> str:
-    """Return the path that an import of TypeScript names."""
-    return line.split('"')[1]
 
 
 def register_texts(text: str, name: str, key: str) -> str:
@@ -157,10 +149,10 @@ def replace_once(text: str, anchor: str, replacement: str) -> str:
     return text.replace(anchor, replacement)
 
 
-def insert_sorted(text: str, pattern: str, line: str, order: Callable[[str], str] = str) -> str:
+def insert_sorted(text: str, pattern: str, line: str) -> str:
     """Return a text with a line among those that match a pattern, before the first greater one."""
     lines = [match[0] for match in re.finditer(f"^{pattern}", text, re.MULTILINE)]
-    greater = [other for other in lines if order(other) > order(line)]
+    greater = [other for other in lines if other > line]
     return insert_before(text, greater[0], line) if greater else insert_after(text, lines[-1], line)
 
 

@@ -74,7 +74,7 @@ def test_a_view_is_complete(name: str) -> None:
     pages = ROOT / "frontend" / "src" / "pages"
     assert (pages / name / "index.tsx").exists()
     registry = (pages / "index.ts").read_text()
-    assert f'from "./{name}"' in registry
+    assert re.search(rf'(from |import\()"\./{name}"', registry)
     assert re.search(rf"^  {name}: {{", registry, re.MULTILINE), "a line in the pages' registry"
 
 

@@ -1,26 +1,11 @@
 // The registry of pages, in the order of the rail. A view of the server without a page here does
-// not compile.
-import type { ComponentType } from "preact";
+// not compile. Pages but the first are loaded when they are first shown.
+import type { FunctionComponent } from "preact";
 import type { Views } from "../api/types";
 import { t } from "../i18n";
-import { About } from "./about";
-import { Advice } from "./advice";
-import { Diff } from "./diff";
-import { Distributed } from "./distributed";
-import { Flame } from "./flame";
-import { History } from "./history";
-import { Kernels } from "./kernels";
-import { Memory } from "./memory";
-import { Method } from "./method";
-import { Modules } from "./modules";
-import { Operators } from "./operators";
 import { Overview } from "./overview";
 import type { ChoosingProps, PageProps } from "./page-props";
-import { Quality } from "./quality";
-import { Roofline } from "./roofline";
-import { Sql } from "./sql";
-import { Timeline } from "./timeline";
-import { WhatIf } from "./whatif";
+import { onDemand } from "./shared/on-demand";
 
 export interface Page {
   /** As in the URL. */
@@ -30,12 +15,17 @@ export interface Page {
   letter: string;
   /** A path on a grid of 16 by 16, drawn as lines. */
   icon: string;
-  component: ComponentType<ChoosingProps>;
+  component: FunctionComponent<ChoosingProps>;
   /** Without the selected trace: a page about all ranks is shown even if that one cannot be read. */
-  alone?: ComponentType<Pick<PageProps, "selected">>;
+  alone?: FunctionComponent<Alone>;
 }
 
+type Alone = Pick<PageProps, "selected">;
 type Entry = Omit<Page, "name">;
+
+const Distributed = onDemand(() => import("./distributed").then((page) => page.Distributed));
+const History = onDemand(() => import("./history").then((page) => page.History));
+const Timeline = onDemand(() => import("./timeline").then((page) => page.Timeline));
 
 const OF_VIEWS: Record<keyof Views, Entry> = {
   overview: {
@@ -47,13 +37,13 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
   advice: {
     title: t.pageTitles.advice,
     letter: "v",
-    component: Advice,
+    component: onDemand(() => import("./advice").then((page) => page.Advice)),
     icon: "M5.5 11a4.5 4.5 0 1 1 5 0v2h-5zM6 15h4",
   },
   whatif: {
     title: t.pageTitles.whatif,
     letter: "w",
-    component: WhatIf,
+    component: onDemand(() => import("./whatif").then((page) => page.WhatIf)),
     icon: "M2 12.5h4l2-9 2 9h4M8 3.5V1.5M5.5 6L8 3.5 10.5 6",
   },
   timeline: {
@@ -66,37 +56,37 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
   operators: {
     title: t.pageTitles.operators,
     letter: "p",
-    component: Operators,
+    component: onDemand(() => import("./operators").then((page) => page.Operators)),
     icon: "M2.5 3.5h11M2.5 8h7M2.5 12.5h4",
   },
   kernels: {
     title: t.pageTitles.kernels,
     letter: "k",
-    component: Kernels,
+    component: onDemand(() => import("./kernels").then((page) => page.Kernels)),
     icon: "M4.5 4.5h7v7h-7zM6.5 1.5v3M9.5 1.5v3M6.5 11.5v3M9.5 11.5v3M1.5 6.5h3M1.5 9.5h3M11.5 6.5h3M11.5 9.5h3",
   },
   roofline: {
     title: t.roofline.title,
     letter: "r",
-    component: Roofline,
+    component: onDemand(() => import("./roofline").then((page) => page.Roofline)),
     icon: "M2 2v12h12M4 11l4-5h6M6.5 11.5h.01M10 9h.01",
   },
   memory: {
     title: t.pageTitles.memory,
     letter: "m",
-    component: Memory,
+    component: onDemand(() => import("./memory").then((page) => page.Memory)),
     icon: "M1.5 13.5v-3h3v-3h3v-4h3v6h4v4z",
   },
   modules: {
     title: t.pageTitles.modules,
     letter: "u",
-    component: Modules,
+    component: onDemand(() => import("./modules").then((page) => page.Modules)),
     icon: "M1.5 2.5h5v3h-5zM8.5 8h6v2.5h-6zM8.5 12.5h6M3.5 5.5v8.5h5M3.5 9h5",
   },
   flame: {
     title: t.pageTitles.flame,
     letter: "f",
-    component: Flame,
+    component: onDemand(() => import("./flame").then((page) => page.Flame)),
     icon: "M1.5 2.5h13v3h-13zM1.5 5.5h9v3h-9zM3.5 8.5h5v3h-5zM3.5 11.5h2.5v3H3.5z",
   },
   distributed: {
@@ -109,7 +99,7 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
   diff: {
     title: t.pageTitles.diff,
     letter: "c",
-    component: Diff,
+    component: onDemand(() => import("./diff").then((page) => page.Diff)),
     icon: "M4 2v9M1.5 8.5L4 11l2.5-2.5M12 14V5M9.5 7.5L12 5l2.5 2.5M8 1.5v13",
   },
   history: {
@@ -122,13 +112,13 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
   quality: {
     title: t.pageTitles.quality,
     letter: "q",
-    component: Quality,
+    component: onDemand(() => import("./quality").then((page) => page.Quality)),
     icon: "M8 1.5l5.5 2v4.2c0 3.3-2.3 5.6-5.5 6.8-3.2-1.2-5.5-3.5-5.5-6.8V3.5zM5.5 8l2 2 3.2-3.8",
   },
   method: {
     title: t.pageTitles.method,
     letter: "i",
-    component: Method,
+    component: onDemand(() => import("./method").then((page) => page.Method)),
     icon: "M8 1.5l6.5 6.5L8 14.5 1.5 8zM8 4.8v4.4M8 11v.6",
   },
 };
@@ -137,13 +127,13 @@ const OTHERS: Record<string, Entry> = {
   sql: {
     title: t.pageTitles.sql,
     letter: "s",
-    component: Sql,
+    component: onDemand(() => import("./sql").then((page) => page.Sql)),
     icon: "M2.5 4c0-3 11-3 11 0v8c0 3-11 3-11 0zM2.5 4c0 3 11 3 11 0M2.5 8c0 3 11 3 11 0",
   },
   about: {
     title: t.pageTitles.about,
     letter: "a",
-    component: About,
+    component: onDemand(() => import("./about").then((page) => page.About)),
     icon: "M8 1.5a6.5 6.5 0 1 0 .01 0zM8 7v4.5M8 4.5v.6",
   },
 };

@@ -107,6 +107,11 @@ export const loadStates = {
   noFindings: "None: nothing had to be repaired or left out.",
 };
 
+export const onDemand = {
+  failed: "The page's script could not be loaded",
+  hint: "The server may have been updated or stopped. Retry loads everything again.",
+};
+
 export const eventLink = {
   title: (name: string, thread: string, start: string) =>
     `${name}\n${thread}\n${start} after the recording's start\nShow its record`,

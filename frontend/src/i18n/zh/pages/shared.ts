@@ -89,6 +89,11 @@ export const loadStates: Translation<typeof english.loadStates> = {
   noFindings: "无：没有需要修复或舍弃的内容。",
 };
 
+export const onDemand: Translation<typeof english.onDemand> = {
+  failed: "无法加载此页面的脚本",
+  hint: "服务器可能已更新或停止。重试会重新加载全部内容。",
+};
+
 export const eventLink: Translation<typeof english.eventLink> = {
   title: (name, thread, start) => `${name}\n${thread}\n采集开始后 ${start}\n显示其记录`,
   noName: "（无名称）",

@@ -1,0 +1,69 @@
+"""Scripts come when they are needed: the first page loads a part of the bundle."""
+
+from __future__ import annotations
+
+import gzip
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Request
+
+from tb_privateuse1.server.static_files import BUNDLE
+from tests.support.axe import settled
+from tests.support.dashboard import ALONE, Dashboard
+from tests.support.page_states import PAGES
+from tests.support.server import Server
+
+FIRST_PAGE_BYTES = 130_000
+"""Packed scripts and styles of the first page, at most."""
+
+STATIC = "/static/"
+
+
+def packed(name: str) -> int:
+    return len(gzip.compress((BUNDLE / name).read_bytes(), 9))
+
+
+def names(requests: list[Request]) -> set[str]:
+    """Return the files of the bundle among some requests."""
+    paths = [urlsplit(request.url).path for request in requests]
+    return {path.partition(STATIC)[2] for path in paths if STATIC in path}
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_the_first_page_is_small_and_the_pages_load_the_rest(
+    browser: Browser, tensorboard: Server, locale: str
+) -> None:
+    context = browser.new_context(locale=locale)
+    page = context.new_page()
+    asked: list[Request] = []
+
+    def on_request(request: Request) -> None:
+        asked.append(request)
+
+    page.on("request", on_request)
+    page.goto(f"{tensorboard.url}{ALONE}#p.privateuse1.run=ddp")
+    page.get_by_test_id("figure-busy_ns").wait_for()
+    first = names(asked)
+    assert sum(map(packed, first)) < FIRST_PAGE_BYTES
+    for name in PAGES:
+        page.get_by_test_id(f"rail-{name}").click()
+        page.get_by_test_id(f"page-{name}").wait_for()
+        page.locator("main [data-testid=loading]").wait_for(state="detached")
+    scripts = {path.relative_to(BUNDLE).as_posix() for path in BUNDLE.rglob("*.js")}
+    unused = {name for name in scripts - names(asked) if "assets/zh-" not in name}
+    assert unused == set()
+    assert any("assets/zh-" in name for name in first) == (locale == "zh-CN")
+    context.close()
+
+
+def test_a_script_that_cannot_be_loaded_is_an_error_with_a_way_out(dashboard: Dashboard) -> None:
+    dashboard.watch.expected += ["Failed to load resource", "net::ERR_FAILED"]
+    dashboard.page.route("**/assets/sql-*.js", lambda route: route.abort())
+    settled(dashboard.open(run="ddp"))
+    dashboard.get("rail-sql").click()
+    dashboard.shows("error", code="page_error")
+    dashboard.page.unroute_all()
+    dashboard.get("retry").click()
+    dashboard.shows("sql-text")
+    assert dashboard.state()["view"] == "sql"
