@@ -625,6 +625,32 @@ export interface HistoryRow {
   saving_share: number | null;
 }
 
+/** The device activities of one operator, kernel, module class, source line or annotation. */
+export interface Hotspot {
+  name: string | null;
+  full_name: string | null;
+  launcher: string | null;
+  kind: string;
+  events: number;
+  total_ns: number;
+  step_ns: number;
+  bound_ns: number | null;
+  share: number | null;
+}
+
+/** The result of the lookup. */
+export interface Hotspots {
+  provenance: Provenance;
+  rows: Hotspot[];
+  total_rows: number;
+  others: OtherHotspots | null;
+  measure: "device" | "host";
+  groups: ("operator" | "kernel" | "module" | "line" | "annotation")[];
+  window_ns: number;
+  total_ns: number;
+  step_ns: number;
+}
+
 /** The result of the lookup. */
 export interface Instances {
   name: string;
@@ -1005,6 +1031,15 @@ export interface Operators {
   has_stacks: boolean;
   has_modules: boolean;
   modelled: ModelledTime;
+}
+
+/** The groups beyond ``limit``: not in the rows, but in all sums. */
+export interface OtherHotspots {
+  rows: number;
+  events: number;
+  total_ns: number;
+  step_ns: number;
+  share: number | null;
 }
 
 /** The groups beyond ``limit``: not in the rows, but in all sums. */
@@ -1673,6 +1708,7 @@ export interface Results extends Views {
   calls: Instances;
   clock: Clock;
   critical: Critical;
+  hotspots: Hotspots;
   instances: Instances;
   links: Links;
   search: Found;
@@ -1699,6 +1735,7 @@ export interface Options {
   calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
+  hotspots: { by?: "operator" | "kernel" | "module" | "line" | "annotation"; step?: number | null; limit?: number };
   instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };

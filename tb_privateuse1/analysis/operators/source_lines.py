@@ -8,7 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from tb_privateuse1.analysis.operators.groups import frame_stack, python_stack
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import FRAME, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 _LIBRARY = re.compile(
@@ -17,6 +19,8 @@ _LIBRARY = re.compile(
     r"|weakref|warnings|collections/\w+|importlib/[\w/]+|multiprocessing/[\w/]+)\.py\("
 )
 """Frames of torch, of installed packages and of Python itself: users cannot change those."""
+
+_TORCH = re.compile(r"(^|/)torch/|^<")
 
 _LINE = re.compile(r"\.py\(\d+\): ")
 
@@ -38,7 +42,35 @@ def user_line(frames: str) -> str | None:
     for frame in lined:
         if not _LIBRARY.search(frame):
             return frame
-    return next((f for f in lined if not re.search(r"(^|/)torch/|^<", f)), None)
+    return next((frame for frame in lined if not _TORCH.search(frame)), None)
+
+
+@memoize
+def frame_lines(trace: Trace) -> I32:
+    """Return the user's line (``user_line``) of each row of ``trace.frames``: a string, or NONE.
+
+    It is the name of the frame itself or of one around it.
+    """
+    frames = trace.frames
+    return _nearest_lines(trace, frames.name, frames.parent)
+
+
+@memoize
+def captured_lines(trace: Trace) -> I32:
+    """Return the same of each row of ``trace.captures``."""
+    captures = trace.captures
+    name = np.where(captures.kind == FRAME, captures.name, NONE).astype(np.int32)
+    return _nearest_lines(trace, name, captures.parent)
+
+
+def _nearest_lines(trace: Trace, name: I32, parent: I32) -> I32:
+    own, foreign = np.zeros((2, len(trace.strings) + 1), np.bool_)  # the last one is that of NONE
+    for i in np.unique(name[name >= 0]).tolist():
+        text = trace.text(i)
+        if _LINE.search(text):
+            own[i], foreign[i] = not _LIBRARY.search(text), not _TORCH.search(text)
+    nearest = [call_tree.self_or_nearest(parent, wanted[name]) for wanted in (own, foreign)]
+    return call_tree.take(name, np.where(nearest[0] >= 0, *nearest).astype(np.int32))
 
 
 def operator_line(trace: Trace, ops: I64, weight_ns: I64 | None = None) -> str | None:

@@ -9,6 +9,7 @@ from tb_privateuse1.views.lookups.area import area
 from tb_privateuse1.views.lookups.calls import calls
 from tb_privateuse1.views.lookups.clock import clock
 from tb_privateuse1.views.lookups.critical import critical
+from tb_privateuse1.views.lookups.hotspots import hotspots
 from tb_privateuse1.views.lookups.instances import instances
 from tb_privateuse1.views.lookups.links import links
 from tb_privateuse1.views.lookups.search import search
@@ -22,6 +23,7 @@ LOOKUPS: dict[str, Callable[..., Any]] = {
     "calls": calls,
     "clock": clock,
     "critical": critical,
+    "hotspots": hotspots,
     "instances": instances,
     "links": links,
     "search": search,

@@ -1,0 +1,189 @@
+"""Where the time of the step goes: by operator, kernel, module class, source line or annotation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from tb_privateuse1.analysis.kernel_names import name_fields
+from tb_privateuse1.analysis.kernels import time_groups
+from tb_privateuse1.analysis.kernels.time_groups import By, Groups, Label
+from tb_privateuse1.analysis.operators import totals
+from tb_privateuse1.analysis.steps.breakdown import KINDS
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import groupby, intervals, sum_bounds, uncertainty
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.result import Result
+
+
+@dataclass(frozen=True)
+class Hotspot:
+    """The device activities of one operator, kernel, module class, source line or annotation.
+
+    Without device times it is operators, by their own time on the host.
+    """
+
+    name: str | None
+    """Null for what belongs to none."""
+    full_name: str | None
+    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
+    launcher: str | None
+    """Of activities that no operator launched: the call that did, such as that of a graph's replay;
+    null if it is not known, and unless grouped by operator."""
+    kind: str
+    """``operator``, ``module``, ``line``, ``annotation``, or of a kernel's row its kind."""
+    events: int
+    """The number of activities, or of operators."""
+    total_ns: int
+    """Sum of their durations: that of the pages of operators, kernels and modules."""
+    step_ns: int
+    """The part of it in steps."""
+    bound_ns: int | None
+    """How far off ``step_ns`` may be; 0 if measured."""
+    share: float | None
+    """``step_ns`` as a share of the steps' time. More than 1 is possible: streams overlap."""
+
+
+@dataclass(frozen=True)
+class OtherHotspots:
+    """The groups beyond ``limit``: not in the rows, but in all sums."""
+
+    rows: int
+    events: int
+    total_ns: int
+    step_ns: int
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Hotspots(Result):
+    """The result of the lookup."""
+
+    provenance: Provenance
+    rows: tuple[Hotspot, ...]
+    """By most time in steps. Each activity is in one row."""
+    total_rows: int
+    others: OtherHotspots | None
+    measure: Literal["device", "host"]
+    """Whose time it is: the device's, or without device times the host's."""
+    groups: tuple[By, ...]
+    """The groups that the recording has names for."""
+    window_ns: int
+    """The steps' time: the length of their windows, or of the selected one's."""
+    total_ns: int
+    step_ns: int
+    """Sums over all rows."""
+
+
+@dataclass(frozen=True)
+class _Items:
+    """What is grouped: device activities, or operators."""
+
+    groups: Groups
+    step: I32
+    ns: I64
+    bound_ns: I64
+    error_group: I32 | I64
+
+
+def hotspots(
+    trace: Trace,
+    *,
+    by: Annotated[By, "what a row is"] = "operator",
+    step: StepOption = None,
+    limit: Annotated[int, "at most this many rows"] = 10,
+) -> Hotspots:
+    """The groups with the most time in the steps, as shares of the steps' time.
+
+    Raises TraceError ``unknown_step`` or ``bad_option``.
+    """
+    if limit < 0:
+        raise TraceError("bad_option", say("limit must be at least {least}.", least=0))
+    row = step_row(trace, step)
+    items = _activities(trace, by) if len(trace.kernels) else _operators(trace, by)
+    labels, n = items.groups.labels, len(items.groups.labels)
+    chosen = items.step >= 0 if row is None else items.step == row
+    member = items.groups.member if row is None else np.where(chosen, items.groups.member, NONE)
+    inside = np.where(chosen, items.groups.member, NONE)
+    events = groupby.sums(member, np.ones(len(member), np.int64), n)
+    total, in_steps = (groupby.sums(of, items.ns, n) for of in (member, inside))
+    order = np.lexsort((-total, -in_steps))
+    order = order[events[order] > 0]
+    shown, rest = order[:limit], order[limit:]
+    place = np.full(n + 1, NONE, np.int64)
+    place[shown] = np.arange(len(shown))
+    bounds = sum_bounds.sum_bounds(
+        place[inside], items.bound_ns, items.error_group, max(len(shown), 1)
+    )
+    rows = slice(None) if row is None else slice(row, row + 1)
+    window = intervals.length(intervals.union(trace.steps.start_ns[rows], trace.steps.end_ns[rows]))
+    return Hotspots(
+        provenance=provenance(trace),
+        rows=tuple(
+            Hotspot(
+                **_names(labels[i]),
+                events=int(events[i]),
+                total_ns=int(total[i]),
+                step_ns=int(in_steps[i]),
+                bound_ns=uncertainty.known_bound(bounds[k]),
+                share=_share(int(in_steps[i]), window),
+            )
+            for k, i in enumerate(shown.tolist())
+        ),
+        total_rows=len(order),
+        others=OtherHotspots(
+            rows=len(rest),
+            events=int(events[rest].sum()),
+            total_ns=int(total[rest].sum()),
+            step_ns=int(in_steps[rest].sum()),
+            share=_share(int(in_steps[rest].sum()), window),
+        )
+        if len(rest)
+        else None,
+        measure="device" if len(trace.kernels) else "host",
+        groups=time_groups.available_groups(trace),
+        window_ns=window,
+        total_ns=int(total.sum()),
+        step_ns=int(in_steps.sum()),
+    )
+
+
+def _names(label: Label) -> dict[str, Any]:
+    named: dict[str, Any] = {"name": None, "full_name": None}
+    if label.name is not None:
+        named = name_fields(label.name, kernel=label.kind in KINDS)
+    return {**named, "launcher": label.launcher, "kind": label.kind}
+
+
+def _share(ns: int, window: int) -> float | None:
+    return ns / window if window else None
+
+
+def _activities(trace: Trace, by: By) -> _Items:
+    kernels = trace.kernels
+    return _Items(
+        time_groups.activity_groups(trace, by),
+        kernels.step,
+        kernels.end_ns - kernels.start_ns,
+        kernels.duration_bound_ns,
+        kernels.error_group,
+    )
+
+
+def _operators(trace: Trace, by: By) -> _Items:
+    """Return the operators that tables count, by their own host time, which is measured."""
+    rows = np.flatnonzero(groupby.counted_operators(trace))
+    found = time_groups.operator_groups(trace, by)
+    none = np.zeros(len(rows), np.int64)
+    return _Items(
+        Groups(found.labels, found.member[rows]),
+        trace.ops.step[rows],
+        totals.own(trace).host_ns[rows],
+        none,
+        none - 1,
+    )
