@@ -37,8 +37,14 @@ from benchmarks.many_runs import PLUGIN, ROOT
 from benchmarks.read_traces import REAL, write
 
 ROUTES = (
+    "overview?brief=true",
     "overview",
     "overview?step={step}",
+    "hotspots",
+    "hotspots?by=kernel",
+    "hotspots?by=module",
+    "hotspots?by=line",
+    "hotspots?by=annotation",
     "advice",
     "timeline",
     "timeline?start_ns={from}&stop_ns={to}",

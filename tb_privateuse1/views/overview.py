@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -119,9 +120,10 @@ class Overview(Result):
 
     provenance: Provenance
     verdict: Verdict | None
-    """What limits the judged part, in one sentence; null if nothing is judged or known."""
-    recording: Recording
-    """The kind of recording, and what of it is judged; of the whole trace."""
+    """What limits the judged part, in one sentence; null if brief, or if nothing is judged
+    or known."""
+    recording: Recording | None
+    """The kind of recording, and what of it is judged; of the whole trace. Null if brief."""
     device: tuple[trace_labels.Fact, ...]
     run: tuple[trace_labels.Fact, ...]
     duration_ns: int
@@ -149,7 +151,8 @@ class Overview(Result):
     modelled: ModelledTime | None
     """How much of the device's time has a model of its work; null without an MFU."""
     account: Account | None
-    """Where all time of the steps' windows goes; null where a device was used and has no times."""
+    """Where all time of the steps' windows goes; null if brief, or where a device was used and has
+    no times."""
     device_accounts: tuple[DeviceAccount, ...]
     """The same of each device; empty with only one."""
     account_steps: tuple[StepAccount, ...]
@@ -164,10 +167,16 @@ class Overview(Result):
     evidence: tuple[uncertainty.Evidence, ...]
 
 
-def overview(trace: Trace, *, step: StepOption = None) -> Overview:
+def overview(
+    trace: Trace,
+    *,
+    step: StepOption = None,
+    brief: Annotated[bool, "without kind of recording, verdict, account and top lists"] = False,
+) -> Overview:
     """Figures over the whole trace; ``step`` limits totals and top lists to one step.
 
-    Raises TraceError ``unknown_step``.
+    ``brief`` is what all pages need first; what it leaves out is null or empty. Raises TraceError
+    ``unknown_step``.
     """
     row = step_row(trace, step)
     steps = step_table(trace)
@@ -175,14 +184,12 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     used = utilisation(trace, row)
     inside = in_step(trace.kernels.step, row)
     kernels = trace.kernels.take(inside)
-    account, device_accounts = BUDGET.compute(
-        trace, ("accounts", row), lambda: _accounts(trace, row)
-    )
+    whole, device_accounts = (None, ()) if brief else _accounts(trace, row)
     use = BUDGET.compute(trace, ("use", row), lambda: device_use(trace, row))
     return Overview(
         provenance=provenance(trace),
-        verdict=verdict(trace),
-        recording=summary(trace),
+        verdict=None if brief else verdict(trace),
+        recording=None if brief else summary(trace),
         device=trace_labels.device(trace),
         run=trace_labels.run(trace),
         duration_ns=trace.end_ns,
@@ -199,13 +206,15 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
         totals=_totals(trace, kernels),
         use=use,
         modelled=None if use.mfu is None else modelled_time(trace, inside),
-        account=account,
+        account=whole,
         device_accounts=device_accounts,
-        account_steps=step_accounts(trace) if account else (),
-        idle_before=awaited_operators(trace, intervals.union(*_windows(trace, row))),
-        top_operators=_top_operators(trace, row),
+        account_steps=step_accounts(trace) if whole else (),
+        idle_before=()
+        if brief
+        else awaited_operators(trace, intervals.union(*_windows(trace, row))),
+        top_operators=() if brief else _top_operators(trace, row),
         unlinked_device_ns=_unlinked_ns(trace, row) if len(trace.kernels) else None,
-        top_kernels=_top_kernels(trace, kernels),
+        top_kernels=() if brief else _top_kernels(trace, kernels),
         evidence=tuple(uncertainty.evidence_classes(kernels)),
     )
 
@@ -218,6 +227,12 @@ def _windows(trace: Trace, row: int | None) -> tuple[I64, I64]:
 
 def _accounts(trace: Trace, row: int | None) -> tuple[Account | None, tuple[DeviceAccount, ...]]:
     """Return the account of the windows over all devices, and of each of several devices."""
+    return BUDGET.compute(trace, ("accounts", row), lambda: _account_tables(trace, row))
+
+
+def _account_tables(
+    trace: Trace, row: int | None
+) -> tuple[Account | None, tuple[DeviceAccount, ...]]:
     if not has_account(trace):
         return None, ()
     window = intervals.union(*_windows(trace, row))

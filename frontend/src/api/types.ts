@@ -1081,7 +1081,7 @@ export interface Outlier {
 export interface Overview {
   provenance: Provenance;
   verdict: Verdict | null;
-  recording: Recording;
+  recording: Recording | null;
   device: Fact[];
   run: Fact[];
   duration_ns: number;
@@ -1716,7 +1716,7 @@ export interface Results extends Views {
 
 /** The query of each view and lookup. */
 export interface Options {
-  overview: { step?: number | null };
+  overview: { step?: number | null; brief?: boolean };
   advice: { step?: number | null };
   whatif: { changes?: string | null; step?: number | null; ranking?: boolean; limit?: number };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number; modules?: boolean };

@@ -76,6 +76,7 @@ def check_busy(made: Trace) -> None:
 def check_step_times(made: Trace) -> None:
     """The steady step is the same on all pages, and so is the average step of complete steps."""
     recording, saved, asked = overview(made).recording, advice(made), result(whatif, made)
+    assert recording is not None
     steady = recording.steady_step_ns
     if asked.is_steady:
         assert asked.measured_ns == steady

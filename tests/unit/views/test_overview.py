@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from tb_privateuse1.trace.errors import TraceError
@@ -112,6 +114,19 @@ def test_inferred_times_say_so() -> None:
     result = overview(t)
     assert result.provenance.timeline == "inferred"
     assert [e.evidence for e in result.evidence] != ["measured"]
+
+
+def test_brief_is_the_same_without_what_takes_long() -> None:
+    t = trace(
+        step(1, 0, 100), op("a", 0, 10), launch(1, 2, 1), kernel("ka", 20, 30, 1), op("b", 40, 50)
+    )
+    whole, brief = overview(t), overview(t, brief=True)
+    left_out = {
+        "recording": None, "verdict": None, "account": None, "account_steps": (),
+        "idle_before": (), "top_operators": (), "top_kernels": (),
+    }  # fmt: skip
+    assert dataclasses.replace(whole, **left_out) == brief
+    assert all(getattr(whole, name) for name in left_out if name != "verdict")
 
 
 def test_empty() -> None:

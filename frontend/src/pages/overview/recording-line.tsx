@@ -8,6 +8,7 @@ const texts = t.recordingLine;
 
 export function RecordingLine({ overview }: { overview: Overview }) {
   const { recording } = overview;
+  if (recording === null) return null;
   const isWhole = recording.phases.every((phase) => phase.kind === "steady");
   return (
     <section class="recording" data-testid="recording" data-key={recording.kind}>
