@@ -91,6 +91,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "device": "number of the device",
         "stream": "number of the stream",
         "name": "the stream's name",
+        "missing": "1: its work has no times, though that of others has; sums lack it",
     },
     "kernels": {
         "row": "its number",
@@ -238,7 +239,7 @@ _FROM_ZERO = {
 }
 """Columns in which a negative number means null."""
 _OF_TRACE = {"process_group": "group"}
-_WORK = ("flops", "bytes_moved", "attainable_ns")
+_WORK = ("flops", "bytes_moved", "attainable_ns", "missing")
 """Columns that are computed (``work_columns``)."""
 
 

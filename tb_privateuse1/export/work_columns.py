@@ -1,4 +1,4 @@
-"""Work of operators and device activities as columns: for SQL, tables and exports."""
+"""Columns that no table of a trace has: work, missing streams. For SQL, tables and exports."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ def operator_columns(trace: Trace) -> Columns:
     return {name: _sums(op, work[name], len(trace.ops)) for name in ("flops", "bytes_moved")}
 
 
+def lane_columns(trace: Trace) -> Columns:
+    """Return for each row of ``trace.lanes`` whether its work has no times."""
+    missing = np.isin(np.arange(len(trace.lanes)), trace.meta.missing_lanes)
+    return {"missing": missing.astype(np.int64)}
+
+
 def _sums(op: I32, values: I64, count: int) -> I64:
     known = (values != MISSING) & (op >= 0)
     total = np.full(count, MISSING, np.int64)
@@ -45,5 +51,6 @@ def _sums(op: I32, values: I64, count: int) -> I64:
 BY_TABLE: Mapping[str, Callable[[Trace], Columns]] = {
     "kernels": kernel_columns,
     "ops": operator_columns,
+    "lanes": lane_columns,
 }
 """The tables with such columns."""

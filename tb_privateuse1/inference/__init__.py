@@ -127,7 +127,12 @@ def _assemble(
         start_ns=start,
         end_ns=end - start,
         strings=tuple(strings.all),
-        meta=dataclasses.replace(meta, timeline=_timeline(kernels), grounds=activities.basis),
+        meta=dataclasses.replace(
+            meta,
+            timeline=_timeline(kernels),
+            missing_lanes=activities.missing_lanes,
+            grounds=activities.basis,
+        ),
         vendor=vendor,
         threads=raw.threads,
         ops=dataclasses.replace(host.ops, step=step_of_ops),

@@ -82,6 +82,8 @@ class Activities:
     claims: MetadataClaims | None = None
     """Arguments of collectives that kernels have; None for inferred ones."""
     basis: InferenceBasis | None = None
+    missing_lanes: tuple[int, ...] = ()
+    """Streams without a timeline, while others have one."""
     configs: Configs = field(default_factory=Configs.empty)
     """Launch properties of kernels."""
     annotations: DeviceAnnotations = field(default_factory=DeviceAnnotations.empty)

@@ -310,6 +310,8 @@ class Meta:
     """Options of the profiler: with_stack, record_shapes, profile_memory, profiler_state, …"""
     grounds: InferenceBasis | None = None
     timeline: Timeline = "none"
+    missing_lanes: tuple[int, ...] = ()
+    """Streams (rows of ``Lanes``) whose work has no times, while that of others has."""
     findings: tuple[Finding, ...] = ()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from tb_privateuse1 import __version__
 from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace import device_times, groupby
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Timeline, Trace
@@ -109,6 +109,9 @@ class Provenance:
     timeline: Timeline
     """``measured`` by a device profiler, ``inferred`` from elapsed times, or ``none``: no device
     times at all."""
+    missing_streams: tuple[str, ...]
+    """The streams whose work has no times, while that of others has: sums of device times are lower
+    bounds without an error bound, and idle times upper ones."""
     files: tuple[str, ...]
     version: str
     warnings: tuple[Finding, ...]
@@ -117,7 +120,8 @@ class Provenance:
 def provenance(trace: Trace) -> Provenance:
     """Return the provenance of a result that reads one trace."""
     meta = trace.meta
-    return Provenance(meta.timeline, meta.files, __version__, meta.findings)
+    missing = device_times.missing_streams(trace)
+    return Provenance(meta.timeline, missing, meta.files, __version__, meta.findings)
 
 
 def step_row(trace: Trace, step: int | None) -> int | None:

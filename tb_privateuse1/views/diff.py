@@ -57,9 +57,10 @@ class DiffRow:
     status: Status
     base_calls: float
     now_calls: float
-    base_ns: int
-    now_ns: int
-    change_ns: int
+    base_ns: int | None
+    now_ns: int | None
+    """Null if the device time is not known: there is none, or only that of other streams."""
+    change_ns: int | None
     change_share: float | None
     noise_ns: int | None
     bound_ns: int | None
@@ -110,8 +111,9 @@ class Diff(Result):
     time: Time
     base_steps: int
     now_steps: int
-    base_total_ns: int
-    now_total_ns: int
+    base_total_ns: int | None
+    now_total_ns: int | None
+    """Null without device times."""
     notes: tuple[Finding, ...]
 
 
@@ -174,10 +176,10 @@ def _steps(trace: Trace, step: int | None) -> I64:
     return complete if len(complete) else np.arange(len(trace.steps))
 
 
-def _total(items: Items, unit: Time) -> int:
+def _total(items: Items, unit: Time) -> int | None:
     """Return all device time; on the host, the time of the outermost items."""
     if unit == "device":
-        return round(items.device_ns)
+        return round(items.device_ns) if items.device_ns or items.all_known else None
     return 0 if items.host is None else round(float(items.host.mean[items.parent < 0].sum()))
 
 
@@ -192,6 +194,12 @@ class _Side:
     ran: Bools
     work: list[dict[str, Any]]
     """FLOPs per step, rates and share of the roof."""
+    all_known: bool
+
+    def known(self, unit: Time) -> Bools:
+        """Return whose times are known: of a device without all its times, those above 0."""
+        found: Bools = (self.of(unit).mean > 0) | (unit == "host" or self.all_known)
+        return found
 
     def of(self, unit: Time) -> Sample:
         found = self.host if unit == "host" else self.device
@@ -215,7 +223,9 @@ def _side(items: Items, names: dict[Name, int], steps: int) -> _Side:
         rates = {key: getattr(one, key) for key in _RATES}
         flops = None if one.flops is None else round(one.flops / max(steps, 1))
         work[names[name]] = {"flops": flops, **rates}
-    return _Side(count, host, device, np.append(items.bound_ns, 0.0)[row], ran, work)
+    return _Side(
+        count, host, device, np.append(items.bound_ns, 0.0)[row], ran, work, items.all_known
+    )
 
 
 def _work(base: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
@@ -238,14 +248,13 @@ def _rows(
     noise = significance.noise(before, after)
     bound = a.bound_ns + b.bound_ns if unit == "device" else np.zeros(len(names))
     change = after.mean - before.mean
+    was, is_now = a.known(unit), b.known(unit)
+    both, on_device = was & is_now, a.known("device") & b.known("device")
     order = np.lexsort((-after.mean, -np.abs(change)))
     order = order[(a.ran | b.ran)[order]]
     position = np.full(len(names) + 1, NONE)
     position[order] = np.arange(len(order))
     texts = list(names)
-
-    def difference(one: Sample | None, other: Sample | None, i: int) -> int | None:
-        return None if one is None or other is None else round(other.mean[i]) - round(one.mean[i])
 
     rows = []
     for i in order.tolist():
@@ -260,19 +269,35 @@ def _rows(
                 status=("both" if a.ran[i] else "new") if b.ran[i] else "gone",
                 base_calls=float(a.calls[i]),
                 now_calls=float(b.calls[i]),
-                base_ns=round(before.mean[i]),
-                now_ns=round(after.mean[i]),
-                change_ns=round(after.mean[i]) - round(before.mean[i]),
-                change_share=float(change[i] / before.mean[i]) if before.mean[i] else None,
+                **_times(
+                    round(before.mean[i]) if was[i] else None,
+                    round(after.mean[i]) if is_now[i] else None,
+                    float(change[i] / before.mean[i]) if before.mean[i] else None,
+                ),
                 noise_ns=spread,
                 bound_ns=error,
-                verdict=significance.verdict(change[i], spread, error),
-                device_change_ns=difference(a.device, b.device, i),
-                host_change_ns=difference(a.host, b.host, i),
+                verdict=significance.verdict(change[i], spread, error) if both[i] else "unknown",
+                device_change_ns=_difference(a.device, b.device, i) if on_device[i] else None,
+                host_change_ns=_difference(a.host, b.host, i),
                 **_work(a.work[i], b.work[i]),
             )
         )
     return tuple(rows)
+
+
+def _difference(one: Sample | None, other: Sample | None, i: int) -> int | None:
+    return None if one is None or other is None else round(other.mean[i]) - round(one.mean[i])
+
+
+def _times(before: int | None, after: int | None, share: float | None) -> dict[str, Any]:
+    """Return the fields of a row on its time; there is no change of a time that is not known."""
+    both = before is not None and after is not None
+    return {
+        "base_ns": before,
+        "now_ns": after,
+        "change_ns": after - before if before is not None and after is not None else None,
+        "change_share": share if both else None,
+    }
 
 
 def _account(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple[DiffFigure, ...]:
@@ -296,7 +321,8 @@ def _figure(
 ) -> DiffFigure:
     bound = None if old_bound is None or now_bound is None else round(old_bound + now_bound)
     if not old.steps or not now.steps:
-        return DiffFigure(name, None, None, None, None, None, bound, "unknown")
+        before, after = (round(one.mean[0]) if one.steps else None for one in (old, now))
+        return DiffFigure(name, before, after, None, None, None, bound, "unknown")
     before, after = round(old.mean[0]), round(now.mean[0])
     noise = significance.noise(old, now)
     spread = None if noise is None else round(float(noise[0]))

@@ -50,6 +50,9 @@ class RankRow:
     host: str | None
     timeline: Timeline | None
     """How its device times are known; null where nothing was read."""
+    missing_streams: tuple[str, ...]
+    """Streams whose work has no times: times of the device are lower bounds, its idle time is an
+    upper one."""
     on_host: bool
     """Without a device: the operators are the computation."""
     steps: int
@@ -89,17 +92,21 @@ class RankRow:
 
 @dataclass(frozen=True)
 class RankStep:
-    """A step of one rank. Computation, exposed communication, copies and idle time sum to it."""
+    """A step of one rank. Computation, exposed communication, copies and idle time sum to it.
+
+    Null is what is not known: all of these without device times; if a stream is missing, what the
+    others did not do.
+    """
 
     rank: int
     step: str
     duration_ns: int
-    computation_ns: int
-    communication_ns: int
-    overlap_ns: int
-    exposed_ns: int
-    copy_ns: int
-    idle_ns: int
+    computation_ns: int | None
+    communication_ns: int | None
+    overlap_ns: int | None
+    exposed_ns: int | None
+    copy_ns: int | None
+    idle_ns: int | None
     transferring_ns: int | None
     """Null if no call of the step could be matched with those of other ranks."""
     synchronising_ns: int | None
@@ -222,7 +229,9 @@ def _provenance(parts: Sequence[RankPart]) -> Provenance:
     for timeline in ("measured", "inferred"):  # one inferred rank makes the figures inferred
         if timeline in timelines:
             whole = "measured" if timeline == "measured" else "inferred"
-    return Provenance(whole, tuple(f for part in parts for f in part.files), __version__, ())
+    missing = tuple(dict.fromkeys(stream for part in parts for stream in part.missing))
+    files = tuple(f for part in parts for f in part.files)
+    return Provenance(whole, missing, files, __version__, ())
 
 
 def _rank_steps(
@@ -291,6 +300,7 @@ def _row(
         worker=rank.worker,
         host=part.hostname if part else None,
         timeline=part.timeline if part else None,
+        missing_streams=part.missing if part else (),
         on_host=bool(part and part.on_host),
         steps=0 if at is None else numbers[at],
         **{name: None if at is None else values[at] for name, values in means.items()},

@@ -13,6 +13,7 @@ from tb_privateuse1.i18n import all_languages, say
 from tb_privateuse1.trace import (
     call_tree,
     captured_ranges,
+    device_times,
     intervals,
     kernel_context,
     sum_bounds,
@@ -76,8 +77,9 @@ class Flame(Result):
     provenance: Provenance
     rows: tuple[FlameNode, ...]
     by: Literal["device", "host"]
-    total_ns: int
-    """Of the outermost rows and what was merged beside them."""
+    total_ns: int | None
+    """Of the outermost rows and what was merged beside them. Null by device without its times; a
+    lower bound if a stream is missing."""
     nodes: int
     """How many nodes there are below the root, shown or not."""
     merged: int
@@ -301,20 +303,26 @@ def _result(
                 calls=int(tree.calls[n]),
                 total_ns=int(tree.total[n]),
                 self_ns=int(tree.own[n]),
-                bound_ns=uncertainty.known_bound(tree.bound[n]),
+                bound_ns=_bound(trace, tree, n, unit),
                 merged=int(smalls[n]),
                 merged_ns=int(small_ns[n]),
             )
             for n in rows
         ),
         by=unit,
-        total_ns=whole,
+        total_ns=device_times.known_sum(trace, whole) if unit == "device" else whole,
         nodes=int((below & (tree.total > 0)).sum()),
         merged=int((small & outer).sum()),
         merged_ns=int(tree.total[small & outer].sum()),
         has_frames=len(trace.frames) > 0,
         has_modules=bool(call_tree.is_module(trace).any()),
     )
+
+
+def _bound(trace: Trace, tree: _Tree, node: int, unit: Literal["device", "host"]) -> int | None:
+    """Return the bound of a node's time; that of the host is exact."""
+    bound = uncertainty.known_bound(tree.bound[node])
+    return device_times.known_bound(trace, bound) if unit == "device" else bound
 
 
 def _below(parent: I32, top: int) -> Bools:

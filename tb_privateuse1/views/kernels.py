@@ -14,7 +14,7 @@ from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import sum_bounds, uncertainty
+from tb_privateuse1.trace import device_times, sum_bounds, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
@@ -143,11 +143,12 @@ class KernelTable(Result):
     total_rows: int
     others: OtherKernels | None
     """The rows that are not shown, if there are more than ``limit``."""
-    calls: int
-    total_ns: int
-    """Sum of all rows' totals: more than the busy time where lanes overlap."""
+    calls: int | None
+    total_ns: int | None
+    """Sum of all rows' totals: more than the busy time where lanes overlap. Null without device
+    times; a lower bound if a stream is missing."""
     bound_ns: int | None
-    """How far off it may be."""
+    """How far off it may be; null if that is not known."""
     short: ShortKernels | None
     """Null without any kernel."""
     matrix: MatrixUse | None
@@ -206,9 +207,9 @@ def kernels(
         others=OtherKernels(len(rest), int(count[rest].sum()), int(totals[rest].sum()))
         if len(rest)
         else None,
-        calls=len(table),
-        total_ns=rows.whole,
-        bound_ns=uncertainty.duration_sum_bound(table),
+        calls=device_times.known_sum(trace, len(table)),
+        total_ns=device_times.known_sum(trace, rows.whole),
+        bound_ns=(uncertainty.duration_sum_bound(table) if device_times.all_known(trace) else None),
         short=_short(duration[table.kind == KERNEL], short_ns),
         matrix=_matrix(trace, table, rows.matrix),
         has_configs=bool((table.config >= 0).any()),
@@ -329,7 +330,7 @@ class _Rows:
             p95_ns=round(_p95(times)),
             min_ns=int(times[0]),
             max_ns=int(times[-1]),
-            bound_ns=None if bound is None else bound.bound_ns,
+            bound_ns=None if bound is None else self._of_total(bound.bound_ns),
             mean_bound_ns=None if bound is None else round(bound.bound_ns / len(times)),
             median_bound_ns=uncertainty.bound_of(np.median, times, error),
             p95_bound_ns=uncertainty.bound_of(_p95, times, error),
@@ -344,6 +345,10 @@ class _Rows:
             **work.columns(),
             longest_row=int(self._chosen[members[-1]]),
         )
+
+    def _of_total(self, bound_ns: int) -> int | None:
+        """Return the bound of a total; None if a missing stream may have more of it."""
+        return device_times.known_bound(self._trace, bound_ns)
 
     def _config(self, one: int) -> dict[str, Any]:
         trace, config = self._trace, int(self._table.config[one])

@@ -21,6 +21,7 @@ from tb_privateuse1.views.result import Result
 _NOTHING = "no_device_times"
 
 _REFUSALS = (
+    "stream_missing",
     "elapsed_coarse",
     "elapsed_unit",
     "elapsed_of_the_host",

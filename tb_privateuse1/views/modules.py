@@ -10,8 +10,8 @@ import numpy as np
 from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
-from tb_privateuse1.trace import call_tree, sum_bounds, uncertainty
-from tb_privateuse1.trace.model import NONE, Kernels, Trace
+from tb_privateuse1.trace import call_tree, device_times, sum_bounds
+from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import (
     Provenance,
@@ -48,7 +48,10 @@ _SORTS = {
 
 @dataclass(frozen=True)
 class ModuleRow:
-    """The calls of one module at one place of the tree. Device times are null without any."""
+    """The calls of one module at one place of the tree. Device times are null without any.
+
+    If a stream is missing, they are lower bounds, and null where the others did nothing.
+    """
 
     path: str
     """The names from the root down, separated by `` / ``."""
@@ -194,7 +197,7 @@ def _result(
     inside = int(ahead.ns.sum() + back.ns.sum())
     return Modules(
         provenance=provenance(trace),
-        rows=_rows(nodes, labels, spread, used, whole if any_device else None, sorting),
+        rows=_rows(trace, nodes, labels, spread, used, whole if any_device else None, sorting),
         source=ranges.source if len(ranges.name) else "none",
         device_ns=whole if any_device else None,
         outside_device_ns=whole - inside if any_device else None,
@@ -258,7 +261,25 @@ def _ordered(
     return order_by_number(rows, getattr(f, _SORTS[key]), descending=descending)
 
 
+def _known(trace: Trace, value: np.int64) -> int | None:
+    """Return a sum over device activities; None if it is not known."""
+    return device_times.known_sum(trace, int(value))
+
+
+def _known_bound(trace: Trace, bound_ns: np.int64) -> int | None:
+    known = device_times.all_known(trace) and bound_ns != MISSING
+    return int(bound_ns) if known else None
+
+
+def _share(trace: Trace, weight: int, whole: int) -> float | None:
+    """Return the share of all time; None where the device's time is not known."""
+    on_device = len(trace.kernels) > 0
+    unknown = on_device and device_times.known_sum(trace, weight) is None
+    return None if unknown or not whole else weight / whole
+
+
 def _rows(
+    trace: Trace,
     nodes: call_tree.Nodes,
     labels: list[str],
     f: _Figures,
@@ -280,7 +301,6 @@ def _rows(
         up = None if parent is None else rows[parent]
         name = labels[nodes.name[node]]
         stack += [(child, len(rows)) for child in reversed(below.get(node, []))]
-        device = whole is not None
         rows.append(
             ModuleRow(
                 path=f"{up.path} / {name}" if up else name,
@@ -291,13 +311,13 @@ def _rows(
                 calls=int(f.calls[node]),
                 host_self_ns=int(f.host_self[node]),
                 host_total_ns=int(f.host_total[node]),
-                device_self_ns=int(f.device_self[node]) if device else None,
-                device_total_ns=int(f.device_total[node]) if device else None,
-                device_bound_ns=uncertainty.known_bound(f.bound[node]) if device else None,
+                device_self_ns=_known(trace, f.device_self[node]),
+                device_total_ns=_known(trace, f.device_total[node]),
+                device_bound_ns=_known_bound(trace, f.bound[node]),
                 backward_host_ns=int(f.back_host[node]),
-                backward_device_ns=int(f.back_device[node]) if device else None,
-                kernels=int(f.kernels[node]) if device else None,
-                share=float(weight[node] / all_of) if all_of else None,
+                backward_device_ns=_known(trace, f.back_device[node]),
+                kernels=_known(trace, f.kernels[node]),
+                share=_share(trace, int(weight[node]), all_of),
                 **f.work[node].columns(),
             )
         )

@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.operators.kinds_of_work import Kind
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import call_tree, uncertainty
+from tb_privateuse1.trace import call_tree, device_times, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.model import NONE, Trace
@@ -53,7 +53,11 @@ _OF_LAUNCHES = ("launches", "launch_ns")
 
 @dataclass(frozen=True)
 class OperatorRow:
-    """The calls of one operator. Device times are null where the trace has none."""
+    """The calls of one operator.
+
+    Device times are null where the trace has none. If a stream is missing, they are lower bounds,
+    and null where the operator launched nothing on the others.
+    """
 
     name: str | None
     """Grouped by category it is that. Of activities that no operator launched it is the operator
@@ -189,7 +193,7 @@ def operators(
         order = order_by_number(order, figures[key], descending=descending)
     shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
     forward = groups.forward_names(trace, ahead[rows], member, len(first))
-    device, launched = len(trace.kernels) > 0, len(trace.launches) > 0
+    device = len(trace.kernels) > 0
     lost = _unlinked(trace, row, group, limit) if device else ()
     whole = find is None and offset == 0
     work = member_of.work(shown)
@@ -198,7 +202,7 @@ def operators(
         rows=tuple(
             OperatorRow(
                 **texts.of(int(i)),
-                **_numbers(figures, int(i), device, launched),
+                **_numbers(trace, figures, int(i)),
                 **one.columns(),
                 forward=trace.text(forward[i]) or None,
             )
@@ -207,11 +211,15 @@ def operators(
         + (lost if whole else ()),
         total_rows=len(first),
         found_rows=len(some),
-        others=_others(figures, rest, device) if len(rest) else None,
+        others=_others(trace, figures, rest) if len(rest) else None,
         host_self_ns=int(figures["host_self_ns"].sum()),
-        device_self_ns=int(figures["device_self_ns"].sum()) if device else None,
-        device_self_bound_ns=_device_bound(trace, rows) if device else None,
-        unlinked_device_ns=sum(one.device_self_ns or 0 for one in lost) if device else None,
+        device_self_ns=device_times.known_sum(trace, int(figures["device_self_ns"].sum())),
+        device_self_bound_ns=(
+            _device_bound(trace, rows) if device_times.all_known(trace) else None
+        ),
+        unlinked_device_ns=device_times.known_sum(
+            trace, sum(one.device_self_ns or 0 for one in lost)
+        ),
         has_shapes=bool((trace.ops.shapes >= 0).any()),
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
         has_modules=bool(call_tree.is_module(trace).any()),
@@ -252,16 +260,20 @@ def _by_time(rows: I64, figures: dict[str, I64]) -> I64:
     return order
 
 
-def _numbers(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:
+def _numbers(trace: Trace, figures: dict[str, I64], i: int) -> dict[str, Any]:
     """Return the fields of a row that are numbers; null where the trace lacks them."""
     own = int(figures["device_self_ns"][i])
     found: dict[str, Any] = {"bounded_share": int(figures["bounded_ns"][i]) / own if own else 0.0}
-    absent = (() if device else _OF_DEVICE) + (() if launched else _OF_LAUNCHES)
     for key, column in figures.items():
-        if key in absent:
+        if key in _BOUNDS:
+            bound = uncertainty.known_bound(column[i])
+            found[key] = bound if device_times.all_known(trace) else None
+        elif key in _OF_DEVICE:
+            found[key] = device_times.known_sum(trace, int(column[i]))
+        elif key in _OF_LAUNCHES and not len(trace.launches):
             found[key] = None
         elif key != "bounded_ns":
-            found[key] = uncertainty.known_bound(column[i]) if key in _BOUNDS else int(column[i])
+            found[key] = int(column[i])
     return found
 
 
@@ -317,8 +329,8 @@ def _unlinked(trace: Trace, row: int | None, group: Group, limit: int) -> tuple[
             host_total_ns=0,
             device_self_ns=one.device_ns,
             device_total_ns=one.device_ns,
-            device_bound_ns=one.bound_ns,
-            device_total_bound_ns=one.bound_ns,
+            device_bound_ns=device_times.known_bound(trace, one.bound_ns),
+            device_total_bound_ns=device_times.known_bound(trace, one.bound_ns),
             bounded_share=one.bounded_ns / one.device_ns if one.device_ns else 0.0,
             kernels=len(one.activities),
             launches=one.launches if any_launch else None,
@@ -340,7 +352,7 @@ def _category(trace: Trace, name: str | None, group: Group) -> Kind:
     return "other" if name is None else kinds_of_work.kind_of(name, trace.vendor)
 
 
-def _others(figures: dict[str, I64], rest: I64, device: bool) -> OtherOperators:
-    own = int(figures["device_self_ns"][rest].sum()) if device else None
+def _others(trace: Trace, figures: dict[str, I64], rest: I64) -> OtherOperators:
+    own = device_times.known_sum(trace, int(figures["device_self_ns"][rest].sum()))
     calls, host = (int(figures[key][rest].sum()) for key in ("calls", "host_self_ns"))
     return OtherOperators(len(rest), calls, host, own)

@@ -33,7 +33,7 @@ from tb_privateuse1.analysis.steps.table import (
     step_table,
 )
 from tb_privateuse1.analysis.steps.utilisation import utilisation
-from tb_privateuse1.trace import call_tree, intervals, sum_bounds, uncertainty
+from tb_privateuse1.trace import call_tree, device_times, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
 from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.memory_budget import BUDGET
@@ -57,6 +57,9 @@ _TOP = 10
 @dataclass(frozen=True)
 class Totals:
     """Device activity over the trace, or over the selected step. Null: no device times.
+
+    If a stream is missing, times are lower bounds, and those of which the others did nothing are
+    null.
 
     A ``_bound_ns`` is how far off the figure may be; 0 if measured, null if that is not known.
     """
@@ -213,7 +216,7 @@ def overview(
         if brief
         else awaited_operators(trace, intervals.union(*_windows(trace, row))),
         top_operators=() if brief else _top_operators(trace, row),
-        unlinked_device_ns=_unlinked_ns(trace, row) if len(trace.kernels) else None,
+        unlinked_device_ns=device_times.known_sum(trace, _unlinked_ns(trace, row)),
         top_kernels=() if brief else _top_kernels(trace, kernels),
         evidence=tuple(uncertainty.evidence_classes(kernels)),
     )
@@ -265,23 +268,29 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
     overlap = intervals.length(intervals.intersect(when["compute"], when["communication"]))
     span_bound = uncertainty.span_bound(kernels)
     linked = int(breakdown.linked_activities(trace, kernels).sum())
+    counts = {
+        "kernels": len(of["compute"]),
+        "communication_kernels": len(of["communication"]),
+        "memcpys": len(of["memcpy"]),
+        "memsets": len(of["memset"]),
+        "unknown_activities": len(of["unknown"]),
+        "linked": linked,
+        "unlinked": len(kernels) - linked,
+    }
     return Totals(
         span_ns=span,
-        **{f"{name}_ns": n for name, n in length.items()},
-        **{f"{name}_bound_ns": n for name, n in error.items()},
-        overlap_ns=overlap,
-        span_bound_ns=span_bound,
+        **{f"{name}_ns": device_times.known_sum(trace, n) for name, n in length.items()},
+        **{f"{name}_bound_ns": device_times.known_bound(trace, n) for name, n in error.items()},
+        overlap_ns=device_times.known_sum(trace, overlap),
+        span_bound_ns=device_times.known_bound(trace, span_bound),
         # What is in both is what their sum has more than their union.
-        overlap_bound_ns=_sum(error["compute"], error["communication"], error["busy"])
-        if length["communication"]
-        else 0,
-        kernels=len(of["compute"]),
-        communication_kernels=len(of["communication"]),
-        memcpys=len(of["memcpy"]),
-        memsets=len(of["memset"]),
-        unknown_activities=len(of["unknown"]),
-        linked=linked,
-        unlinked=len(kernels) - linked,
+        overlap_bound_ns=device_times.known_bound(
+            trace,
+            _sum(error["compute"], error["communication"], error["busy"])
+            if length["communication"]
+            else 0,
+        ),
+        **{name: device_times.known_sum(trace, n) for name, n in counts.items()},
     )
 
 
@@ -308,6 +317,7 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
     launcher = call_tree.take(outermost_calls(ops), trace.kernels.op)
     place = call_tree.take(member, launcher)
     error = sum_bounds.duration_sum_bounds(place, trace.kernels, len(labels))
+    error = device_times.known_bounds(trace, error) if len(trace.kernels) else error
     return _top(labels, group, time[rows], error, bounded[rows], whole)
 
 
@@ -324,6 +334,7 @@ def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
     time = kernels.end_ns - kernels.start_ns
     whole = int(time.sum())
     error = sum_bounds.duration_sum_bounds(group, kernels, len(labels))
+    error = device_times.known_bounds(trace, error)
     return _top(labels, group, time, error, _bounded(kernels), whole)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import labels
+from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.findings import SEVERITIES, Finding
 from tb_privateuse1.trace.model import Kernels, Trace
 from tb_privateuse1.trace.table import Table
@@ -88,10 +88,10 @@ def quality(trace: Trace, *, step: StepOption = None) -> Quality:
         activities=len(kernels) if any_device else None,
         linked=int(linked.sum()) if any_device else None,
         linked_share=float(linked.mean()) if len(linked) else None,
-        device_ns=whole if any_device else None,
-        unlinked_ns=lost if any_device else None,
+        device_ns=device_times.known_sum(trace, whole),
+        unlinked_ns=device_times.known_sum(trace, lost),
         unlinked_share=lost / whole if whole else None,
-        unlinked_device_ns=_time(kernels.take(kernels.op < 0)) if any_device else None,
+        unlinked_device_ns=device_times.known_sum(trace, _time(kernels.take(kernels.op < 0))),
         facts=labels.run(trace),
     )
 

@@ -30,7 +30,7 @@ from tb_privateuse1.analysis.roofs.rates import (
 from tb_privateuse1.analysis.roofs.roofs import Kind, Roof, Source
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import sum_bounds, uncertainty
+from tb_privateuse1.trace import device_times, sum_bounds, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -133,7 +133,8 @@ class DistanceRow:
     """``above_80`` reaches 80 % of the roof or more, ``above_50`` 50 to 80 %, ``above_20`` 20 to
     50 %, ``below_20`` less. ``no_roof`` is communication, copies over links, and work without a
     known rate; ``unknown`` has no model of its work, or no recorded shapes."""
-    device_ns: int
+    device_ns: int | None
+    """Null if a stream is missing, and the others have none."""
     low_ns: int
     high_ns: int | None
     """The least and the most within the error bounds; null if a bound is unknown."""
@@ -158,16 +159,17 @@ class Roofline(Result):
     provenance: Provenance
     rows: tuple[RooflineRow, ...]
     total_rows: int
-    others_ns: int
+    others_ns: int | None
     """The device time of the rows that ``limit`` and ``offset`` leave out."""
-    device_ns: int
-    """The sum of the durations of all activities of the answer."""
+    device_ns: int | None
+    """The sum of the durations of all activities of the answer. Null without device times; a lower
+    bound if a stream is missing."""
     device_bound_ns: int | None
     above_roof_ns: int | None
     """The time above the roof of all of them; null without any roof."""
     roofs: tuple[RoofRow, ...]
     distances: tuple[DistanceRow, ...]
-    """They add up to ``device_ns``."""
+    """They add up to ``device_ns``; empty without device times."""
     unknown: tuple[UnknownWork, ...]
     """The names with the most time of unknown work, at most 50."""
     outliers: tuple[Outlier, ...]
@@ -204,9 +206,11 @@ def roofline(
         provenance=provenance(trace),
         rows=_rows(trace, points, shown, whole),
         total_rows=points.count,
-        others_ns=whole - int(time[shown].sum()),
-        device_ns=whole,
-        device_bound_ns=uncertainty.duration_sum_bound(trace.kernels.take(chosen)),
+        others_ns=whole - int(time[shown].sum()) if len(trace.kernels) else None,
+        device_ns=device_times.known_sum(trace, whole),
+        device_bound_ns=uncertainty.duration_sum_bound(trace.kernels.take(chosen))
+        if device_times.all_known(trace)
+        else None,
         above_roof_ns=total.above_roof_ns,
         roofs=_roofs(trace, chosen),
         distances=_distances(trace, chosen, whole),
@@ -255,6 +259,7 @@ def _times(trace: Trace, group: I64, count: int) -> list[dict[str, Any]]:
     total = sums(group, duration, count)
     only = sums(group, np.where(uncertainty.bounded_only(kernels), duration, 0), count)
     bound = sum_bounds.duration_sum_bounds(group, kernels, count)
+    bound = device_times.known_bounds(trace, bound)
     return [
         {
             "calls": int(calls[i]),
@@ -303,13 +308,14 @@ def _distances(trace: Trace, chosen: Bools, whole: int) -> tuple[DistanceRow, ..
     return tuple(
         DistanceRow(
             distance=name,
-            device_ns=part.ns,
+            device_ns=device_times.known_sum(trace, part.ns),
             low_ns=part.low_ns,
-            high_ns=part.high_ns,
+            high_ns=device_times.known_bound(trace, part.high_ns),
             share=part.ns / whole if whole else None,
             calls=part.activities,
         )
         for name, part in time_by_distance(trace, chosen).items()
+        if len(trace.kernels)
     )
 
 

@@ -277,7 +277,7 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
         hint = say(
             "Operators that run on the host are all there is, or the device's work is unknown."
         )
-        found.append(Finding("no_device_times", message, hint))
+        found.append(Finding("no_device_times", message, hint, severity="info"))
     elif trace.meta.timeline == "inferred":
         message = say("Device times are inferred: the range of a gain includes their bounds.")
         hint = say("A gain whose range begins at 0 may be none.")

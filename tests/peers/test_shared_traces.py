@@ -138,10 +138,11 @@ def test_two_ranks_on_one_clock() -> None:
     assert 0 < (one.clock_residual_ns or 0) < 200_000
     assert result.stragglers == ()
     for s in result.steps:
-        assert s.computation_ns + s.exposed_ns + s.copy_ns + s.idle_ns == s.duration_ns
+        parts = (s.computation_ns, s.exposed_ns, s.copy_ns, s.idle_ns)
+        assert sum(part or 0 for part in parts) == s.duration_ns
         assert s.transferring_ns is not None
         assert s.synchronising_ns is not None
-        assert s.transferring_ns + s.synchronising_ns >= s.communication_ns  # lanes overlap
+        assert s.transferring_ns + s.synchronising_ns >= (s.communication_ns or 0)  # lanes overlap
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)

@@ -114,11 +114,11 @@ export interface AreaRow {
 /** A part of the breakdown over the complete steps; each figure is rounded separately. */
 export interface Average {
   part: string;
-  mean_ns: number;
-  share: number;
-  min_ns: number;
-  max_ns: number;
-  deviation_ns: number;
+  mean_ns: number | null;
+  share: number | null;
+  min_ns: number | null;
+  max_ns: number | null;
+  deviation_ns: number | null;
   bound_ns: number | null;
 }
 
@@ -313,8 +313,8 @@ export interface Diff {
   time: "device" | "host";
   base_steps: number;
   now_steps: number;
-  base_total_ns: number;
-  now_total_ns: number;
+  base_total_ns: number | null;
+  now_total_ns: number | null;
   notes: Finding[];
 }
 
@@ -367,9 +367,9 @@ export interface DiffRow {
   status: "both" | "new" | "gone";
   base_calls: number;
   now_calls: number;
-  base_ns: number;
-  now_ns: number;
-  change_ns: number;
+  base_ns: number | null;
+  now_ns: number | null;
+  change_ns: number | null;
   change_share: number | null;
   noise_ns: number | null;
   bound_ns: number | null;
@@ -398,7 +398,7 @@ export interface DiffStep {
 /** The device time of the activities at one distance from their roof. */
 export interface DistanceRow {
   distance: "above_80" | "above_50" | "above_20" | "below_20" | "no_roof" | "unknown";
-  device_ns: number;
+  device_ns: number | null;
   low_ns: number;
   high_ns: number | null;
   share: number | null;
@@ -515,7 +515,7 @@ export interface Flame {
   provenance: Provenance;
   rows: FlameNode[];
   by: "device" | "host";
-  total_ns: number;
+  total_ns: number | null;
   nodes: number;
   merged: number;
   merged_ns: number;
@@ -543,7 +543,7 @@ export interface Found {
   before: number;
   items: Item[];
   names: Match[];
-  kernels_ns: number;
+  kernels_ns: number | null;
   kernels_bound_ns: number | null;
 }
 
@@ -720,8 +720,8 @@ export interface KernelTable {
   rows: KernelRow[];
   total_rows: number;
   others: OtherKernels | null;
-  calls: number;
-  total_ns: number;
+  calls: number | null;
+  total_ns: number | null;
   bound_ns: number | null;
   short: ShortKernels | null;
   matrix: MatrixUse | null;
@@ -768,8 +768,8 @@ export interface Links {
   source: SourceLine | null;
   source_forward: boolean;
   kernels: Item[];
-  kernels_count: number;
-  kernels_ns: number;
+  kernels_count: number | null;
+  kernels_ns: number | null;
   kernels_bound_ns: number | null;
   forward: Item | null;
   backward: Item[];
@@ -931,7 +931,7 @@ export interface Method {
 
 /** How much of some device time has a model of its work; communication does not count. */
 export interface ModelledTime {
-  modelled_ns: number;
+  modelled_ns: number | null;
   modelled_share: number | null;
   compute_source: "data_sheet" | "user_file" | "best_seen" | "mixed" | null;
   memory_source: "data_sheet" | "user_file" | "best_seen" | null;
@@ -984,7 +984,7 @@ export interface NextLimit {
   statement: string;
 }
 
-/** The calls of one operator. Device times are null where the trace has none. */
+/** The calls of one operator. */
 export interface OperatorRow {
   name: string | null;
   launcher: string | null;
@@ -1177,6 +1177,7 @@ export interface Progress {
 /** The sources of a result's figures; part of every result. */
 export interface Provenance {
   timeline: "measured" | "inferred" | "none";
+  missing_streams: string[];
   files: string[];
   version: string;
   warnings: Finding[];
@@ -1242,6 +1243,7 @@ export interface RankRow {
   worker: string;
   host: string | null;
   timeline: "measured" | "inferred" | "none" | null;
+  missing_streams: string[];
   on_host: boolean;
   steps: number;
   step_ns: number | null;
@@ -1273,12 +1275,12 @@ export interface RankStep {
   rank: number;
   step: string;
   duration_ns: number;
-  computation_ns: number;
-  communication_ns: number;
-  overlap_ns: number;
-  exposed_ns: number;
-  copy_ns: number;
-  idle_ns: number;
+  computation_ns: number | null;
+  communication_ns: number | null;
+  overlap_ns: number | null;
+  exposed_ns: number | null;
+  copy_ns: number | null;
+  idle_ns: number | null;
   transferring_ns: number | null;
   synchronising_ns: number | null;
   incomplete: boolean;
@@ -1365,8 +1367,8 @@ export interface Roofline {
   provenance: Provenance;
   rows: RooflineRow[];
   total_rows: number;
-  others_ns: number;
-  device_ns: number;
+  others_ns: number | null;
+  device_ns: number | null;
   device_bound_ns: number | null;
   above_roof_ns: number | null;
   roofs: RoofRow[];
@@ -1495,18 +1497,18 @@ export interface SqlResult {
   elapsed_ms: number;
 }
 
-/** A step's window and its parts in ns; the parts sum to the duration. */
+/** A step's window and its parts in ns; the known parts sum to the duration. */
 export interface Step {
   name: string;
   start_ns: number;
   duration_ns: number;
   incomplete: boolean;
   primed: boolean;
-  kernel_ns: number;
-  memcpy_ns: number;
-  memset_ns: number;
-  communication_ns: number;
-  unknown_ns: number;
+  kernel_ns: number | null;
+  memcpy_ns: number | null;
+  memset_ns: number | null;
+  communication_ns: number | null;
+  unknown_ns: number | null;
   runtime_ns: number;
   dataloader_ns: number;
   cpu_ns: number;
@@ -1521,7 +1523,7 @@ export interface Step {
   dataloader_bound_ns: number | null;
   cpu_bound_ns: number | null;
   other_bound_ns: number | null;
-  kernel_bounded_ns: number;
+  kernel_bounded_ns: number | null;
   communication_host_ns: number;
 }
 
@@ -1625,7 +1627,7 @@ export interface Track {
   label: string;
   rows: number;
   ranges: number;
-  busy_ns: number;
+  busy_ns: number | null;
   hidden: number;
   owner: number;
 }
@@ -1747,7 +1749,7 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ops: [["row", "int64", "its number"], ["name", "string", "operator, or the name given to record_function"], ["kind", "string", "operator or annotation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["elapsed_ns", "int64", "device time between the operator's two events, from a sidecar"], ["thread", "int32", "row of threads"], ["external_id", "int64", "External id"], ["parent", "int32", "row of ops: the innermost one around it"], ["frame", "int32", "row of frames: the innermost one around it"], ["step", "int32", "row of steps"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["strides", "string", "strides of the inputs, JSON"], ["concrete", "string", "values of the inputs that are no tensors, JSON"], ["kernel_flops", "int64", "operations of the kernel, as Inductor recorded them"], ["kernel_bytes", "int64", "bytes of the kernel, as Inductor recorded them"], ["stack", "string", "call stack, where it was recorded with the operator"], ["sequence", "int64", "sequence number of autograd"], ["forward_thread", "int64", "number of the thread of the forward operator"], ["single", "bool", "the only range directly inside one of its kind and name"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations of the device activities that it launched itself; null: no model"], ["bytes_moved", "int64", "bytes that these must read and write"]],
   frames: [["row", "int64", "its number"], ["name", "string", "Python function with file and line, or module"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["thread", "int32", "row of threads"], ["parent", "int32", "row of frames: the innermost one around it"], ["op", "int32", "row of ops: the innermost one around it"], ["python_id", "int64", "Python id"], ["module_id", "int64", "Python module id"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   launches: [["row", "int64", "its number"], ["name", "string", "function of the device's runtime or driver"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["thread", "int32", "row of threads"], ["correlation", "int64", "correlation id"], ["op", "int32", "row of ops: who called it"], ["around", "int32", "row of ops: who called it, or without an operator the innermost annotation"], ["frame", "int32", "row of frames: the innermost one around it"], ["kernel_name", "string", "the launched kernel, where the call itself names it"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
-  lanes: [["row", "int64", "its number"], ["device", "int64", "number of the device"], ["stream", "int64", "number of the stream"], ["name", "string", "the stream's name"]],
+  lanes: [["row", "int64", "its number"], ["device", "int64", "number of the device"], ["stream", "int64", "number of the stream"], ["name", "string", "the stream's name"], ["missing", "int64", "1: its work has no times, though that of others has; sums lack it"]],
   kernels: [["row", "int64", "its number"], ["name", "string", "kernel, copy or fill"], ["kind", "string", "kernel, memcpy, memset or unknown"], ["communication", "bool", "it is communication, not computation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: where it ran"], ["launch", "int32", "row of launches: the call that launched it"], ["op", "int32", "row of ops: the operator it came from"], ["capture", "int32", "row of captures: where a replayed graph has it from"], ["captured_op", "int32", "row of captured_ops: the operator of the graph's capture"], ["step", "int32", "row of steps"], ["config", "int32", "row of configs: how it was launched"], ["correlation", "int64", "correlation id"], ["bytes", "int64", "bytes copied or filled"], ["evidence", "string", "measured, or what it is inferred from"], ["start_bound_ns", "int64", "largest error of the start; 0 where measured, null where not known"], ["shift_bound_ns", "int64", "the part of start_bound_ns that all starts share: the launch latency's"], ["duration_bound_ns", "int64", "largest error of the duration"], ["error_group", "int32", "equal work, whose durations have the same error; null where measured"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations, by the shapes of its operator; null: no model, or no shapes"], ["bytes_moved", "int64", "bytes that it must read and write"], ["attainable_ns", "int64", "the least time that the device's roofs allow"]],
   captures: [["row", "int64", "its number"], ["name", "string", "operator, annotation or Python function around captured launches"], ["kind", "string", "operator, annotation or frame"], ["parent", "int32", "row of captures: the innermost one around it"]],
   captured_ops: [["row", "int64", "its number"], ["name", "string", "operator that ran in the capture of a graph"], ["parent", "int32", "row of captured_ops: the innermost one around it"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["strides", "string", "strides of the inputs, JSON"], ["concrete", "string", "values of the inputs that are no tensors, JSON"]],

@@ -31,9 +31,9 @@ def check(case: RankContext) -> Iterator[RankFinding]:
     if case.share(waiting) < _LEAST:
         return
     work = case.mean("computation_ns")
-    has_steps = case.count > 0
-    middle = float(np.median(work[has_steps]))
-    busiest = [i for i in case.most(np.where(has_steps, work, -1.0))[:_TOP] if work[i] > middle]
+    computes = work > 0  # of the others it is not known
+    middle = float(np.median(work[computes])) if computes.any() else 0.0
+    busiest = [i for i in case.most(work)[:_TOP] if work[i] > middle]
     constant = bool(busiest) and case.share(work[busiest[0]] - middle) >= _SPREAD
     if constant:
         names = join_list(str(case.numbers[i]) for i in busiest)

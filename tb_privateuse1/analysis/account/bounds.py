@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, TimeClass
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
-from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -39,6 +39,8 @@ def doubtful_time(
 ) -> Doubt | None:
     """Return the doubtful time of a window; None if an activity or the window has no bound."""
     kernels = trace.kernels
+    if device_times.may_lack_work(trace):
+        return None
     if uncertainty.all_measured(kernels):
         return Doubt(0, 0, 0)
     if device is not None:
@@ -63,6 +65,8 @@ def doubtful_time(
 def doubtful_instants(trace: Trace) -> intervals.Set | None:
     """Return when a class of idle time may be another one; None if an activity has no bound."""
     kernels = trace.kernels
+    if device_times.may_lack_work(trace):
+        return None
     if uncertainty.all_measured(kernels):
         return intervals.EMPTY
     if not uncertainty.limited(kernels).all():
@@ -82,6 +86,8 @@ def _moving(trace: Trace, kernels: Kernels, end_ns: int) -> tuple[intervals.Set,
 def step_bounds(trace: Trace) -> dict[str, I64]:
     """Return by class the error bound of its time in each step; ``MISSING`` if it is not known."""
     steps, kernels = trace.steps, trace.kernels
+    if device_times.may_lack_work(trace):
+        return dict.fromkeys(NAMES, np.full(len(steps), MISSING))
     if uncertainty.all_measured(kernels):
         return dict.fromkeys(NAMES, np.zeros(len(steps), np.int64))
     edge = steps_bounds.step_windows(trace).bound(steps)

@@ -13,10 +13,16 @@ from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NAMES, NUMBER
 from tb_privateuse1.analysis.account.host_activity import KERNELS, TABLES
 from tb_privateuse1.analysis.account.missing import missing_records
 from tb_privateuse1.analysis.account.pieces import Stretches, within
-from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.operators import groups, kinds_of_work, source_lines
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
-from tb_privateuse1.trace import groupby, intervals, kernel_context, labels, uncertainty
+from tb_privateuse1.trace import (
+    device_times,
+    groupby,
+    intervals,
+    kernel_context,
+    labels,
+    uncertainty,
+)
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -87,7 +93,7 @@ class Account:
 
 def has_account(trace: Trace) -> bool:
     """Return whether device and idle time are known: with device times, or with no device."""
-    return len(trace.kernels) > 0 or bottleneck.known_times(trace) == "host"
+    return len(trace.kernels) > 0 or device_times.known_times(trace) == "host"
 
 
 def account_table(

@@ -18,8 +18,8 @@ from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.recording.durations import write_duration, write_share
 from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
-from tb_privateuse1.i18n import join_sentences, say
-from tb_privateuse1.trace import groupby, intervals, uncertainty
+from tb_privateuse1.i18n import join_list, join_sentences, say
+from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -103,7 +103,13 @@ def verdict(trace: Trace) -> Verdict | None:
     return Verdict(
         kind=kind,
         time_class=leading.name,
-        sentence=_sentence(kind, account, leading, (cause, operator, source or "")),
+        sentence=_sentence(
+            kind,
+            account,
+            leading,
+            (cause, operator, source or ""),
+            device_times.missing_streams(trace),
+        ),
         ns=leading.ns,
         bound_ns=leading.bound_ns,
         judged_share=leading.share,
@@ -160,11 +166,17 @@ def _host_names(trace: Trace, own: Stretches) -> tuple[I64, I64]:
     return name, operator
 
 
-def _sentence(kind: VerdictKind, account: Account, leading: ClassTime, links: Sequence[str]) -> str:
+def _sentence(
+    kind: VerdictKind,
+    account: Account,
+    leading: ClassTime,
+    links: Sequence[str],
+    missing: Sequence[str],
+) -> str:
     """Return the verdict in words: the kind, its share, the chain of causes, and the idle time."""
     window, idle = write_duration(account.window_ns), account.idle_ns / account.window_ns
     if kind == "undecided":
-        return _undecided(account, window, idle)
+        return _undecided(account, window, idle, missing)
     head = say(
         "{kind}: {label} {share} of the judged {window}",
         kind=_HEADS[kind],
@@ -186,7 +198,15 @@ def _sentence(kind: VerdictKind, account: Account, leading: ClassTime, links: Se
     return head if kind == "host_only" else join_sentences((head, _idle(account, leading, idle)))
 
 
-def _undecided(account: Account, window: str, idle: float) -> str:
+def _undecided(account: Account, window: str, idle: float, missing: Sequence[str]) -> str:
+    if missing:
+        return say(
+            "The device is idle for at most {share} of the judged {window}: the work of {streams} "
+            "has no times.",
+            share=write_share(idle),
+            window=window,
+            streams=join_list(missing),
+        )
     if account.idle_bound_ns is None:
         return say(
             "The device is idle for {share} of the judged {window}, by estimates without bounds.",

@@ -21,7 +21,7 @@ from tb_privateuse1.analysis.roofs.achieved import Figures as Work
 from tb_privateuse1.analysis.roofs.rates import group_figures
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import call_tree, sum_bounds
+from tb_privateuse1.trace import call_tree, device_times, sum_bounds
 from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -60,6 +60,8 @@ class Items:
     """All device time, whatever its distribution."""
     work: Sequence[Work]
     """Work of the activities that the device time is of."""
+    all_known: bool
+    """Whether all device work has times; else a time of 0 is not known."""
 
 
 def items_per_step(trace: Trace, by: By, steps: I64) -> Items:
@@ -113,7 +115,7 @@ def _device(
     place = at.of(kernels.step)[row]
     inside = np.where(place >= 0, item, NONE)
     bounds, alike = kernels.duration_bound_ns[row], kernels.error_group[row]
-    bound = sum_bounds.sum_bounds(inside, bounds, alike, items)
+    bound = device_times.known_bounds(trace, sum_bounds.sum_bounds(inside, bounds, alike, items))
     ns = (kernels.end_ns - kernels.start_ns)[row]
     return at.sample(item, place, ns, items), np.where(
         bound == MISSING, np.nan, bound / max(at.count, 1)
@@ -146,7 +148,8 @@ def _kernels(trace: Trace, at: _Places) -> Items:
     count = at.mean(item, at.of(kernels.step), np.ones(len(kernels), np.int64), len(names))
     outermost = np.full(len(names), NONE)
     work = _work(trace, at, item, len(names))
-    return Items(names, outermost, count, None, device, bound, _whole(trace, at), work)
+    known = device_times.all_known(trace)
+    return Items(names, outermost, count, None, device, bound, _whole(trace, at), work, known)
 
 
 def _operators(trace: Trace, at: _Places, by: By) -> Items:
@@ -174,7 +177,8 @@ def _operators(trace: Trace, at: _Places, by: By) -> Items:
     count = at.mean(item_of, place, np.ones(len(ops), np.int64), n)
     host = at.sample(item_of, place, own, n)
     work = _work(trace, at, launcher, n)
-    return Items(names, np.full(n, NONE), count, host, device, bound, _whole(trace, at), work)
+    known, outermost = device_times.all_known(trace), np.full(n, NONE)
+    return Items(names, outermost, count, host, device, bound, _whole(trace, at), work, known)
 
 
 def _regions(trace: Trace, at: _Places, by: By) -> Items:
@@ -201,7 +205,8 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
     item = np.where(own >= 0, number[own], number[-1])
     device, bound = _inclusive(trace, at, item.astype(np.int64), parent)
     work = _work(trace, at, item.astype(np.int64), n, parent)
-    return Items(names, parent, count, host, device, bound, _whole(trace, at), work)
+    known = device_times.all_known(trace)
+    return Items(names, parent, count, host, device, bound, _whole(trace, at), work, known)
 
 
 def _step_of(trace: Trace, start_ns: I64) -> I32:
@@ -230,7 +235,9 @@ def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample
 
 
 Figures = dict[str, tuple[Sample, float | None]]
-"""By name, the figure of each step and its mean error bound; None if that is not known."""
+"""By name, the figure of each step and its mean error bound; None if that is not known.
+
+The sample of a figure that is not known is empty."""
 
 
 def step_parts(trace: Trace, steps: I64) -> Figures:
@@ -239,7 +246,7 @@ def step_parts(trace: Trace, steps: I64) -> Figures:
     length = trace.steps.end_ns - trace.steps.start_ns
     bounds = steps_bounds.part_bounds(trace, parts)
     bounds["step"] = steps_bounds.step_windows(trace).bound(trace.steps)
-    return _figures({"step": length, **parts}, bounds, steps)
+    return _figures({"step": length, **breakdown.known_parts(trace)}, bounds, steps)
 
 
 def step_classes(trace: Trace, steps: I64) -> Figures:
@@ -251,8 +258,13 @@ def step_classes(trace: Trace, steps: I64) -> Figures:
 
 
 def _figures(values: Mapping[str, I64], bounds: Mapping[str, I64], steps: I64) -> Figures:
+    known = {name: not (ns[steps] == MISSING).any() for name, ns in values.items()}
+    nothing = np.empty(0, np.int64)
     return {
-        name: (significance.sample_steps(ns[steps]), _mean_bound(bounds[name][steps]))
+        name: (
+            significance.sample_steps(ns[steps] if known[name] else nothing),
+            _mean_bound(bounds[name][steps]),
+        )
         for name, ns in values.items()
     }
 

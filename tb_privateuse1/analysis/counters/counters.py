@@ -6,6 +6,7 @@ loader, communication, memory.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -16,7 +17,7 @@ from tb_privateuse1.analysis.counters import curve_forms, sm_occupancy
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.i18n import fill, say
+from tb_privateuse1.i18n import fill, join_list, say
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import MEMCPY, MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64
@@ -40,7 +41,7 @@ def build_curves(trace: Trace) -> tuple[Curve, ...]:
     # Most traces have one device: skip the copy of its table.
     some = [of_kernel == device for device in devices] if len(devices) > 1 else []
     rows = [trace.kernels.take(own) for own in some] or [trace.kernels][: len(devices)]
-    labels = [say("device {device}", device=device) for device in devices]
+    labels = [_device_label(trace, device) for device in devices]
     of_each = list(zip(labels, rows, strict=True))
     found = [_utilisation(trace, device, kernels) for device, kernels in of_each]
     for device, kernels in of_each:
@@ -51,7 +52,19 @@ def build_curves(trace: Trace) -> tuple[Curve, ...]:
     found += [_rate(trace, device, kernels) for device, kernels in of_each]
     for device, kernels in of_each:
         found += _copies(trace, device, kernels)
+    if trace.meta.missing_lanes:  # nothing limits what their work adds
+        found = [dataclasses.replace(one, limits=None) for one in found]
     return (*found, *_communication(trace), *_memory(trace))
+
+
+def _device_label(trace: Trace, device: int) -> str:
+    """Return the name of a device, and of its streams that the curves lack."""
+    lanes = trace.lanes.take(np.array(trace.meta.missing_lanes, np.int64))
+    missing = lanes.stream[lanes.device == device].tolist()
+    if not missing:
+        return say("device {device}", device=device)
+    streams = join_list([say("stream {stream}", stream=stream) for stream in missing])
+    return say("device {device} without {streams}", device=device, streams=streams)
 
 
 def _inferred(trace: Trace) -> bool:

@@ -9,7 +9,6 @@ cautiously: an instant counts as idle or busy only if it is so at all times that
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.idle import blocking_calls as waiting
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
-from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table
 
@@ -26,10 +25,6 @@ BLOCKED_NS = 500_000
 the queue."""
 
 Shares = NDArray[np.float64]
-
-Known = Literal["device", "host", "none"]
-"""``device``: there is a device timeline; ``host``: the program used the host alone, so its time is
-all there is; ``none``: a device was used, but its times are not known."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ class Waits(Table):
 class Limits:
     """The limits within the judged windows; all sets are subsets of ``window``."""
 
-    known: Known
+    known: device_times.Known
     window: intervals.Set
     all_idle: intervals.Set
     """Certainly no activity, for any cause."""
@@ -77,22 +72,13 @@ def shorten(spent: intervals.Set, share: float | Shares) -> intervals.Set:
     return starts[keep], ends[keep]
 
 
-def known_times(trace: Trace) -> Known:
-    """Return what the trace's times cover: the device, a program on the host alone, or neither."""
-    if (trace.kernels.end_ns > trace.kernels.start_ns).any():
-        return "device"
-    codes = {finding.code for finding in trace.meta.findings}
-    on_host = "host_only" in codes and trace.meta.backend is None
-    return "host" if on_host and not len(trace.kernels) else "none"
-
-
 def find_limits(trace: Trace, window: intervals.Set) -> Limits:
     """Return the limits of a trace within some windows (a set)."""
     kernels = trace.kernels
     waits = find_waits(trace)
     busy = uncertainty.busy(kernels)
     if not len(busy[0]):  # no activity, or none that takes any time
-        known = known_times(trace)
+        known = device_times.known_times(trace)
         idle = window if known == "host" else intervals.EMPTY
         return Limits(known, window, idle, intervals.EMPTY, intervals.EMPTY, np.empty(0), waits)
     submitted = launch_times.earliest_launch(trace)
@@ -102,6 +88,8 @@ def find_limits(trace: Trace, window: intervals.Set) -> Limits:
     end_ns = int(window[1].max(initial=0))
     free = intervals.subtract(window, uncertainty.possibly_running(kernels, end_ns))
     free = intervals.subtract(free, launch_times.unrecorded_start(trace))
+    if trace.meta.missing_lanes:  # their work may be anywhere
+        free = intervals.EMPTY
     surely = uncertainty.certainly_running(kernels.take(uncertainty.limited(kernels)))
     chain, spare = _chains(busy, late, submitted, last, waits, trace)
     return Limits(

@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.ranks import host_causes
 from tb_privateuse1.analysis.ranks.host_causes import HostParts
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Timeline, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -28,8 +28,8 @@ SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrie
 class StepParts:
     """The steps of one rank as columns.
 
-    ``duration_ns`` is the sum of ``computation_ns``, ``copy_ns``, ``idle_ns`` and the exposed
-    communication (``communication_ns`` less ``overlap_ns``).
+    ``duration_ns`` is the sum of ``computation_ns``, ``copy_ns``, ``idle_ns`` and ``exposed_ns``,
+    the communication without ``overlap_ns``. The others are ``MISSING`` where they are not known.
     """
 
     names: tuple[str, ...]
@@ -37,6 +37,7 @@ class StepParts:
     computation_ns: I64
     communication_ns: I64
     overlap_ns: I64
+    exposed_ns: I64
     copy_ns: I64
     idle_ns: I64
     incomplete: Bools
@@ -91,6 +92,8 @@ class RankPart:
     shapes: tuple[Shape, ...]
     calls: Calls
     host: HostParts
+    missing: tuple[str, ...] = ()
+    """The streams whose work has no times: figures of the device are lower bounds."""
 
 
 def reduce_trace(trace: Trace) -> RankPart:
@@ -103,13 +106,14 @@ def reduce_trace(trace: Trace) -> RankPart:
         files=meta.files,
         hostname=meta.hostname,
         world_size=meta.world_size,
-        on_host=not len(trace.kernels),
+        on_host=device_times.known_times(trace) == "host",
         steps=_steps(trace),
         shapes=shapes,
         calls=calls,
         host=host_causes.find_host_causes(
             trace, _work(trace)[1], breakdown.communication_time(trace)
         ),
+        missing=device_times.missing_streams(trace),
     )
 
 
@@ -123,14 +127,22 @@ def _steps(trace: Trace) -> StepParts:
         return intervals.covered_length(one, steps.start_ns, steps.end_ns)
 
     duration, busy = steps.end_ns - steps.start_ns, inside(intervals.merge(either, copies))
+    overlap = intervals.intersect(work, talk)
+    known = not device_times.may_lack_work(trace)
+
+    def shown(ns: I64) -> I64:
+        return ns if known else np.where(ns == 0, MISSING, ns)
+
+    idle = duration - busy
     return StepParts(
         names=tuple(map(trace.text, steps.name)),
         duration_ns=duration,
-        computation_ns=inside(work),
-        communication_ns=inside(talk),
-        overlap_ns=inside(intervals.intersect(work, talk)),
-        copy_ns=busy - inside(either),
-        idle_ns=duration - busy,
+        computation_ns=shown(inside(work)),
+        communication_ns=shown(inside(talk)),
+        overlap_ns=shown(inside(overlap)),
+        exposed_ns=shown(inside(intervals.subtract(talk, overlap))),
+        copy_ns=shown(busy - inside(either)),
+        idle_ns=idle if known or len(trace.kernels) else np.full_like(idle, MISSING),
         incomplete=steps.incomplete | steps.primed,
         bounds=steps_bounds.rank_bounds(trace),
     )
@@ -142,7 +154,7 @@ def _work(trace: Trace) -> tuple[intervals.Set, intervals.Set]:
     Without a device, its operators are the computation.
     """
     kernels, ops = trace.kernels, trace.ops
-    if len(kernels):
+    if device_times.known_times(trace) != "host":
         return breakdown.busy(breakdown.compute_kernels(kernels)), breakdown.busy(kernels)
     hosted = np.zeros(len(ops), np.bool_)
     hosted[trace.collectives.op[trace.collectives.op >= 0]] = True

@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.account import host_chain
 from tb_privateuse1.analysis.account import stretches as time_stretches
 from tb_privateuse1.analysis.account.classes import IDLE, ClassName
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.call_tree import LOADER, starts_with
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import KERNEL, Trace
@@ -28,7 +28,7 @@ class HostParts:
 
     idle: Mapping[ClassName, I64]
     """By class of idle time (``account.classes``), the time without device work or communication.
-    Without a device: only ``input``, outside of operators."""
+    Without a device: only ``input``, outside of operators. Without its times: none."""
     held_ns: I64
     """Exposed communication on the device during which the host waits."""
     kernels: Mapping[str, int]
@@ -51,6 +51,8 @@ def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> 
             for name, one in time_stretches.class_sets(trace).items()
             if name in IDLE
         }
+    elif device_times.known_times(trace) != "host":
+        causes = {}
     else:
         loads = starts_with(trace, LOADER)[trace.ops.name]
         loading = intervals.union(trace.ops.start_ns[loads], trace.ops.end_ns[loads])

@@ -73,7 +73,7 @@ def rank_steps(parts: Sequence[RankPart], calls: MatchedCalls) -> RankSteps:
         computation_ns=joined("computation_ns"),
         communication_ns=joined("communication_ns"),
         overlap_ns=joined("overlap_ns"),
-        exposed_ns=joined("communication_ns") - joined("overlap_ns"),
+        exposed_ns=joined("exposed_ns"),
         copy_ns=joined("copy_ns"),
         idle_ns=joined("idle_ns"),
         transferring_ns=np.where(matched, transferring, MISSING),

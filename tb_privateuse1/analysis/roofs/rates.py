@@ -206,7 +206,8 @@ class RoofSource:
 class ModelledTime:
     """How much of some device time has a model of its work; communication does not count."""
 
-    modelled_ns: int
+    modelled_ns: int | None
+    """Null without device times."""
     modelled_share: float | None
     """Of the time of these activities, 0 to 1; null without any."""
     compute_source: Source | Literal["mixed"] | None
@@ -230,7 +231,7 @@ def modelled_time(trace: Trace, chosen: Bools) -> ModelledTime:
     known = int(duration[counted & _has_work(rates.rows)].sum())
     whole = int(duration[counted].sum())
     return ModelledTime(
-        modelled_ns=known,
+        modelled_ns=known if len(trace.kernels) else None,
         modelled_share=known / whole if whole else None,
         compute_source="mixed" if len(sources) > 1 else next(iter(sources), None),
         memory_source=rates.memory_source,

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.assumptions import Assumptions, Name, find_assumptions
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.replay import Weights
-from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace import call_tree, device_times, intervals
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -223,7 +222,7 @@ def predict_weights(
     if (partly := made.partly_loaded(weights)) is not None:
         others.append((base.held - step_durations(trace, graph, partly)).astype(np.float64))
         likely += others[-1:] if of_loader else []
-    may_vanish = not len(trace.kernels) and bottleneck.known_times(trace) != "host"
+    may_vanish = not len(trace.kernels) and device_times.known_times(trace) != "host"
     if may_vanish:
         likely.append(np.zeros(len(gain)))
     return Prediction(

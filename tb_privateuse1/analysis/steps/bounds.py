@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import intervals, sum_bounds, uncertainty
+from tb_privateuse1.trace import device_times, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Steps, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
@@ -74,7 +74,7 @@ def step_windows(trace: Trace) -> Windows:
         delayed[1],
         np.minimum(lengths[0][0], lengths[1][0]),
         np.maximum(lengths[0][1], lengths[1][1]),
-        known=not bool(unknown.any()),
+        known=not (unknown.any() or device_times.may_lack_work(trace)),
     )
 
 
@@ -97,10 +97,10 @@ def part_bounds(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     """
     steps, kernels = trace.steps, trace.kernels
     nothing = np.zeros(len(steps), np.int64)
+    if _unlimited(trace):
+        return dict.fromkeys(parts, np.full(len(steps), MISSING))
     if uncertainty.all_measured(kernels):
         return dict.fromkeys(parts, nothing)
-    if (kernels.duration_bound_ns == MISSING).any():
-        return dict.fromkeys(parts, np.full(len(steps), MISSING))
     edge = step_windows(trace).bound(steps)
     between = _extremes(trace)
     sums = _sums(trace, parts)
@@ -130,10 +130,10 @@ def rank_bounds(trace: Trace) -> dict[str, I64]:
     """
     steps, kernels = trace.steps, trace.kernels
     nothing = np.zeros(len(steps), np.int64)
+    if _unlimited(trace):
+        return dict.fromkeys(RANK, np.full(len(steps), MISSING))
     if uncertainty.all_measured(kernels):
         return dict.fromkeys(RANK, nothing)
-    if (kernels.duration_bound_ns == MISSING).any():
-        return dict.fromkeys(RANK, np.full(len(steps), MISSING))
     parts = part_bounds(trace, breakdown.step_breakdown(trace))
     edge = step_windows(trace).bound(steps)
     step, kind, moved = (
@@ -176,11 +176,11 @@ def idle_bounds(trace: Trace, idle_ns: I64) -> I64:
     ``idle_ns`` is the idle time by step.
     """
     steps, kernels = trace.steps, trace.kernels
+    if _unlimited(trace):
+        return np.full(len(steps), MISSING)
     if uncertainty.all_measured(kernels):
         return np.zeros(len(steps), np.int64)
     edge = step_windows(trace).bound(steps)
-    if (kernels.duration_bound_ns == MISSING).any():
-        return np.full(len(steps), MISSING)
     start, end = steps.start_ns, steps.end_ns
     all_that_may = uncertainty.possibly_running(kernels, trace.end_ns)
     most = (
@@ -198,6 +198,12 @@ def idle_bounds(trace: Trace, idle_ns: I64) -> I64:
     )
     bound = np.minimum(np.maximum(idle_ns - least, most - idle_ns), error)
     return np.where(edge == MISSING, MISSING, bound + edge)
+
+
+def _unlimited(trace: Trace) -> bool:
+    """Return whether the device may have worked for any time: nothing bounds its parts."""
+    unknown = trace.kernels.duration_bound_ns == MISSING
+    return bool(unknown.any()) or device_times.may_lack_work(trace)
 
 
 def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tb_privateuse1.trace import call_tree, intervals, uncertainty
+from tb_privateuse1.trace import call_tree, device_times, intervals, uncertainty
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import (
     KERNEL,
@@ -95,6 +95,22 @@ def step_breakdown(trace: Trace) -> Mapping[str, I64]:
     for part in parts.values():
         part.flags.writeable = False
     return types.MappingProxyType(parts)
+
+
+@memoize
+def known_parts(trace: Trace) -> Mapping[str, I64]:
+    """Return ``step_breakdown`` with ``MISSING`` in the device's parts that are not known.
+
+    On the host alone, its own communication is known, also where there is none.
+    """
+    host = device_times.known_times(trace) == "host"
+    unknown = {name for name in KINDS if not (host and name == "communication")}
+    return types.MappingProxyType(
+        {
+            name: device_times.known_sums(trace, ns) if name in unknown else ns
+            for name, ns in step_breakdown(trace).items()
+        }
+    )
 
 
 def communication_on_host(trace: Trace) -> I64:

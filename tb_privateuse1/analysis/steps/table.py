@@ -18,9 +18,11 @@ from tb_privateuse1.trace.table import I64
 
 @dataclass(frozen=True)
 class Step:
-    """A step's window and its parts in ns; the parts sum to the duration.
+    """A step's window and its parts in ns; the known parts sum to the duration.
 
-    A ``_bound_ns`` is the error bound of the figure: 0 if measured, null if not known.
+    The device's parts are null where they are not known: without device times, and if a stream is
+    missing and the others did none of it. A ``_bound_ns`` is the error bound of the figure: 0 if
+    measured, null if not known.
     """
 
     name: str
@@ -29,11 +31,11 @@ class Step:
     incomplete: bool
     primed: bool
     """Our capture loaded the device in this step: it is not in averages."""
-    kernel_ns: int
-    memcpy_ns: int
-    memset_ns: int
-    communication_ns: int
-    unknown_ns: int
+    kernel_ns: int | None
+    memcpy_ns: int | None
+    memset_ns: int | None
+    communication_ns: int | None
+    unknown_ns: int | None
     """Nobody is known to have launched it: the device was busy while marks waited."""
     runtime_ns: int
     dataloader_ns: int
@@ -49,7 +51,7 @@ class Step:
     dataloader_bound_ns: int | None
     cpu_bound_ns: int | None
     other_bound_ns: int | None
-    kernel_bounded_ns: int
+    kernel_bounded_ns: int | None
     """The part of ``kernel_ns`` with limits only (evidence ``bound``)."""
     communication_host_ns: int
     """The part of ``communication_ns`` that runs on the host (gloo); it is measured."""
@@ -74,30 +76,32 @@ class Average:
 
     part: str
     """One of ``breakdown.PARTS``."""
-    mean_ns: int
-    share: float
+    mean_ns: int | None
+    """Null if the part is not known of one of the steps, as the other figures are."""
+    share: float | None
     """Of the steps' mean duration, 0 to 1."""
-    min_ns: int
-    max_ns: int
-    deviation_ns: int
+    min_ns: int | None
+    max_ns: int | None
+    deviation_ns: int | None
     bound_ns: int | None
     """The error bound of each of these figures; null if it is not known."""
 
 
 def step_table(trace: Trace) -> tuple[Step, ...]:
     """Return the steps of a trace, in order of time."""
-    steps, parts = trace.steps, breakdown.step_breakdown(trace)
+    steps, parts = trace.steps, breakdown.known_parts(trace)
     bounds = _bounds(trace)
+    bounded = np.where(parts["kernel"] == MISSING, MISSING, breakdown.bounded_kernels_ns(trace))
     columns: dict[str, list[Any]] = {
         "name": [trace.text(name) for name in steps.name.tolist()],
         "start_ns": steps.start_ns.tolist(),
         "duration_ns": (steps.end_ns - steps.start_ns).tolist(),
         "incomplete": steps.incomplete.tolist(),
         "primed": steps.primed.tolist(),
-        **{f"{part}_ns": ns.tolist() for part, ns in parts.items()},
+        **{f"{part}_ns": _known(ns) for part, ns in parts.items()},
         "duration_bound_ns": _known(steps_bounds.step_windows(trace).bound(steps)),
         **{f"{part}_bound_ns": _known(ns) for part, ns in bounds.items()},
-        "kernel_bounded_ns": breakdown.bounded_kernels_ns(trace).tolist(),
+        "kernel_bounded_ns": _known(bounded),
         "communication_host_ns": breakdown.communication_on_host(trace).tolist(),
     }
     # Positional arguments: for thousands of steps much faster than keywords.
@@ -107,7 +111,9 @@ def step_table(trace: Trace) -> tuple[Step, ...]:
 
 @memoize
 def _bounds(trace: Trace) -> Mapping[str, I64]:
-    return steps_bounds.part_bounds(trace, breakdown.step_breakdown(trace))
+    bounds = steps_bounds.part_bounds(trace, breakdown.step_breakdown(trace))
+    parts = breakdown.known_parts(trace)
+    return {name: np.where(parts[name] == MISSING, MISSING, ns) for name, ns in bounds.items()}
 
 
 def _known(bounds_ns: I64) -> list[int | None]:
@@ -146,14 +152,21 @@ def step_averages(trace: Trace) -> tuple[Average, ...]:
         return ()
     whole = float(np.mean((steps.end_ns - steps.start_ns)[complete]))
     return tuple(
-        Average(
-            part=part,
-            mean_ns=round(float(np.mean(ns[complete]))),
-            share=float(np.mean(ns[complete])) / whole if whole else 0.0,
-            min_ns=int(ns[complete].min()),
-            max_ns=int(ns[complete].max()),
-            deviation_ns=round(float(np.std(ns[complete]))),
-            bound_ns=_greatest(bounds[part][complete]),
-        )
-        for part, ns in breakdown.step_breakdown(trace).items()
+        _average(part, ns[complete], bounds[part][complete], whole)
+        for part, ns in breakdown.known_parts(trace).items()
+    )
+
+
+def _average(part: str, ns: I64, bounds_ns: I64, whole_ns: float) -> Average:
+    """Return the figures of a part over some steps; without any if one is not known."""
+    if (ns == MISSING).any():
+        return Average(part, None, None, None, None, None, None)
+    return Average(
+        part=part,
+        mean_ns=round(float(np.mean(ns))),
+        share=float(np.mean(ns)) / whole_ns if whole_ns else 0.0,
+        min_ns=int(ns.min()),
+        max_ns=int(ns.max()),
+        deviation_ns=round(float(np.std(ns))),
+        bound_ns=_greatest(bounds_ns),
     )

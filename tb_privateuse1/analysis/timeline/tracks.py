@@ -34,8 +34,8 @@ class Track:
     label: str
     rows: int
     ranges: int
-    busy_ns: int
-    """Total duration of its outermost ranges."""
+    busy_ns: int | None
+    """Total duration of its outermost ranges; null of a stream whose work has no times."""
     hidden: int
     """Ranges that lie too deep to be drawn."""
     owner: int
@@ -51,6 +51,7 @@ def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
     for i, kind in enumerate(tracks.kind.tolist()):
         owner, rows = int(tracks.owner[i]), int(tracks.rows[i])
         group, label = _labels(trace, kind, owner)
+        missing = kind in (DEVICE, ANNOTATIONS) and owner in trace.meta.missing_lanes
         group, key = groups.setdefault(group, (group, str(group)))
         found.append(
             Track(
@@ -58,10 +59,10 @@ def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
                 kind=_KINDS[kind],
                 group=group,
                 group_key=key,
-                label=label,
+                label=say("{label} (no times)", label=label) if missing else label,
                 rows=rows,
                 ranges=int(edges[first[i] + rows] - edges[first[i]]),
-                busy_ns=int(tracks.busy_ns[i]),
+                busy_ns=None if missing else int(tracks.busy_ns[i]),
                 hidden=int(tracks.hidden[i]),
                 owner=owner,
             )

@@ -209,8 +209,9 @@ def _activities(
 ) -> Activities:
     """Return the kernels of all streams in one table by start, and each kind of finding once."""
     findings: dict[str, Finding] = {}
-    missing = streams.missing_streams(split, [w.findings if not len(w) else () for w in work])
-    every = [f for w in work for f in (w.findings if len(w) or not missing else ())]
+    refused = streams.refused_streams([() if len(w) else w.findings for w in work])
+    missing = [f for i in refused for f in streams.missing_stream(split[i], work[i].findings)]
+    every = [f for i, w in enumerate(work) if i not in refused for f in w.findings]
     for finding in every:
         before = findings.get(finding.code, finding)
         total = None if finding.count is None else (before.count or 0) + finding.count
@@ -234,8 +235,13 @@ def _activities(
     columns = zip(*(one.columns() for one in kernels), strict=True)
     table = Kernels(**{parts[0][0]: np.concatenate([p[1] for p in parts]) for parts in columns})
     order = np.argsort(table.start_ns, kind="stable")
-    basis = _merge_basis([w for w in work if len(w) or not missing])
-    return Activities(table.take(order), lanes, (*missing, *findings.values()), basis=basis)
+    return Activities(
+        table.take(order),
+        lanes,
+        (*missing, *findings.values()),
+        basis=_merge_basis([w for i, w in enumerate(work) if i not in refused]),
+        missing_lanes=refused,
+    )
 
 
 def _merge_basis(work: list[Work]) -> InferenceBasis | None:

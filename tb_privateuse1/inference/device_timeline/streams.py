@@ -72,31 +72,31 @@ def select_operators(ops: Ops, row: I64) -> Ops:
     return Ops(parent=up[row], **columns)
 
 
-def missing_streams(
-    split: Sequence[Stream], reasons: Sequence[Sequence[Finding]]
-) -> tuple[Finding, ...]:
-    """Return findings that name each stream without a timeline, if others have one.
+def refused_streams(reasons: Sequence[Sequence[Finding]]) -> tuple[int, ...]:
+    """Return the streams without a timeline, if others have one.
 
     ``reasons``, per stream: why it has none; empty if it has one.
     """
     refused = [any(f.severity == "error" for f in found) for found in reasons]
-    if len(split) < 2 or all(refused):
-        return ()
-    return tuple(
+    return () if all(refused) else tuple(i for i, lost in enumerate(refused) if lost)
+
+
+def missing_stream(stream: Stream, reasons: Sequence[Finding]) -> list[Finding]:
+    """Return findings that name a stream without a timeline, each with its reason."""
+    return [
         dataclasses.replace(
             why,
             code="stream_missing",
             message=say(
                 "No figure of the device has the work of stream {stream} of device {device}: "
                 "{reason}",
-                stream=one.stream,
-                device=one.device,
+                stream=stream.stream,
+                device=stream.device,
                 reason=why.message,
             ),
         )
-        for one, found in zip(split, reasons, strict=True)
-        for why in found
-    )
+        for why in reasons
+    ]
 
 
 def find_parallel(ops: Ops, resolution_ns: int) -> Finding | None:

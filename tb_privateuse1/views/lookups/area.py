@@ -50,7 +50,8 @@ class Area:
     """Of the start, as that of a range (the lookup ``links``)."""
     ranges: int
     busy_ns: int | None
-    """When any device activity of these tracks runs; null where they have none."""
+    """When any device activity of these tracks runs; null where they have none. A lower bound if
+    one is of a missing stream."""
     busy_bound_ns: int | None
     """How far off that may be; 0 if measured, null if that is not known."""
     account: Account | None
@@ -80,7 +81,9 @@ def area(
     start, stop = start_ns, trace.end_ns if stop_ns is None else stop_ns
     chosen = None if tracks is None else chosen_tracks("tracks", tracks, len(pyramid.tracks))
     rows: list[AreaRow] = []
-    device = trace.kernels
+    device, unknown = trace.kernels, len(trace.meta.missing_lanes) > 0
+    if chosen is not None:
+        unknown = _on_missing_stream(trace, pyramid, chosen)
     for table in TABLES:
         one = getattr(trace, table)
         here = (one.end_ns > start) & (one.start_ns < stop)
@@ -100,9 +103,9 @@ def area(
         stop_ns=stop,
         unix_us=labels.unix_us(trace, start),
         ranges=sum(row.ranges for row in rows),
-        busy_ns=length if len(device) else None,
+        busy_ns=length if length or (len(device) and not unknown) else None,
         busy_bound_ns=uncertainty.covered_bound(device, start, max(stop, start), length)
-        if len(device)
+        if len(device) and not unknown
         else None,
         account=account_table(trace, window)
         if account and has_account(trace) and stop > start
@@ -110,6 +113,12 @@ def area(
         rows=tuple(rows[:_MOST]),
         names=len(rows),
     )
+
+
+def _on_missing_stream(trace: Trace, pyramid: Pyramid, chosen: I64) -> bool:
+    """Return whether one of these tracks is a stream whose work has no times."""
+    streams = pyramid.tracks.owner[chosen][pyramid.tracks.kind[chosen] == KINDS["kernels"]]
+    return bool(np.isin(streams, trace.meta.missing_lanes).any())
 
 
 def _on(trace: Trace, pyramid: Pyramid, table: TableName, chosen: I64) -> Bools:

@@ -16,7 +16,14 @@ import numpy as np
 from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import call_tree, intervals, kernel_context, labels, uncertainty
+from tb_privateuse1.trace import (
+    call_tree,
+    device_times,
+    intervals,
+    kernel_context,
+    labels,
+    uncertainty,
+)
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, NONE, OPERATOR, Evidence, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.lookups.base import ON_LANES, Item, TableName, check, item
@@ -84,8 +91,9 @@ class Links:
     kernels: tuple[Item, ...]
     """Of an operator: the device activities that it and the operators inside launched; of a launch
     its own, such as all of a graph."""
-    kernels_count: int
-    kernels_ns: int
+    kernels_count: int | None
+    kernels_ns: int | None
+    """Null if these are not known: without device times, or if a stream is missing."""
     kernels_bound_ns: int | None
     """How far off their time may be; 0 if measured, null if that is not known."""
     forward: Item | None
@@ -147,9 +155,11 @@ def links(
         source=_source(trace, above),
         source_forward=not frames and bool(above) and table != "frames",
         kernels=tuple(item(trace, pyramid, "kernels", row) for row in kernels[:_MOST]),
-        kernels_count=len(kernels),
-        kernels_ns=int(of_kernels.sum()),
-        kernels_bound_ns=uncertainty.duration_sum_bound(trace.kernels.take(kernels)),
+        kernels_count=device_times.known_sum(trace, len(kernels)),
+        kernels_ns=device_times.known_sum(trace, int(of_kernels.sum())),
+        kernels_bound_ns=uncertainty.duration_sum_bound(trace.kernels.take(kernels))
+        if device_times.all_known(trace)
+        else None,
         forward=_item(trace, pyramid, "ops", forward),
         backward=tuple(item(trace, pyramid, "ops", row) for row in backward[:_MOST]),
         annotation=table == "device_annotations" or bool(one and one.kind[index] != OPERATOR),

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.kernel_names import display_names, name_fields, strings_with
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
-from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace import device_times, uncertainty
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.lookups.base import TABLES, Item, TableName, item
@@ -40,8 +40,8 @@ class Found:
     """In order of time (then of table and row)."""
     names: tuple[Match, ...]
     """The most frequent names."""
-    kernels_ns: int
-    """The sum of the device time of the matching kernels."""
+    kernels_ns: int | None
+    """The sum of the device time of the matching kernels; null if that is not known."""
     kernels_bound_ns: int | None
     """How far off that may be; 0 if measured, null if it is not known."""
 
@@ -73,8 +73,12 @@ def search(
         before=first,
         items=tuple(item(trace, pyramid, table, index) for table, index in page),
         names=tuple(_match(trace, i, int(bearing[i])) for i in best.tolist() if bearing[i]),
-        kernels_ns=int((kernels.end_ns[mine] - kernels.start_ns[mine]).sum()),
-        kernels_bound_ns=uncertainty.duration_sum_bound(kernels.take(mine)),
+        kernels_ns=device_times.known_sum(
+            trace, int((kernels.end_ns[mine] - kernels.start_ns[mine]).sum())
+        ),
+        kernels_bound_ns=uncertainty.duration_sum_bound(kernels.take(mine))
+        if device_times.all_known(trace)
+        else None,
     )
 
 

@@ -52,7 +52,7 @@ def closes(result: Diff) -> None:
     for i, r in enumerate(result.rows):
         inside = [c for c in result.rows if c.parent == i]
         if result.time == "device":
-            assert sum(c.now_ns for c in inside) <= r.now_ns + len(inside)
+            assert sum(c.now_ns or 0 for c in inside) <= (r.now_ns or 0) + len(inside)
 
 
 def row(result: Diff, name: str) -> DiffRow:
@@ -128,16 +128,16 @@ def test_it_agrees_with_the_other_views() -> None:
     now, base = run(30, 34), run(20, 20)
     by_operator = {r.name: r.device_self_ns for r in operators(now).rows}
     for r in diff(now, base).rows:
-        assert by_operator[r.name] == 2 * r.now_ns
+        assert by_operator[r.name] == 2 * (r.now_ns or 0)
         assert r.change_ns == r.device_change_ns
     by_kernel = {r.name: r.total_ns for r in kernels(now, group="name").rows}
     for r in diff(now, base, by="kernels").rows:
-        assert by_kernel[r.name] == 2 * r.now_ns
+        assert by_kernel[r.name] == 2 * (r.now_ns or 0)
     by_host = {r.name: r.host_self_ns for r in operators(now).rows}
     for r in diff(now, base, time="host").rows:
-        assert by_host[r.name] == 2 * r.now_ns
+        assert by_host[r.name] == 2 * (r.now_ns or 0)
     (net,) = modules(now).rows
-    assert net.device_total_ns == 2 * row(diff(now, base, by="modules"), "Net_0").now_ns
+    assert net.device_total_ns == 2 * (row(diff(now, base, by="modules"), "Net_0").now_ns or 0)
 
 
 def test_without_device_times_it_compares_the_host() -> None:
@@ -175,7 +175,7 @@ def test_device_time_without_an_operator_is_a_row() -> None:
     result = diff(now, run(30, 30))
     stray = row(result, "(no parent operator)")
     assert (stray.status, stray.base_ns, stray.now_ns, stray.now_calls) == ("new", 0, 20_000, 0)
-    assert result.now_total_ns - result.base_total_ns == 20_000
+    assert (result.now_total_ns or 0) - (result.base_total_ns or 0) == 20_000
     outside = row(diff(now, run(30, 30), by="modules"), "(outside of modules)")
     assert (outside.base_ns, outside.now_ns) == (2_000, 22_000)
 

@@ -110,7 +110,7 @@ def test_sums_close(t: Trace) -> None:
 def test_a_served_model_has_a_place_for_its_kernels(name: str) -> None:
     t = load(next((FOLDER / "rocm" / name).glob("*.json.gz")))
     graph = flame(t)
-    assert sum(r.total_ns for r in graph.rows if r.kind == "none") < 0.05 * graph.total_ns
+    assert sum(r.total_ns for r in graph.rows if r.kind == "none") < 0.05 * (graph.total_ns or 0)
     check(t)
 
 

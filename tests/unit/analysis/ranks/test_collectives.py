@@ -50,7 +50,8 @@ def test_the_parts_of_a_step_sum_to_it() -> None:
     columns = [f.name for f in dataclasses.fields(part) if f.name not in ("names", "bounds")]
     assert {name: getattr(part, name).tolist() for name in columns} == {
         "duration_ns": [100_000], "computation_ns": [30_000], "communication_ns": [30_000],
-        "overlap_ns": [10_000], "copy_ns": [10_000], "idle_ns": [40_000], "incomplete": [False],
+        "overlap_ns": [10_000], "exposed_ns": [20_000], "copy_ns": [10_000], "idle_ns": [40_000],
+        "incomplete": [False],
     }  # fmt: skip
     assert {name: bound.tolist() for name, bound in part.bounds.items()} == {
         name: [0] for name in RANK

@@ -53,8 +53,8 @@ def test_shares_of_averages_sum_to_one() -> None:
     """Averages of the parts are shares of the mean duration."""
     averages = table.step_averages(THREE)
     complete = [row for row in table.step_table(THREE) if not row.incomplete]
-    kernel_ns = [row.kernel_ns for row in complete]
+    kernel_ns = [row.kernel_ns or 0 for row in complete]
     first = next(row for row in averages if row.part == "kernel")
     assert first.mean_ns == round(sum(kernel_ns) / len(kernel_ns))
     assert (first.min_ns, first.max_ns) == (min(kernel_ns), max(kernel_ns))
-    assert abs(sum(row.share for row in averages) - 1) < 1e-9
+    assert abs(sum(row.share or 0 for row in averages) - 1) < 1e-9

@@ -141,4 +141,4 @@ def test_operators_of_no_known_stream_are_left_out() -> None:
 def test_a_kind_that_refuses_all_streams_names_none() -> None:
     """The kind of the elapsed times is refused before there are streams."""
     why = Finding("unknown_elapsed", "No operator tells what its elapsed time is.")
-    assert streams.missing_streams([], [(why,)]) == ()
+    assert streams.refused_streams([(why,)]) == ()
