@@ -10,6 +10,7 @@ import { t } from "../../i18n";
 import { ChangeBars, type Change } from "../../widgets/charts/change-bars";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Picker } from "../../widgets/controls/picker";
+import { MissingStreams } from "../shared/data-warnings";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "../shared/selector-choices";
 import { PeakFigure } from "./memory";
 import { keyOf, KINDS, WORDS, type By, type Shown } from "./rows";
@@ -148,6 +149,9 @@ function Page({ result, shown, other }: { result: Result; shown: Shown; other: S
           ))}
         </aside>
       )}
+      <MissingStreams
+        streams={[...new Set([result.base, result.provenance].flatMap((p) => p.missing_streams))]}
+      />
       {whole && <Key whole={whole} result={result} />}
       <div class="columns equal">
         <section>
@@ -185,7 +189,8 @@ function Page({ result, shown, other }: { result: Result; shown: Shown; other: S
 const MOST = 8;
 
 function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
-  const total = result.now_total_ns - result.base_total_ns;
+  const { base_total_ns: before, now_total_ns: now } = result;
+  const total = before === null || now === null ? null : now - before;
   return (
     <div class="figures-row">
       <KeyFigure

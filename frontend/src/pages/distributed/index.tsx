@@ -14,6 +14,7 @@ import type { Bar } from "../../widgets/charts/stacked-bars-layout";
 import { ofRank } from "../../state/links";
 import type { PageProps } from "../page-props";
 import { RankFindings } from "./rank-findings";
+import { MissingStreams } from "../shared/data-warnings";
 import { Show } from "../shared/load-states";
 import { Tables, type Group } from "./tables";
 import { Notes, Stragglers } from "./stragglers";
@@ -64,6 +65,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
   const here = result.rows.filter((r) => r.step_ns !== null);
   return (
     <>
+      <MissingStreams streams={result.provenance.missing_streams} />
       <Notes result={result} />
       <Stragglers result={result} />
       <RankFindings rows={result.advice} inferred={inferred} />

@@ -29,7 +29,7 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
           key="ranks"
           name="ranks"
           {...texts.nouns.ranks}
-          columns={RANKS.filter((c) => c.key !== "problem" || result.rows.some((r) => r.problem !== null))}
+          columns={RANKS.filter((c) => c.key !== "problem" || result.rows.some((r) => problemOf(r) !== ""))}
           rows={result.rows}
           rowKey={(r) => String(r.rank)}
           defaultSort="rank"
@@ -123,6 +123,11 @@ const time = <Row,>(key: keyof Row & string, head: Head, width: number): Column<
   value: (r) => r[key] as number | null,
 });
 
+/** Why a rank cannot be shown, or the streams that its figures lack. */
+function problemOf({ problem, missing_streams: streams }: RankRow): string {
+  return problem ?? (streams.length > 0 ? t.dataWarnings.without(streams.join(", ")) : "");
+}
+
 /** A time that is inferred where the timeline is, with its bound. */
 const device = <Row,>(name: string, head: Head, width: number): Column<Row> => {
   const of = (row: Row, key: string): number | null => (row as Record<string, number | null>)[key] ?? null;
@@ -155,9 +160,14 @@ const RANKS: readonly Column<RankRow>[] = [
       </span>
     ),
   }),
-  field("problem", { title: texts.ranks.problem }, "text", 320, {
-    cell: (r) => <span class="value warn">{r.problem}</span>,
-  }),
+  {
+    key: "problem",
+    title: texts.ranks.problem,
+    kind: "text",
+    width: 320,
+    value: problemOf,
+    cell: (r) => <span class="value warn">{problemOf(r)}</span>,
+  },
   field("steps", { title: texts.ranks.steps }, "count", 56),
   device("step", texts.ranks.step, 72),
   device("computation", texts.ranks.computation, 94),

@@ -15,6 +15,7 @@ import { FlameGraph } from "../../widgets/flamegraph/flamegraph";
 import type { FlameBox } from "../../widgets/flamegraph/layout";
 import { Segmented } from "../../widgets/controls/segmented";
 import { linkProps } from "../../state/links";
+import { MissingStreams } from "../shared/data-warnings";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -41,7 +42,12 @@ export function Flame({ selected, base }: PageProps) {
     <div class="flame fill" aria-busy={loaded !== resource.loaded}>
       {host && <NoDeviceTimes overview={base} />}
       <Show resource={{ ...resource, loaded }}>
-        {(result) => <Graph result={result} levels={shown} hostOnly={host} />}
+        {(result) => (
+          <>
+            {result.by === "device" && <MissingStreams streams={result.provenance.missing_streams} />}
+            <Graph result={result} levels={shown} hostOnly={host} />
+          </>
+        )}
       </Show>
       {loaded.status === "failed" && zoom !== null && (
         <p class="state">
@@ -78,7 +84,7 @@ function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; h
         <Search text={search} set={setSearch} />
         {search.trim() !== "" && (
           <span class="muted" data-testid="flame-matched" data-value={matched}>
-            {texts.found(percent(result.total_ns > 0 ? matched / result.total_ns : 0))}
+            {texts.found(percent(result.total_ns ? matched / result.total_ns : 0))}
           </span>
         )}
         <span class="push" />
@@ -92,7 +98,7 @@ function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; h
       ) : (
         <FlameGraph
           boxes={boxes}
-          total={result.total_ns}
+          total={result.total_ns ?? 0}
           search={search}
           onLook={setAt}
           onZoom={zoomTo}
@@ -240,7 +246,7 @@ function Details({ result, row, inferred }: { result: Result; row: FlameNode | n
       </div>
     );
   }
-  const share = result.total_ns > 0 ? row.total_ns / result.total_ns : 0;
+  const share = result.total_ns ? row.total_ns / result.total_ns : 0;
   return (
     <div
       class="flame-details"

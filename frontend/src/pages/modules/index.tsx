@@ -14,6 +14,7 @@ import { Table } from "../../widgets/table/table";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { ToggleAllButton, TreeToggle } from "../../widgets/table/tree-toggle";
 import { linkProps } from "../../state/links";
+import { MissingStreams } from "../shared/data-warnings";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import { ModelledNote, workColumns } from "../shared/work";
 import type { PageProps } from "../page-props";
@@ -39,6 +40,7 @@ export function Modules({ selected, base }: PageProps) {
           ) : (
             <>
               {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
+              <MissingStreams streams={result.provenance.missing_streams} />
               {result.source === "annotations" && <Annotations result={result} />}
               <ModuleTree key={group} result={result} group={group} />
             </>

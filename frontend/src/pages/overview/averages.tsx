@@ -26,7 +26,7 @@ export function Averages({ all, categories, chosen }: AveragesProps) {
   const rows = averages.filter(
     (a) =>
       categories.includes(a.part as Category) &&
-      (a.max_ns > 0 || (chosen?.[`${a.part as Category}_ns`] ?? 0) > 0),
+      ((a.max_ns ?? 0) > 0 || (chosen?.[`${a.part as Category}_ns`] ?? 0) > 0),
   );
   return (
     <section class="averages" data-testid="averages">
@@ -115,7 +115,8 @@ interface LineProps {
 function Line({ average: a, label, category, inferred, chosen }: LineProps) {
   // What is left to the host depends on inferred times, too.
   const off = inferred && a.bound_ns !== 0;
-  const cell = (ns: number, bound = false) => (
+  const difference = chosen === null || a.mean_ns === null ? null : chosen - a.mean_ns;
+  const cell = (ns: number | null, bound = false) => (
     <td
       class={off ? "number uncertain" : "number"}
       title={`${exactDuration(ns)}${bound && off ? ` ${boundOf(a.bound_ns, inferred)}` : ""}`}
@@ -147,8 +148,8 @@ function Line({ average: a, label, category, inferred, chosen }: LineProps) {
       {chosen !== null && (
         <>
           {cell(chosen)}
-          <td class={off ? "number uncertain" : "number"} title={exactDuration(chosen - a.mean_ns)}>
-            {signedDuration(chosen - a.mean_ns)}
+          <td class={off ? "number uncertain" : "number"} title={exactDuration(difference)}>
+            {signedDuration(difference)}
           </td>
         </>
       )}

@@ -10,7 +10,7 @@ import { TopFindings } from "./top-findings";
 import { KeyFigures } from "./key-figures";
 import { DeviceUse } from "./device-use";
 import { IdleBefore } from "./idle-before";
-import { part, selectedStep, Steps } from "./steps";
+import { hasTime, selectedStep, Steps } from "./steps";
 import { RecordingLine } from "./recording-line";
 import { VerdictLine } from "./verdict-line";
 import { TimeAccount } from "./time-account";
@@ -47,10 +47,7 @@ function Page({ selected, all, now, busy }: OverviewPageProps) {
   // What the trace does not tell is not shown as 0. Communication may be the host's own (gloo).
   const hostOnly = all.provenance.timeline === "none";
   const categories = useMemo(
-    () =>
-      hostOnly
-        ? CATEGORIES.filter((c) => !DEVICE.has(c) || all.steps.some((s) => part(s, c) > 0))
-        : CATEGORIES,
+    () => (hostOnly ? CATEGORIES.filter((c) => !DEVICE.has(c) || hasTime(all.steps, c)) : CATEGORIES),
     [all, hostOnly],
   );
   const { step } = state.value;

@@ -122,8 +122,12 @@ function StepTable({ all, categories }: StepsProps) {
   );
 }
 
-/** The time of a part of a step. */
-export const part = (step: Step, category: Category): number => step[`${category}_ns`];
+/** The time of a part of a step; null of the device's if it is not known. */
+export const part = (step: Step, category: Category): number | null => step[`${category}_ns`];
+
+/** Whether a part has time in any of the steps. */
+export const hasTime = (steps: readonly Step[], category: Category): boolean =>
+  steps.some((s) => (part(s, category) ?? 0) > 0);
 
 /** Parts without time in any step are left out, until the reader adds them. */
 const stepColumns = (steps: readonly Step[], categories: readonly Category[]): readonly Column<Step>[] => [
@@ -172,14 +176,14 @@ const stepColumns = (steps: readonly Step[], categories: readonly Category[]): r
       additive: true,
       help: texts.part(LABELS[category]),
       value: (s) => part(s, category),
-      optional: steps.every((s) => part(s, category) === 0),
+      optional: !hasTime(steps, category),
       bound: (s) => s[`${category}_bound_ns`],
     }),
   ),
 ];
 
 function barOf(step: Step, inferred: boolean): Bar {
-  const parts = Object.fromEntries(CATEGORIES.map((c) => [c, part(step, c)]));
+  const parts = Object.fromEntries(CATEGORIES.map((c) => [c, part(step, c) ?? 0]));
   const bounds = Object.fromEntries(CATEGORIES.map((c) => [c, step[`${c}_bound_ns`]]));
   return {
     key: step.name,
@@ -193,13 +197,14 @@ function barOf(step: Step, inferred: boolean): Bar {
 
 /** How the parts of an inferred step are known: what gloo does on the host was measured. */
 function looksOf(step: Step): Partial<Record<Category, Partial<Record<Look, number>>>> {
-  const { kernel_bounded_ns: bounded, communication_host_ns: hosted } = step;
+  const hosted = step.communication_host_ns;
+  const bounded = step.kernel_bounded_ns ?? 0;
   return {
-    kernel: { inferred: step.kernel_ns - bounded, bounded },
-    memcpy: { inferred: step.memcpy_ns },
-    memset: { inferred: step.memset_ns },
-    communication: { measured: hosted, inferred: step.communication_ns - hosted },
-    unknown: { inferred: step.unknown_ns },
+    kernel: { inferred: (step.kernel_ns ?? 0) - bounded, bounded },
+    memcpy: { inferred: step.memcpy_ns ?? 0 },
+    memset: { inferred: step.memset_ns ?? 0 },
+    communication: { measured: hosted, inferred: (step.communication_ns ?? 0) - hosted },
+    unknown: { inferred: step.unknown_ns ?? 0 },
   };
 }
 
@@ -222,19 +227,20 @@ function Legend({ steps, inferred, categories, average }: LegendProps) {
   return (
     <ul class="legend" data-testid="legend" aria-label={texts.legend}>
       {categories.map((c) => {
-        const ns = steps.reduce((sum, s) => sum + part(s, c), 0);
+        const known = steps.some((s) => part(s, c) !== null);
+        const ns = steps.reduce((sum, s) => sum + (part(s, c) ?? 0), 0);
         return (
           <li
             key={c}
             data-key={c}
             data-value={ns}
             class={ns === 0 ? "muted none" : ""}
-            title={exactDuration(ns)}
+            title={exactDuration(known ? ns : null)}
           >
             {looksIn(steps, c, inferred).map((look) => (
               <i key={look} class={`swatch ${look}`} style={{ "--fill": color(c) }} />
             ))}
-            {LABELS[c]} <b>{percent(total > 0 ? ns / total : null)}</b>{" "}
+            {LABELS[c]} <b>{percent(known && total > 0 ? ns / total : null)}</b>{" "}
             {ns > 0 && <span class="muted">{duration(ns)}</span>}
           </li>
         );

@@ -19,7 +19,7 @@ export function DistanceBar({
   distances: readonly DistanceRow[];
   inferred: boolean;
 }) {
-  const some = distances.filter((d) => d.device_ns > 0);
+  const some = distances.filter((d) => (d.device_ns ?? 0) > 0);
   if (some.length === 0) return null;
   return (
     <section class="distances" data-testid="roofline-distances">
@@ -33,7 +33,7 @@ export function DistanceBar({
             key={d.distance}
             class={inferred ? "part inferred" : "part"}
             data-distance={d.distance}
-            style={{ flexGrow: d.device_ns }}
+            style={{ flexGrow: d.device_ns ?? 0 }}
             title={`${partLabel(d)}\n${texts.help[d.distance]}`}
           />
         ))}

@@ -125,7 +125,7 @@ function Summary({
 }) {
   return (
     <>
-      {above_roof_ns !== null && device_ns > 0 && (
+      {above_roof_ns !== null && device_ns !== null && device_ns > 0 && (
         <span data-testid="roofline-stake" data-value={above_roof_ns} title={texts.stakeHelp}>
           {texts.stake(duration(above_roof_ns), percent(above_roof_ns / device_ns))}
         </span>
@@ -264,7 +264,7 @@ function ChartNote({ result: { rows, device_ns }, outside, dotted }: ChartNotePr
   return (
     <p class="muted small" data-testid="roofline-note" data-value={outside}>
       {texts.marks} {dotted && texts.dotted} {outside > 0 && texts.outside(outside)}{" "}
-      {ns > 0 && texts.noFlops(apart.length, percent(device_ns > 0 ? ns / device_ns : null))}
+      {ns > 0 && texts.noFlops(apart.length, percent(device_ns ? ns / device_ns : null))}
     </p>
   );
 }

@@ -44,7 +44,7 @@ function rateLimits({ device_ns: ns, device_bound_ns: bound }: RooflineRow, rate
 
 /** The roofs with some time of work under them; all of them if there is none. */
 export function roofsOf({ roofs, device_ns }: Pick<Roofline, "roofs" | "device_ns">): ChartRoof[] {
-  const used = roofs.filter((r) => r.device_ns > LEAST_SHARE * device_ns);
+  const used = roofs.filter((r) => r.device_ns > LEAST_SHARE * (device_ns ?? 0));
   return (used.length > 0 ? used : roofs).map((r) => ({
     key: r.name,
     rate: r.rate,

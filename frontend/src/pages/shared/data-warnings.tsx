@@ -22,7 +22,22 @@ export function summary(findings: readonly Finding[]): string {
 }
 
 /** Why there are no device times: where these are missing, a notice says it at length. */
-const NOTICED = new Set(["no_device_times", "events_route_dead"]);
+const NOTICED: ReadonlySet<string> = new Set([
+  "no_device_times",
+  "events_route_dead",
+  "elapsed_coarse",
+  "elapsed_unit",
+  "elapsed_of_the_host",
+  "elapsed_not_of_a_stream",
+  "several_streams",
+]);
+
+/** Why there are no device times, if there are none; nothing of a program without a device. */
+export const refusal = (findings: readonly Finding[]): Finding | undefined =>
+  ranked(findings).find((f) => f.severity === "error" && NOTICED.has(f.code));
+
+/** A stream without a timeline: the method page says why. */
+const MISSING_STREAM = "stream_missing";
 
 /** Errors and warnings about some figures. */
 export function warningsOf(findings: readonly Finding[], figures: readonly Figures[]): Finding[] {
@@ -54,7 +69,30 @@ export function DataWarnings({ findings, figures }: DoubtsProps) {
         {first.message}
         {others.length > 0 && t.dataWarnings.more(others.length)}
       </span>{" "}
-      <a {...linkProps({ view: "quality", filter: first.code })}>{t.dataWarnings.quality}</a>
+      {first.code === MISSING_STREAM ? (
+        <ToMethod />
+      ) : (
+        <a {...linkProps({ view: "quality", filter: first.code })}>{t.dataWarnings.quality}</a>
+      )}
+    </p>
+  );
+}
+
+/** The way to what the timeline rests on, and why it is refused. */
+export function ToMethod() {
+  return (
+    <a {...linkProps({ view: "method" })} data-testid="refusal-method">
+      {t.dataWarnings.method}
+    </a>
+  );
+}
+
+/** The streams that no figure of the device has; nothing if it has all. */
+export function MissingStreams({ streams }: { streams: readonly string[] }) {
+  if (streams.length === 0) return null;
+  return (
+    <p class="doubts" data-testid="missing-streams" data-value={streams.length} data-severity="error">
+      <SeverityMark severity="error" /> <span>{t.dataWarnings.missing(streams.join(", "))}</span> <ToMethod />
     </p>
   );
 }

@@ -1,23 +1,23 @@
 // The notice of a trace without device times: the reason, and what to change.
-import type { Finding, Overview } from "../../api/types";
+import type { Overview } from "../../api/types";
 import { t } from "../../i18n";
+import { refusal, ToMethod } from "./data-warnings";
 import { CaptureLines } from "./timeline-source";
 
-/** What the server found out about the lack; see infer/facts.py. */
+/** What the server found out about the lack; see inference/trace_metadata.py. */
 const HOST_ONLY = "host_only";
 const UNUSABLE = "no_device_times";
 const DEAD = "events_route_dead";
 
 export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview }) {
-  const finding = (code: string): Finding | undefined => provenance.warnings.find((w) => w.code === code);
-  const unusable = finding(UNUSABLE);
-  if (unusable) {
+  const reason = refusal(provenance.warnings);
+  if (reason?.code === UNUSABLE) {
     return (
       <aside class="notice" data-testid="no-device-times" data-kind="unusable">
         <p>
-          <b>{t.noDeviceTimes.noDeviceTimes}</b> {unusable.message}
+          <b>{t.noDeviceTimes.noDeviceTimes}</b> {reason.message}
         </p>
-        {unusable.hint && <p>{unusable.hint}</p>}
+        {reason.hint && <p>{reason.hint}</p>}
         <details open>
           <summary>{t.noDeviceTimes.captureLines}</summary>
           <CaptureLines />
@@ -25,7 +25,18 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
       </aside>
     );
   }
-  if (finding(HOST_ONLY)) {
+  if (reason && reason.code !== DEAD) {
+    return (
+      <aside class="notice" data-testid="no-device-times" data-kind="refused">
+        <p>
+          <b>{t.noDeviceTimes.noDeviceTimes}</b> {reason.message} <ToMethod />
+        </p>
+        {reason.hint && <p>{reason.hint}</p>}
+        <p class="muted">{t.noDeviceTimes.follows}</p>
+      </aside>
+    );
+  }
+  if (provenance.warnings.some((w) => w.code === HOST_ONLY)) {
     return (
       <aside class="notice" data-testid="no-device-times" data-kind="host_only">
         <p>
@@ -42,7 +53,7 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   return (
     <aside class="notice" data-testid="no-device-times" data-kind="device">
       <p>
-        <b>{t.noDeviceTimes.noDeviceTimes}</b> {finding(DEAD)?.message ?? t.noDeviceTimes.why}
+        <b>{t.noDeviceTimes.noDeviceTimes}</b> {reason?.message ?? t.noDeviceTimes.why}
       </p>
       <p>{t.noDeviceTimes.changeCapture}</p>
       <CaptureLines />

@@ -233,7 +233,7 @@ function LinkedItems({ links, rank, span, show }: ItemProps) {
           <span class="muted">{texts.before(duration(item.start_ns - links.launch.start_ns))}</span>
         </Fact>
       )}
-      {links.kernels_count > 0 && (
+      {links.kernels_count !== null && links.kernels_count > 0 && (
         <Fact label={texts.launches(count(links.kernels_count))}>
           <span class="muted">
             {texts.onDeviceWithin(duration(links.kernels_ns), boundOf(links.kernels_bound_ns, true))}

@@ -121,7 +121,7 @@ function Hits({ found, search, show }: HitsProps) {
         <>
           {search.at >= 0 && t.timeline.hitOf(count(search.at + 1))}
           {count(found.matches)}
-          {found.kernels_ns > 0 && (
+          {found.kernels_ns !== null && found.kernels_ns > 0 && (
             <span class="muted">
               {" "}
               {t.timeline.onDevice(duration(found.kernels_ns), boundOf(found.kernels_bound_ns, true))}

@@ -11,6 +11,7 @@ import { KeyFigure } from "../../widgets/controls/key-figure";
 import { ShareBar } from "../../widgets/charts/share-bar";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
+import { MissingStreams } from "../shared/data-warnings";
 import { Show } from "../shared/load-states";
 import { ofDevice, withChange, WhatIfTable } from "./tables";
 
@@ -172,6 +173,7 @@ function Page({ result, ranked }: { result: Result; ranked: Resource<Result> }) 
           ))}
         </aside>
       )}
+      <MissingStreams streams={result.provenance.missing_streams} />
       <Key result={result} />
       <PathBar classes={result.classes} inferred={result.provenance.timeline === "inferred"} />
       <WhatIfTable result={result} ranked={ranked} />

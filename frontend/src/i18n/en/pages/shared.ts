@@ -79,6 +79,10 @@ export const dataWarnings = {
     (notes > 0 ? plural(notes, "note") : "no findings"),
   more: (n: number) => ` And ${n} more.`,
   quality: "Quality",
+  method: "Method",
+  without: (streams: string) => `without ${streams}`,
+  missing: (streams: string) =>
+    `Times of the device are lower bounds, idle times upper bounds: the work of ${streams} has no times.`,
 };
 
 const phases: Record<Progress["phase"], string> = {

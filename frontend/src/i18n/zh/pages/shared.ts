@@ -63,6 +63,9 @@ export const dataWarnings: Translation<typeof english.dataWarnings> = {
       .join("，") || (notes > 0 ? `${count(notes)} 个提示` : "没有疑点"),
   more: (n) => `另有 ${count(n)} 个疑点。`,
   quality: "数据质量",
+  method: "方法",
+  without: (streams: string) => `不含 ${streams}`,
+  missing: (streams: string) => `设备时间为下界，空闲时间为上界：${streams} 的工作没有时间。`,
 };
 
 export const loadStates: Translation<typeof english.loadStates> = {

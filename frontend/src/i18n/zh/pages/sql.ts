@@ -81,6 +81,8 @@ const CHINESE: Readonly<Record<string, string>> = {
   "row of lanes: whose activities it spans": "lanes 的行号：它覆盖哪条流的活动",
   "row of launches: the call that waits, or makes a stream wait":
     "launches 的行号：等待的调用，或使流等待的调用",
+  "1: its work has no times, though that of others has; sums lack it":
+    "为 1 时该流的工作没有时间，而其他流有；总和不含它",
   "row of lanes: the stream that waits; null: the host": "lanes 的行号：等待的流；null 为主机",
   "row of launches: the call that recorded the event": "launches 的行号：记录该事件的调用",
   "row of lanes: the stream that is waited for": "lanes 的行号：被等待的流",
