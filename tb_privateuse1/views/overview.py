@@ -58,8 +58,7 @@ _TOP = 10
 class Totals:
     """Device activity over the trace, or over the selected step. Null: no device times.
 
-    If a stream is missing, times are lower bounds, and those of which the others did nothing are
-    null.
+    If a stream is missing, times are lower bounds, and those that the others leave at 0 are null.
 
     A ``_bound_ns`` is how far off the figure may be; 0 if measured, null if that is not known.
     """
