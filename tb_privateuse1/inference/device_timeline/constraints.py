@@ -10,7 +10,9 @@ constraints exclude.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -23,23 +25,49 @@ UNKNOWN = 1 << 40
 _MOST = 1 << 62
 """Sums of times on a level must stay below this: int64."""
 
+_ROWS, _LONG = 8, 1 << 13
+"""Points of a column, in levels of so many points and more."""
+
 
 @dataclass(frozen=True)
 class Level:
     """The series of points inside some nodes of one depth: own events and those of the children.
 
-    ``point`` are positions of events; ``first`` and ``last`` index ``point`` per node (its own
-    start and end), ``size`` counts its points, ``node`` is its number (``NONE`` for the root,
-    which has no events). The step ``k`` leads from point ``k - 1`` to ``k``; ``step`` is its row in
-    the tables of ``Spans``, an empty one at the beginning of a node.
+    ``first`` and ``last`` are the numbers of the points that are a node's own start and end,
+    ``size`` counts its points, ``node`` is its number (``NONE`` for the root, which has no events).
+    The step ``k`` leads from point ``k - 1`` to ``k``; ``step`` is its row in the tables of
+    ``Spans``, an empty one at the beginning of a node.
+
+    ``grid`` are the positions of the points' events, column by column; the last one fills up the
+    last column. So a running maximum is one of whole rows, which a processor does several times as
+    fast as one value after the other. ``edge_at`` are the places in the flat grid of all ``first``,
+    all ``last`` and those filled up, ``edge_event`` their events.
     """
 
-    point: I64
     step: I64
     first: I64
     last: I64
     size: I64
     node: I64
+    grid: I64
+    edge_at: I64
+    edge_event: I64
+
+    @classmethod
+    def of_points(cls, point: I64, step: I64, first: I64, last: I64, node: I64) -> Self:
+        """Return the level of some points: the positions of their events."""
+        count = len(point)
+        rows = _ROWS if count >= _LONG else 1
+        columns = -(-count // rows)
+        grid = _by_columns(point, (rows, columns))
+        number = np.concatenate((first, last, np.arange(count, grid.size)))
+        at = number % rows * columns + number // rows
+        return cls(step, first, last, last - first + 1, node, grid, at, grid.reshape(-1)[at])
+
+    @property
+    def point(self) -> I64:
+        """Return the positions of the points' events, in order."""
+        return self.grid.T.reshape(-1)[: len(self.step)]
 
     @property
     def is_root(self) -> bool:
@@ -99,8 +127,9 @@ class Spans:
 class Path:
     """Sums along a level, from its beginning to each point, and the times of its nodes.
 
-    ``least`` and ``most`` are of the least and largest times of the steps; ``spare`` is their
-    difference. ``most`` is None if the sums grow too large: then it bounds nothing.
+    ``least`` and ``most`` are of the least and largest times of the steps, in the level's grid;
+    ``spare`` is their difference. ``most`` is None if the sums grow too large: then it bounds
+    nothing.
     """
 
     least: I64
@@ -135,33 +164,28 @@ def tighten_spans(
     low[wrong], high[wrong], doubted[wrong] = 0, UNKNOWN, True
     low[leaf] = np.maximum(low[leaf], low[own])
     high[leaf] = np.maximum(np.minimum(high[leaf], high[own]), low[leaf])
-    for level in reversed(tree.levels):
-        if level.is_root:
-            continue
+    parts = []
+    for level in tree.levels[:0:-1]:
         node = level.node + segments
-        least, most = _sums(level, low, high)
-        crossed = (low[node] > most) | (high[node] < least)
+        part = _parts(level, low, high)
+        crossed = (low[node] > part.most_sum) | (high[node] < part.least_sum)
         if crossed.any():
             # The limits of the node's own segments are wrong: drop them.
             own = level.step[np.repeat(crossed, level.size)]
             own = own[own < segments]
             low[own], high[own], doubted[own] = 0, UNKNOWN, True
-            least, most = _sums(level, low, high)
-        low[node] = np.maximum(low[node], least)
-        high[node] = np.maximum(np.minimum(high[node], np.minimum(most, UNKNOWN)), low[node])
+            part = _parts(level, low, high)
+        low[node] = np.maximum(low[node], part.least_sum)
+        most = np.minimum(part.most_sum, UNKNOWN)
+        high[node] = np.maximum(np.minimum(high[node], most), low[node])
+        parts.append(part)
     paths = []
     for level in tree.levels:
-        least, most = low[level.step], high[level.step]
-        if not level.is_root:
+        if level.is_root:
+            least, most = low[level.step], high[level.step]
+        else:
             node = level.node + segments
-            whole = np.where(high[node] < UNKNOWN, high[node], _MOST >> 1)
-            lacking = low[node] - np.add.reduceat(most, level.first)
-            room = whole - np.add.reduceat(least, level.first)
-            lacking, room = np.repeat(lacking, level.size), np.repeat(room, level.size)
-            lacking += most
-            room += least
-            least = np.maximum(least, np.minimum(lacking, most))
-            most = np.minimum(most, np.maximum(room, least))
+            least, most = _share(level, parts.pop(), low[node], high[node])
             low[level.step], high[level.step] = least, most
             low[-1] = high[-1] = 0
         paths.append(_path(level, least, most, low[segments:], high[segments:], reach))
@@ -173,16 +197,20 @@ def earliest_times(tree: Tree, spans: Spans, low: I64) -> I64:
     """Return the least times that are not before ``low`` and satisfy all spans."""
     low = low.copy()
     both = list(zip(tree.levels, spans.paths, strict=True))
+    inside = []
     for level, path in both[:0:-1]:
         # From the leaves up, only a node's two events matter to the nodes around it.
-        at = _not_before(low[level.point], path)
-        first, last = at[level.first], at[level.last]
+        at = low[level.grid]
+        _not_before(at, path)
+        first, last = _edges(level, at)
         last = np.maximum(last, first + path.node_low)
-        at[level.last] = last
-        low[level.point] = at
-        low[level.point[level.first]] = np.maximum(first, last - path.node_high)
+        _set_edges(level, low, np.maximum(first, last - path.node_high), last)
+        inside.append(at)
     for level, path in both:
-        low[level.point] = _not_before(low[level.point], path)
+        at = low[level.grid] if level.is_root else inside.pop()
+        at.reshape(-1)[level.edge_at] = low[level.edge_event]
+        _not_before(at, path)
+        low[level.grid] = at
     return low
 
 
@@ -190,62 +218,128 @@ def latest_times(tree: Tree, spans: Spans, high: I64) -> I64:
     """Return the largest times that are not after ``high`` and satisfy all spans."""
     high = high.copy()
     both = list(zip(tree.levels, spans.paths, strict=True))
+    inside = []
     for level, path in both[:0:-1]:
-        at = _not_after(high[level.point], path)
-        first, last = at[level.first], at[level.last]
+        at = high[level.grid]
+        _not_after(at, path)
+        first, last = _edges(level, at)
         first = np.minimum(first, last - path.node_low)
-        at[level.first] = first
-        high[level.point] = at
-        high[level.point[level.last]] = np.minimum(last, first + path.node_high)
+        _set_edges(level, high, first, np.minimum(last, first + path.node_high))
+        inside.append(at)
     for level, path in both:
-        high[level.point] = _not_after(high[level.point], path)
+        at = high[level.grid] if level.is_root else inside.pop()
+        at.reshape(-1)[level.edge_at] = high[level.edge_event]
+        _not_after(at, path)
+        high[level.grid] = at
     return high
 
 
-def _not_before(at: I64, path: Path) -> I64:
-    """Raise the times of a level's points until its steps are satisfied; may change ``at``."""
+def _edges(level: Level, at: I64) -> tuple[I64, I64]:
+    """Return the times of the first and the last points of a level's nodes."""
+    count = len(level.node)
+    edges = at.reshape(-1)[level.edge_at[: 2 * count]]
+    return edges[:count], edges[count:]
+
+
+def _set_edges(level: Level, time: I64, first: I64, last: I64) -> None:
+    """Set the times of the events at both ends of a level's nodes."""
+    count = len(level.node)
+    time[level.edge_event[:count]] = first
+    time[level.edge_event[count : 2 * count]] = last
+
+
+def _not_before(at: I64, path: Path) -> None:
+    """Raise the times of a level's points until its steps are satisfied; in place."""
     # Less the sums of least times, points may not decrease; less those of largest times, they may
     # not increase.
     at -= path.least
-    np.maximum.accumulate(at, out=at)
+    _accumulate(np.maximum, at)
     if path.most is None:
         at += path.least
-        return at
+        return
     at -= path.spare
-    at = np.maximum.accumulate(at[::-1])[::-1]
+    _accumulate_back(np.maximum, at)
     at += path.most
-    return at
 
 
-def _not_after(at: I64, path: Path) -> I64:
-    """Lower the times of a level's points until its steps are satisfied; may change ``at``."""
+def _not_after(at: I64, path: Path) -> None:
+    """Lower the times of a level's points until its steps are satisfied; in place."""
     at -= path.least
-    at = np.minimum.accumulate(at[::-1])[::-1]
+    _accumulate_back(np.minimum, at)
     if path.most is None:
         at += path.least
-        return at
+        return
     at -= path.spare
-    np.minimum.accumulate(at, out=at)
+    _accumulate(np.minimum, at)
     at += path.most
-    return at
 
 
-def _sums(level: Level, low: I64, high: I64) -> tuple[I64, I64]:
-    """Return the least and largest sum of the steps of each node."""
-    return (
-        np.add.reduceat(low[level.step], level.first),
-        np.add.reduceat(high[level.step], level.first),
+def _accumulate(extreme: np.ufunc, at: I64) -> None:
+    """Replace each value of a grid by the extreme of those up to it; in place."""
+    for before, row in itertools.pairwise(at):
+        extreme(before, row, out=row)
+    done = at[-1]
+    extreme.accumulate(done, out=done)
+    extreme(at[:-1, 1:], done[:-1], out=at[:-1, 1:])
+
+
+def _accumulate_back(extreme: np.ufunc, at: I64) -> None:
+    """Replace each value of a grid by the extreme of those from it on; in place."""
+    for after, row in itertools.pairwise(at[::-1]):
+        extreme(after, row, out=row)
+    done = at[0, ::-1]
+    extreme.accumulate(done, out=done)
+    extreme(at[1:, :-1], at[0, 1:], out=at[1:, :-1])
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Least and largest time of a level's steps, and their sums per node."""
+
+    least: I64
+    most: I64
+    least_sum: I64
+    most_sum: I64
+
+
+def _parts(level: Level, low: I64, high: I64) -> _Parts:
+    least, most = low[level.step], high[level.step]
+    return _Parts(
+        least,
+        most,
+        np.add.reduceat(least, level.first),
+        np.add.reduceat(most, level.first),
     )
+
+
+def _share(level: Level, parts: _Parts, low: I64, high: I64) -> tuple[I64, I64]:
+    """Return the limits of a level's steps by those of its nodes: what the other parts leave."""
+    least, most = parts.least, parts.most
+    whole = np.where(high < UNKNOWN, high, _MOST >> 1)
+    lacking = np.repeat(low - parts.most_sum, level.size)
+    room = np.repeat(whole - parts.least_sum, level.size)
+    lacking += most
+    room += least
+    least = np.maximum(least, np.minimum(lacking, most))
+    return least, np.minimum(most, np.maximum(room, least))
 
 
 def _path(level: Level, low: I64, high: I64, node_low: I64, node_high: I64, reach: int) -> Path:
     """Return the sums along a level. Between nodes, only the order is known."""
-    least = np.cumsum(low)
+    shape = level.grid.shape
+    least = _by_columns(np.cumsum(low), shape)
     inside = node_low[level.node], node_high[level.node]
     if len(low) * reach >= _MOST:
         return Path(least, None, least, *inside)
     # No step takes longer than ``reach``, so that it stands for an unknown limit.
     high = np.where(high < UNKNOWN, high, reach)
     high[level.first] = reach
-    most = np.cumsum(high)
+    most = _by_columns(np.cumsum(high), shape)
     return Path(least, most, most - least, *inside)
+
+
+def _by_columns(values: I64, shape: tuple[int, ...]) -> I64:
+    """Return the values in a grid, column by column; the last one fills up the last column."""
+    rows, columns = shape
+    last = np.repeat(values[-1:], rows * columns - len(values))
+    return np.concatenate((values, last)).reshape(columns, rows).T.copy()

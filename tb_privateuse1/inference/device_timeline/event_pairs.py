@@ -31,7 +31,7 @@ _DELAY_NS = 4_000
 _EXCESS_NS = 2_000
 """How much longer than on the host a launch-free operator may take on an idle device."""
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 17
 """Events whose levels are computed together: more do not stay in a processor's cache."""
 
 _SHORT = 1 << 14
@@ -226,7 +226,7 @@ def _level(events: EventPairs, point: I64, own: Bools, here: Bools, d: int) -> L
         first, last = np.flatnonzero(here & ~is_end), np.flatnonzero(here & is_end)
         node = row[first]
     step[first] = len(events) + len(events.start)
-    return Level(point, step, first, last, last - first + 1, node)
+    return Level.of_points(point, step, first, last, node)
 
 
 def _nested(events: EventPairs, ops: Ops) -> Bools:

@@ -117,11 +117,14 @@ def test_threads_that_cross_are_left_out_of_the_tree() -> None:
 
 @pytest.mark.long
 @given(st.lists(trees, max_size=6), st.lists(st.integers(0, 5_000), min_size=1, max_size=30))
-def test_blocks_change_nothing(forest: Tree, steps: list[int]) -> None:
-    """Deep levels are cut into blocks only for the sake of the processor's cache."""
+def test_blocks_and_columns_change_nothing(forest: Tree, steps: list[int]) -> None:
+    """Deep levels are cut into blocks, long ones into columns, only for the sake of speed."""
     results = []
-    for block in (1 << 16, 4):
-        with mock.patch.object(event_pairs, "_BLOCK", block):
+    for block, column in ((1 << 16, 1 << 16), (4, 1 << 16), (1 << 16, 1), (4, 1)):
+        with (
+            mock.patch.object(event_pairs, "_BLOCK", block),
+            mock.patch.object(constraints, "_LONG", column),
+        ):
             _, nodes, times, length = known(forest, steps)
         segment = np.diff(times, prepend=times[0])
         high = np.where(np.arange(len(times)) % 3, segment + 100, UNKNOWN)
@@ -136,8 +139,9 @@ def test_blocks_change_nothing(forest: Tree, steps: list[int]) -> None:
                 constraints.latest_times(nodes, spans, late),
             ]
         )
-    for whole, blocked in zip(*results, strict=True):
-        assert (whole == blocked).all()
+    for other in results[1:]:
+        for whole, cut in zip(results[0], other, strict=True):
+            assert (whole == cut).all()
 
 
 def test_sums_too_large_to_hold_limit_nothing() -> None:
