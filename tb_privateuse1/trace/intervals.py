@@ -236,6 +236,8 @@ def overlapping(start: I64, end: I64) -> Bools:
 
 def running_max(values: I64, part: I64) -> I64:
     """Return the running maximum within each part; ``part`` never falls."""
+    if not len(values):
+        return values
     reach = int(values.max()) - int(values.min()) + 1
     part = part - part[0]
     # An offset separates the parts. int64 limits the number of parts at a time.

@@ -14,6 +14,7 @@ dropped: something launched there after all.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -104,76 +105,92 @@ def elapsed_limits(elapsed_ns: I64, calibration: Calibration) -> tuple[I64, I64]
 
 
 @dataclass(frozen=True)
-class _Problem:
+class Problem:
     """The input of all passes: events and their tree, limits of elapsed times, constants.
 
-    ``node`` are the least and largest times per operator. ``prompt``, per event, is the latest
-    device time if it executes at once. ``reach`` exceeds any time between two events.
+    ``node`` are the least and largest times per operator. ``ready`` and ``prompt``, per event, are
+    the earliest device time by its record, and the latest one if it executes at once. ``reach``
+    exceeds any time between two events.
     """
 
     events: EventPairs
     tree: Tree
     in_tree: Bools
     node: tuple[I64, I64]
+    ready: I64
     prompt: I64
     reach: int
     c: Calibration
 
-    def tighten(self, most: I64) -> tuple[Spans, Bools]:
-        """Return spans if segments last at most ``most``, and the segments that contradict it."""
+    @cached_property
+    def spans(self) -> Spans:
+        """The spans if nothing is known of any segment."""
+        return self.tighten(np.zeros(len(self.events), np.bool_))[0]
+
+    def tighten(self, behind: Bools) -> tuple[Spans, Bools]:
+        """Return spans if some segments cost no more than an event, and those that contradict."""
         least = np.full(len(self.events), self.c.event_low_ns)
+        most = np.where(behind, self.c.event_high_ns, UNKNOWN)
         return constraints.tighten_spans(self.tree, *self.node, least, most, self.reach)
 
 
-def solve(
+def state_problem(
     events: EventPairs,
     tree: Tree,
     in_tree: Bools,
-    launch_free: Bools,
     elapsed_ns: I64,
-    points: SyncPoints,
     c: Calibration,
     until: I64 | None = None,
-) -> Solution:
-    """Return the bounds of all events; their likely times are the earliest ones.
+) -> Problem:
+    """Return the problem of a stream, without claims about what it did.
 
-    ``launch_free`` is per segment, ``in_tree`` per operator. ``until``, per event, is when the
-    work of other streams is done that the event's stream may have waited for.
+    ``in_tree`` is per operator. ``until``, per event, is when the work of other streams is done
+    that the event's stream may have waited for.
     """
-    if not len(events):
-        none = np.zeros(0, np.bool_)
-        empty = np.zeros(0, np.int64)
-        return Solution(
-            Bounds(empty, empty, empty), Spans(empty, empty, 0, ()), none, none, none, 0, empty
-        )
     node = elapsed_limits(elapsed_ns, c)
     ready = events.host_low_ns + c.latency_ns
     prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
     if until is not None:
         prompt = np.maximum(prompt, until)
-    reach = _reach(tree, in_tree, node[0], int(prompt.max() - ready.min()))
-    problem = _Problem(events, tree, in_tree, node, prompt, reach, c)
-    spans, _ = problem.tighten(np.full(len(events), UNKNOWN))
-    anchored = launch_free & (spans.segment_low > c.event_high_ns)
+    extent = int(prompt.max() - ready.min()) if len(events) else 0
+    reach = _reach(tree, in_tree, node[0], extent) if len(events) else 0
+    return Problem(events, tree, in_tree, node, ready, prompt, reach, c)
+
+
+def solve(problem: Problem, launch_free: Bools, points: SyncPoints) -> Solution:
+    """Return the bounds of all events; their likely times are the earliest ones.
+
+    ``launch_free`` is per segment.
+    """
+    if not len(problem.events):
+        none = np.zeros(0, np.bool_)
+        empty = np.zeros(0, np.int64)
+        return Solution(
+            Bounds(empty, empty, empty), Spans(empty, empty, 0, ()), none, none, none, 0, empty
+        )
+    prompt, c = problem.prompt, problem.c
+    ready = problem.ready.copy()
+    anchored = launch_free & (problem.spans.segment_low > c.event_high_ns)
     limit = np.where(anchored, prompt, np.int64(ANY))
-    _limit_launch_free(events, launch_free, node[0], prompt, limit, c)
+    promptness = _Promptness(problem, launch_free)
+    promptness.limit_idle(limit)
     np.minimum.at(limit, points.event, points.latest)
     np.maximum.at(ready, points.event, points.earliest)
-    ready, low, relaxed = _repair(problem, spans, ready, limit)
+    low, relaxed = _repair(problem, ready, limit)
     wrong = low > limit
     spans, low, high, anchored, unknown = _tighten_bounds(
-        problem, low, limit, launch_free, anchored, wrong
+        problem, promptness.without(wrong), low, limit, anchored, wrong
     )
     excess = low - high
     low, high = np.minimum(low, high), np.maximum(low, high)
     return Solution(
         Bounds(low, high, low), spans, anchored & ~wrong, anchored & wrong, unknown, relaxed,
-        excess, reach=reach,
+        excess, reach=problem.reach,
     )  # fmt: skip
 
 
 def _tighten_bounds(
-    problem: _Problem, low: I64, limit: I64, launch_free: Bools, anchored: Bools, wrong: Bools
+    problem: Problem, promptness: _Promptness, low: I64, limit: I64, anchored: Bools, wrong: Bools
 ) -> tuple[Spans, I64, I64, Bools, Bools]:
     """Return spans, bounds, anchors, and the events without a latest time.
 
@@ -181,30 +198,30 @@ def _tighten_bounds(
     tightens the bounds, which shows more of them. ``wrong`` are the limits that ``low`` exceeds.
     """
     tree, prompt, c = problem.tree, problem.prompt, problem.c
-    limit = np.where(wrong, np.int64(ANY), limit)
-    launch_free = launch_free & ~wrong
+    spans = problem.spans
+    limit = before_limit = np.where(wrong, np.int64(ANY), limit)
     far = int(low.max() - low.min()) + 10**9
     behind = np.zeros(len(low), np.bool_)
     for turn in range(_ROUNDS):
         before = np.concatenate((low[:1], low[:-1]))
         # A certain backlog: the event before is not done when this one is due.
+        launch_free = promptness.launch_free
         certain = launch_free & ~anchored & (before + c.event_low_ns > prompt)
         if turn and (certain == behind).all():
             break
-        behind = certain
-        spans, doubted = problem.tighten(np.where(behind, c.event_high_ns, UNKNOWN))
-        launch_free &= ~doubted
+        behind, before_limit = certain, limit
+        spans, doubted = problem.tighten(behind)
+        promptness = promptness.without(doubted)
+        launch_free = promptness.launch_free
         low = constraints.earliest_times(tree, spans, low)
-        high = np.minimum(int(low.max()) + 2 * far, limit)
-        high = constraints.latest_times(tree, spans, high)
-        for _ in range(2):
-            high = constraints.latest_times(
-                tree, spans, _execute_promptly(high, prompt, launch_free, c)
-            )
         anchored = anchored | (
             launch_free & (spans.segment_low > c.event_high_ns) & (low <= prompt)
         )
         limit = np.where(anchored & ~wrong, np.minimum(limit, prompt), limit)
+    high = np.minimum(int(low.max()) + 2 * far, before_limit)
+    high = constraints.latest_times(tree, spans, high)
+    for _ in range(2):
+        high = constraints.latest_times(tree, spans, promptness.limit(high))
     return spans, low, high, anchored, high > int(low.max()) + far
 
 
@@ -216,58 +233,87 @@ def _reach(tree: Tree, in_tree: Bools, elapsed_low: I64, extent: int) -> int:
     return 4 * (extent + int(elapsed_low.sum(where=outer)) + 10**9)
 
 
-def _repair(problem: _Problem, spans: Spans, ready: I64, limit: I64) -> tuple[I64, I64, int]:
-    """Return the earliest solution, with room for late time stamps if it passes a limit."""
-    events, c, node = problem.events, problem.c, problem.node
-    ready = ready.copy()
+def _repair(problem: Problem, ready: I64, limit: I64) -> tuple[I64, int]:
+    """Return the earliest solution, with room for late time stamps if it passes a limit.
+
+    ``ready`` is changed to where there is room. The count is that of the operators.
+    """
+    events, c = problem.events, problem.c
+    start, end = events.start, events.end
+    least, floor = problem.node[0], events.host_floor_ns[start] + c.latency_ns
+    late = ready[end] + c.jitter_ns
     relaxed = 0
     for _ in range(_REPAIRS):
-        low = constraints.earliest_times(problem.tree, spans, ready)
-        low = _apply_outside_tree(events, problem.in_tree, node, low)
+        low = constraints.earliest_times(problem.tree, problem.spans, ready)
+        low = _apply_outside_tree(events, problem.in_tree, problem.node, low)
         passed = np.flatnonzero(low > limit)
         if not len(passed):
             break
         # Its first event is as early as its time stamp allows, and its device time moves all
         # later events.
-        start, end = events.start, events.end
-        room = events.host_floor_ns[start] + c.latency_ns < ready[start]
-        pushes = room & (low[start] <= ready[start]) & (low[end] <= low[start] + node[0] + 1000)
-        pushes &= low[end] > ready[end] + c.jitter_ns
-        latest = np.full(len(events), -1, np.int64)
-        latest[end[pushes]] = np.flatnonzero(pushes)
-        at = np.maximum.accumulate(np.where(latest >= 0, np.arange(len(events)), -1))[passed]
-        row = np.unique(latest[at[at >= 0]])
+        begun, due, done = low[start], ready[start], low[end]
+        pushes = (floor < due) & (begun <= due) & (done <= begun + least + 1000) & (done > late)
+        pushed = np.zeros(len(events), np.bool_)
+        pushed[end[pushes]] = True
+        ends = np.flatnonzero(pushed)
+        at = np.searchsorted(ends, passed, side="right") - 1
+        row = np.unique(events.op[ends[at[at >= 0]]])
         if not len(row):
             break
         relaxed += len(row)
-        ready[start[row]] = events.host_floor_ns[start[row]] + c.latency_ns
-    return ready, low, relaxed
+        ready[start[row]] = floor[row]
+    return low, relaxed
 
 
-def _limit_launch_free(
-    events: EventPairs, launch_free: Bools, low: I64, prompt: I64, limit: I64, c: Calibration
-) -> None:
-    """Limit the ends of launch-free operators that took longer than their events; in place."""
-    launching = np.concatenate(([0], np.cumsum(~launch_free)))
-    launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
-    row = np.flatnonzero(launch_free_ops & (low > (events.end - events.start) * c.event_high_ns))
-    index = np.arange(len(events)) * c.event_high_ns
-    reach = intervals.running_max(prompt - index, np.cumsum(~launch_free)) + index
-    end = events.end[row]
-    limit[end] = np.minimum(limit[end], reach[end])
+class _Promptness:
+    """When launch-free events execute at the latest: after their record or the event before.
 
+    It is built once and asked for several times. The first event is not launch-free.
+    """
 
-def _execute_promptly(high: I64, prompt: I64, launch_free: Bools, c: Calibration) -> I64:
-    """Return ``high`` with launch-free events right after their record or the event before."""
-    index = np.arange(len(high)) * c.event_high_ns
-    due = np.where(launch_free, prompt, high)
-    reach = intervals.running_max(due - index, np.cumsum(~launch_free)) + index
-    return np.where(launch_free, np.minimum(high, reach), high)
+    def __init__(self, problem: Problem, launch_free: Bools) -> None:
+        self._problem = problem
+        self.launch_free = launch_free
+        # Each follows the ones of its run, which begins with an event that may be late.
+        begins = np.flatnonzero(~launch_free)
+        size = np.diff(begins, append=len(launch_free)) - 1
+        cost = problem.c.event_high_ns
+        self._event = np.flatnonzero(launch_free)
+        self._begin = np.repeat(begins, size)
+        self._cost = (self._event - self._begin) * cost
+        prompt = problem.prompt[self._event] - self._event * cost
+        self._reach = intervals.running_max(prompt, self._begin) + self._event * cost
+
+    def without(self, wrong: Bools) -> _Promptness:
+        """Return the same without some launch-free events."""
+        if not (wrong & self.launch_free).any():
+            return self
+        return _Promptness(self._problem, self.launch_free & ~wrong)
+
+    def limit(self, high: I64) -> I64:
+        """Return the latest times ``high``, less what promptness excludes."""
+        high = high.copy()
+        reach = np.maximum(self._reach, high[self._begin] + self._cost)
+        high[self._event] = np.minimum(high[self._event], reach)
+        return high
+
+    def limit_idle(self, limit: I64) -> None:
+        """Limit the ends of launch-free operators that took longer than their events; in place."""
+        events, node = self._problem.events, self._problem.node
+        launching = np.concatenate(([0], np.cumsum(~self.launch_free)))
+        launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
+        marked = (events.end - events.start) * self._problem.c.event_high_ns
+        end = events.end[launch_free_ops & (node[0] > marked)]
+        reach = np.full(len(events), np.int64(ANY))
+        reach[self._event] = np.maximum(self._reach, self._problem.prompt[self._begin] + self._cost)
+        limit[end] = np.minimum(limit[end], reach[end])
 
 
 def _apply_outside_tree(events: EventPairs, in_tree: Bools, node: tuple[I64, I64], low: I64) -> I64:
     """Apply the elapsed times of operators outside the tree once to the earliest times."""
     row = np.flatnonzero(~in_tree)
+    if not len(row):
+        return low
     start, end = events.start[row], events.end[row]
     low = low.copy()
     np.maximum.at(low, end, low[start] + node[0][row])

@@ -61,7 +61,8 @@ def solve_stream(
         points = sync_points.add_joins(points, until) if likely else points
         points = sync_points.add_limits(points, joins.likely_by_ns if likely else joins.by_ns)
         points = sync_points.add_idle_start(points, events, stream.waits, until, c)
-    claims = _Claims(stream, events, launch_free, points, until, c)
+    problem = solver.state_problem(events, stream.tree, stream.in_tree, ops.elapsed_ns, c, until)
+    claims = _Claims(stream, problem, launch_free, points, alone=until is None)
     wrong = np.zeros(len(events), np.bool_)
     if dropped is not None:
         wrong[dropped] = True
@@ -73,29 +74,26 @@ class _Claims:
     """The claims about a stream: segments without a launch, and synchronization points."""
 
     stream: StreamInput
-    events: EventPairs
+    problem: solver.Problem
     launch_free: Bools
     points: SyncPoints
-    until: I64 | None
-    c: Calibration
+    alone: bool
+    """The stream waits for no other."""
 
     def solve(self) -> Solution:
         """Return the bounds of all events by these claims."""
-        s = self.stream
-        return solver.solve(
-            self.events, s.tree, s.in_tree, self.launch_free, s.ops.elapsed_ns, self.points, self.c,
-            self.until,
-        )  # fmt: skip
+        return solver.solve(self.problem, self.launch_free, self.points)
 
     def with_likely_times(self, solution: Solution) -> Solution:
         """Return the solution by these claims with the likely time of each event."""
-        if not len(self.events):
+        problem = self.problem
+        if not len(problem.events):
             return solution
         bounds = solution.bounds
         likely, mean = likely_path.likely_times(
-            self.events, self.stream.tree, self.stream.ops.elapsed_ns,
-            self.launch_free & ~solution.refuted, self.points, self.c, solution,
-            alone=self.until is None,
+            problem.events, problem.tree, self.stream.ops.elapsed_ns,
+            self.launch_free & ~solution.refuted, self.points, problem.c, solution,
+            alone=self.alone,
         )  # fmt: skip
         return dataclasses.replace(
             solution, bounds=dataclasses.replace(bounds, likely=likely), mean=mean
@@ -169,8 +167,8 @@ def _drop_contradicted(all_claims: _Claims, wrong: Bools) -> Solution:
 
 def _compatible(claims: _Claims, solution: Solution) -> Bools:
     """Return the events at which the claims may hold by a solution that does not use them."""
-    bounds, c = solution.bounds, claims.c
-    prompt = claims.events.host_high_ns + c.latency_ns + c.jitter_ns
+    bounds, c = solution.bounds, claims.problem.c
+    prompt = claims.problem.events.host_high_ns + c.latency_ns + c.jitter_ns
     before = np.concatenate((bounds.low[:1], bounds.low[:-1]))
     fits: Bools = bounds.low <= np.maximum(prompt, before + c.event_high_ns)
     return fits
