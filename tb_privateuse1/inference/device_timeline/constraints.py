@@ -10,6 +10,7 @@ constraints exclude.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from dataclasses import dataclass
 from typing import Self
@@ -26,7 +27,7 @@ _MOST = 1 << 62
 """Sums of times on a level must stay below this: int64."""
 
 _ROWS, _LONG = 8, 1 << 13
-"""Points of a column, in levels of so many points and more."""
+"""The points of a column, and the least points of a level that has columns of more than one."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,8 @@ class Spans:
     low: I64
     high: I64
     segments: int
-    paths: tuple[Path, ...]
-    """Per level."""
+    paths: tuple[Path, ...] = ()
+    """Per level, if they are asked for times: they need as much memory as all spans."""
 
     @property
     def segment_low(self) -> I64:
@@ -127,14 +128,12 @@ class Spans:
 class Path:
     """Sums along a level, from its beginning to each point, and the times of its nodes.
 
-    ``least`` and ``most`` are of the least and largest times of the steps, in the level's grid;
-    ``spare`` is their difference. ``most`` is None if the sums grow too large: then it bounds
-    nothing.
+    ``least`` are of the least times of the steps, in the level's grid; ``spare`` is what those of
+    the largest times exceed them by, or None if the sums grow too large: then nothing is bounded.
     """
 
     least: I64
-    most: I64 | None
-    spare: I64
+    spare: I64 | None
     node_low: I64
     node_high: I64
 
@@ -179,18 +178,23 @@ def tighten_spans(
         most = np.minimum(part.most_sum, UNKNOWN)
         high[node] = np.maximum(np.minimum(high[node], most), low[node])
         parts.append(part)
-    paths = []
     for level in tree.levels:
         if level.is_root:
-            least, most = low[level.step], high[level.step]
-        else:
-            node = level.node + segments
-            least, most = _share(level, parts.pop(), low[node], high[node])
-            low[level.step], high[level.step] = least, most
-            low[-1] = high[-1] = 0
-        paths.append(_path(level, least, most, low[segments:], high[segments:], reach))
+            continue
+        node = level.node + segments
+        low[level.step], high[level.step] = _share(level, parts.pop(), low[node], high[node])
+        low[-1] = high[-1] = 0
     low[tree.leaf_end], high[tree.leaf_end] = low[leaf], high[leaf]
-    return Spans(low, high, segments, tuple(paths)), doubted
+    return with_paths(tree, Spans(low, high, segments), reach), doubted
+
+
+def with_paths(tree: Tree, spans: Spans, reach: int) -> Spans:
+    """Return the spans with their sums along each level, which earliest and latest times need.
+
+    ``reach`` exceeds the time from any event to the next in any bound on them.
+    """
+    paths = [_path(level, spans, reach) for level in tree.levels]
+    return dataclasses.replace(spans, paths=tuple(paths))
 
 
 def earliest_times(tree: Tree, spans: Spans, low: I64) -> I64:
@@ -254,24 +258,22 @@ def _not_before(at: I64, path: Path) -> None:
     # not increase.
     at -= path.least
     _accumulate(np.maximum, at)
-    if path.most is None:
-        at += path.least
-        return
-    at -= path.spare
-    _accumulate_back(np.maximum, at)
-    at += path.most
+    if path.spare is not None:
+        at -= path.spare
+        _accumulate_back(np.maximum, at)
+        at += path.spare
+    at += path.least
 
 
 def _not_after(at: I64, path: Path) -> None:
     """Lower the times of a level's points until its steps are satisfied; in place."""
     at -= path.least
     _accumulate_back(np.minimum, at)
-    if path.most is None:
-        at += path.least
-        return
-    at -= path.spare
-    _accumulate(np.minimum, at)
-    at += path.most
+    if path.spare is not None:
+        at -= path.spare
+        _accumulate(np.minimum, at)
+        at += path.spare
+    at += path.least
 
 
 def _accumulate(extreme: np.ufunc, at: I64) -> None:
@@ -324,18 +326,20 @@ def _share(level: Level, parts: _Parts, low: I64, high: I64) -> tuple[I64, I64]:
     return least, np.minimum(most, np.maximum(room, least))
 
 
-def _path(level: Level, low: I64, high: I64, node_low: I64, node_high: I64, reach: int) -> Path:
+def _path(level: Level, spans: Spans, reach: int) -> Path:
     """Return the sums along a level. Between nodes, only the order is known."""
+    low, high = spans.low[level.step], spans.high[level.step]
     shape = level.grid.shape
     least = _by_columns(np.cumsum(low), shape)
-    inside = node_low[level.node], node_high[level.node]
+    inside = spans.node_low[level.node], spans.node_high[level.node]
     if len(low) * reach >= _MOST:
-        return Path(least, None, least, *inside)
+        return Path(least, None, *inside)
     # No step takes longer than ``reach``, so that it stands for an unknown limit.
     high = np.where(high < UNKNOWN, high, reach)
     high[level.first] = reach
-    most = _by_columns(np.cumsum(high), shape)
-    return Path(least, most, most - least, *inside)
+    spare = _by_columns(np.cumsum(high), shape)
+    spare -= least
+    return Path(least, spare, *inside)
 
 
 def _by_columns(values: I64, shape: tuple[int, ...]) -> I64:

@@ -109,7 +109,8 @@ def solve_prior(stream: StreamInput, may: Bools) -> Prior:
     """
     launching = known_launches.launching_segments(stream.known, stream.events, may)
     nobody = np.zeros(len(stream.ops), np.bool_)
-    solution, events = stream_solution.solve_stream(stream, launching, nobody, stream.c)
+    solved = stream_solution.solve_stream(stream, launching, nobody, stream.c)
+    solution, events = solved.solution, solved.events
     prompt = events.host_high_ns + stream.c.latency_ns + stream.c.jitter_ns
     return Prior(may, solution, events, solution.bounds.low > prompt)
 
@@ -124,15 +125,19 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     ops, strings, c = stream.ops, stream.strings, stream.c
     may, blocking = _correct_prior(stream, prior)
     launching = known_launches.launching_segments(stream.known, stream.events, may)
-    solution, events = stream_solution.solve_stream(
+    solved = stream_solution.solve_stream(
         stream, launching, blocking, c, dropped=prior.solution.dropped
     )
+    solution, events = solved.solution, solved.events
     bounds, spans = solution.bounds, solution.spans
     segments = launching_operators.own_segments(events, may)
     if stream.known is not None:
         copies = launching_operators.copy_operators(ops, strings)
         use, sites = known_launches.launch_sites(stream.known, segments, copies)
-        return Cautious(may, blocking, solution, events, segments, use, sites, blocking[sites.op])
+        blocked = blocking[sites.op]
+        return Cautious(
+            may, blocking, solution, events, segments, use, sites, blocked, solved.estimate
+        )
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
     foreign = launching_operators.custom_operators(ops, strings)
     use = launching_operators.choose_segments(
@@ -148,7 +153,7 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
         segments.op[use], segments.first[use], segments.last[use], surely[use], copies
     )
     blocked = blocking[sites.op]
-    return Cautious(may, blocking, solution, events, segments, use, sites, blocked)
+    return Cautious(may, blocking, solution, events, segments, use, sites, blocked, solved.estimate)
 
 
 def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likely:
@@ -176,25 +181,28 @@ def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likel
         likely=True,
         dropped=cautious.solution.dropped,
     )
-    solution, events = solve(likely_c)
-    doubtful = solution.first_crossing > _ALMOST_NONE * len(events)
+    solved = solve(likely_c)
+    doubtful = solved.solution.first_crossing > _ALMOST_NONE * len(stream.events)
     if doubtful:
         # A wrong cost of an event contradicts itself all over the trace, not at a few claims.
-        wide, wide_events = solve(c)
-        if 2 * wide.first_crossing < solution.first_crossing:
-            solution, events, likely_c = wide, wide_events, c
-    certain = cautious.solution.bounds
-    within = bounds = certain
-    likely = np.clip(solution.bounds.likely, certain.low, certain.high)
-    consistent = elapsed_kind.consistent(len(solution.dropped), solution.claims)
+        wide = solve(c)
+        if 2 * wide.solution.first_crossing < solved.solution.first_crossing:
+            solved, likely_c = wide, c
+    bounds = certain = cautious.solution.bounds
+    consistent = elapsed_kind.consistent(len(solved.solution.dropped), solved.solution.claims)
     if consistent:
+        solution = solved.estimate()
+        likely = np.clip(solution.bounds.likely, certain.low, certain.high)
         within = dataclasses.replace(solution.bounds, likely=likely)
+    else:
+        solution = solved.solution
+        within = cautious.estimate().bounds
     # Statistics of rounding need a cost of events that fits.
     narrowed = consistent and not doubtful
     if narrowed:
         bounds = rounding_errors.narrow_bounds(stream, solution, certain, likely, likely_c)
         within = dataclasses.replace(within, likely=bounds.likely)
-    return Likely(solution, events, likely_c, within, bounds, narrowed)
+    return Likely(solution, solved.events, likely_c, within, bounds, narrowed)
 
 
 def draft_placement(stream: StreamInput, cautious: Cautious, likely: Likely) -> Placement:

@@ -11,6 +11,8 @@ of its parts by their variances (least squares on a tree, exact in two passes).
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,7 +40,7 @@ _LOOSE_NS, _WIDE_NS, _EARLY = 10_000, 15_000, 0.2
 path counts only if bounds are wide and it runs within that share of the earliest times."""
 
 
-def likely_times(
+def with_likely_times(
     events: EventPairs,
     tree: Tree,
     elapsed_ns: I64,
@@ -48,13 +50,19 @@ def likely_times(
     solution: Solution,
     *,
     alone: bool,
-) -> tuple[I64, I64]:
-    """Return the likely device time of each event, and of each segment and node, in ns.
+) -> Solution:
+    """Return the solution with the likely device time of each event, segment and node, in ns.
 
     The former are inside the solution's bounds. ``launch_free`` are the segments that the solution
-    takes for launch-free. ``alone``: the stream waits for no other; else the points hold the likely
-    waits for others.
+    may take for launch-free. ``alone``: the stream waits for no other; else the points hold the
+    likely waits for others.
     """
+    if not len(events):
+        return solution
+    solution = dataclasses.replace(
+        solution, spans=constraints.with_paths(tree, solution.spans, solution.reach)
+    )
+    launch_free = launch_free & ~solution.refuted
     low, high = solution.bounds.low, solution.bounds.high
     prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
     behind = low > prompt
@@ -83,7 +91,8 @@ def likely_times(
     width = high - low
     early = (path - low < width * _EARLY) & (width > _WIDE_NS)
     follows = solution.unknown | ((width > _LOOSE_NS) & (~behind | early))
-    return np.where(follows, path, middle), mean
+    bounds = dataclasses.replace(solution.bounds, likely=np.where(follows, path, middle))
+    return dataclasses.replace(solution, bounds=bounds, mean=mean)
 
 
 def likely_spans(tree: Tree, elapsed_ns: I64, marks: Bools, c: Calibration) -> I64:

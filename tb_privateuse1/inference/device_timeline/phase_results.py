@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tb_privateuse1.inference.base import Strings
@@ -74,6 +75,8 @@ class Cautious:
     use: Bools
     sites: LaunchSites
     blocked: Bools
+    estimate: Callable[[], Solution]
+    """Returns the solution with likely times, which only a doubtful likely phase needs."""
 
 
 @dataclass(frozen=True)

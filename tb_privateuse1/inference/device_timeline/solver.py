@@ -13,6 +13,7 @@ dropped: something launched there after all.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -183,6 +184,7 @@ def solve(problem: Problem, launch_free: Bools, points: SyncPoints) -> Solution:
     )
     excess = low - high
     low, high = np.minimum(low, high), np.maximum(low, high)
+    spans = dataclasses.replace(spans, paths=())
     return Solution(
         Bounds(low, high, low), spans, anchored & ~wrong, anchored & wrong, unknown, relaxed,
         excess, reach=problem.reach,

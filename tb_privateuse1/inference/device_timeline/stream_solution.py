@@ -9,6 +9,8 @@ the two ends of such a stretch are dropped, and the events are solved again, unt
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -32,6 +34,16 @@ _LEVELS = (0.0, 0.5, 0.75, 0.9)
 """Shares of the largest excess above which contradictions are separate."""
 
 
+@dataclasses.dataclass(frozen=True)
+class StreamSolution:
+    """The bounds of all events, and the events with room for preempted threads."""
+
+    solution: Solution
+    events: EventPairs
+    estimate: Callable[[], Solution]
+    """Returns the solution with the likely time of each event."""
+
+
 def solve_stream(
     stream: StreamInput,
     launching: Bools,
@@ -40,8 +52,8 @@ def solve_stream(
     *,
     likely: bool = False,
     dropped: I64 | None = None,
-) -> tuple[Solution, EventPairs]:
-    """Return the bounds of all events, and the events with room for preempted threads.
+) -> StreamSolution:
+    """Return the solution of a stream's events.
 
     ``dropped``: events whose claims contradicted others in an earlier phase.
 
@@ -62,42 +74,29 @@ def solve_stream(
         points = sync_points.add_limits(points, joins.likely_by_ns if likely else joins.by_ns)
         points = sync_points.add_idle_start(points, events, stream.waits, until, c)
     problem = solver.state_problem(events, stream.tree, stream.in_tree, ops.elapsed_ns, c, until)
-    claims = _Claims(stream, problem, launch_free, points, alone=until is None)
+    claims = _Claims(problem, launch_free, points)
     wrong = np.zeros(len(events), np.bool_)
     if dropped is not None:
         wrong[dropped] = True
-    return _drop_contradicted(claims, wrong), events
+    rest, solution = _drop_contradicted(claims, wrong)
+    estimate = functools.partial(
+        likely_path.with_likely_times, events, stream.tree, ops.elapsed_ns, rest.launch_free,
+        rest.points, c, solution, alone=until is None,
+    )  # fmt: skip
+    return StreamSolution(solution, events, estimate)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Claims:
     """The claims about a stream: segments without a launch, and synchronization points."""
 
-    stream: StreamInput
     problem: solver.Problem
     launch_free: Bools
     points: SyncPoints
-    alone: bool
-    """The stream waits for no other."""
 
     def solve(self) -> Solution:
         """Return the bounds of all events by these claims."""
         return solver.solve(self.problem, self.launch_free, self.points)
-
-    def with_likely_times(self, solution: Solution) -> Solution:
-        """Return the solution by these claims with the likely time of each event."""
-        problem = self.problem
-        if not len(problem.events):
-            return solution
-        bounds = solution.bounds
-        likely, mean = likely_path.likely_times(
-            problem.events, problem.tree, self.stream.ops.elapsed_ns,
-            self.launch_free & ~solution.refuted, self.points, problem.c, solution,
-            alone=self.alone,
-        )  # fmt: skip
-        return dataclasses.replace(
-            solution, bounds=dataclasses.replace(bounds, likely=likely), mean=mean
-        )
 
     def without_late_waits(self) -> tuple[_Claims, Solution]:
         """Return the claims less returns of waits that others contradict, and the solution.
@@ -132,8 +131,8 @@ class _Claims:
         return dataclasses.replace(self, launch_free=self.launch_free & ~dropped, points=points)
 
 
-def _drop_contradicted(all_claims: _Claims, wrong: Bools) -> Solution:
-    """Return the solution without the claims at both ends of each contradiction.
+def _drop_contradicted(all_claims: _Claims, wrong: Bools) -> tuple[_Claims, Solution]:
+    """Return the claims less those at both ends of each contradiction, and the solution.
 
     ``wrong`` are events without claims from the start. If contradictions remain, no claim is used.
     """
@@ -157,10 +156,9 @@ def _drop_contradicted(all_claims: _Claims, wrong: Bools) -> Solution:
         solution = claims.without(rest).solve()
         if not solution.crossing:
             best, used = solution, rest
-    best = claims.without(used).with_likely_times(best)
     wrong = (wrong | used) & all_claims.claimed()
     count = int(all_claims.launch_free.sum()) + len(all_claims.points.event)
-    return dataclasses.replace(
+    return claims.without(used), dataclasses.replace(
         best, dropped=np.flatnonzero(wrong), claims=count, first_crossing=crossing
     )
 
