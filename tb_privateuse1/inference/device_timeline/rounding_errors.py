@@ -6,13 +6,18 @@ between its limits, and each event the least sum of variances on a path to an ev
 Its likely time is that event's and the likely times along the same path. Paths run through the tree
 of nodes, as a node's own elapsed time is more exact than the sum of its parts. What all spans of a
 path have in common, such as the error of an event's cost, adds up.
+
+Between two events of known time there are two such paths, one from either side. What they differ by
+is shared along the way by the variances (a Brownian bridge, if all spans were alike).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline import constraints
 from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration
@@ -20,7 +25,9 @@ from tb_privateuse1.inference.device_timeline.constraints import Level, Spans, T
 from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.trace.model import MISSING
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
+
+Floats = NDArray[np.float64]
 
 _UNIT_NS = 10
 """The unit of variances is the square of this, so that sums of millions stay exact integers."""
@@ -35,6 +42,9 @@ _HALVES = 2
 
 _APART_NS = 3_000
 """How far an estimate leaves its path for the sake of its neighbors: these may be wrong."""
+
+_ROUNDED, _DRIFT = 4, 2_000
+"""Roundings and the clocks' drift leave a span within so many resolutions and its n-th part."""
 
 _DEVIATIONS = 4
 """Standard deviations in a bound: the rest is less likely than an error of the model."""
@@ -55,7 +65,7 @@ def narrow_bounds(
     doubt = np.where(short, c.event_doubt_ns, 0)
     likely, near = follow_nearest(
         stream.tree, solution.spans, solution.mean, elapsed, likely, width, doubt,
-        _repeats(stream, solution),
+        _repeats(stream, solution), c.resolution_ns,
     )  # fmt: skip
     # Neighbors on different paths may be too close or too far apart: the nearest times that fit.
     later = constraints.earliest_times(stream.tree, solution.spans, likely)
@@ -97,6 +107,7 @@ def follow_nearest(
     width: I64,
     doubt: I64,
     repeats: I64,
+    resolution_ns: int,
 ) -> tuple[I64, I64]:
     """Return each event's likely time by its best path, and a bound on its error, in ns.
 
@@ -106,29 +117,102 @@ def follow_nearest(
     number of nodes with the same rounding. An event far from all well-known ones keeps its bounds.
     The bound holds with high probability.
     """
-    cost, common = _step_errors(tree, spans, elapsed, doubt, repeats)
     mean = np.clip(mean, spans.low, spans.high)
-    state = _State(_variance(2 * width), likely.copy(), np.zeros(len(likely), np.int64))
+    at = np.arange(len(likely))
+    own = _variance(2 * width)
+    start = _State(own.copy(), likely.copy(), np.zeros(len(likely), np.int64), at.copy())
+    steps = _steps(tree, spans, mean, *_step_errors(tree, spans, elapsed, doubt, repeats))
+    nearest = start.follow(steps)
+    # The middle of a span with unknown idle time or work is a guess: no mean of two paths has it.
+    tight = spans.high - spans.low <= _ROUNDED * resolution_ns + mean // _DRIFT
+    steps = _steps(tree, spans, mean, *_step_errors(tree, spans, elapsed, doubt, repeats, tight))
+    before = nearest.only(nearest.source <= at).follow(steps, backwards=False)
+    after = nearest.only(nearest.source >= at).follow(steps, forwards=False)
+    time, error = _combine(nearest, before, after, own, _shares(steps, before, after))
+    near = (nearest.variance < _FAR) & (error < width)
+    return np.where(near, time, likely), np.where(near, error, width)
+
+
+def _steps(tree: Tree, spans: Spans, mean: I64, cost: I64, common: I64) -> list[_Steps]:
+    """Return the steps of each level."""
     tables = cost, mean, common
-    both = [(level, [np.cumsum(table[level.step]) for table in tables]) for level in tree.levels]
-    for level, sums in both[:0:-1]:
-        state.spread(level, *sums)
-        state.shortcut(level, *(table[level.node + spans.segments] for table in tables))
-    for level, sums in both:
-        if not level.is_root:
-            state.shortcut(level, *(table[level.node + spans.segments] for table in tables))
-        state.spread(level, *sums)
-    error = (np.sqrt(state.variance) * (_UNIT_NS * _DEVIATIONS)).astype(np.int64)
-    error += np.abs(state.common)
-    near = (state.variance < _FAR) & (error < width)
-    return np.where(near, state.time, likely), np.where(near, error, width)
+    return [
+        _Steps(
+            level,
+            *(np.cumsum(table[level.step]) for table in tables),
+            *(table[level.node + spans.segments] for table in tables),
+        )
+        for level in tree.levels
+    ]
+
+
+def _shares(steps: list[_Steps], before: _State, after: _State) -> Floats:
+    """Return how far each event follows the path from a later event: 0 not at all, 1 alone.
+
+    By the variances of both paths; but between the two events of a node that holds no start of
+    either, from the share of the one to that of the other: the likely times of the node's parts fit
+    its own, so that they only move with its events.
+    """
+    early, late = before.variance.astype(np.float64), after.variance.astype(np.float64)
+    share = early / np.maximum(early + late, 1.0)
+    for one in steps:
+        level, cost = one.level, one.cost.astype(np.float64)
+        if level.is_root:
+            continue
+        first, last = level.point[level.first], level.point[level.last]
+        begin, end = np.repeat(first, level.size), np.repeat(last, level.size)
+        through = before.source[begin] == before.source[level.point]
+        through &= after.source[end] == after.source[level.point]
+        through &= (before.source[end] == before.source[begin]) & (begin != level.point)
+        through &= (after.source[end] == after.source[begin]) & (end != level.point)
+        done = cost - np.repeat(cost[level.first], level.size)
+        done /= np.repeat(np.maximum(cost[level.last] - cost[level.first], 1.0), level.size)
+        inside = share[begin] + done * (share[end] - share[begin])
+        share[level.point] = np.where(through, inside, share[level.point])
+    return share
+
+
+def _combine(
+    nearest: _State, before: _State, after: _State, own: I64, share: Floats
+) -> tuple[I64, I64]:
+    """Return times and errors by the paths from both sides, where these begin at two events.
+
+    ``share`` is that of the later one. The errors of the paths' spans are independent; those
+    of the two events (``own``) may be one. What all spans have in common has opposite signs on the
+    two and cancels. If the paths differ by more than both may be off, their spans hold something
+    else: the error grows by as much.
+    """
+    early, late = before.error(), after.error()
+    apart = after.time - before.time
+    time = before.time + np.rint(share * apart).astype(np.int64)
+    first, last = own[before.source], own[after.source]
+    variance = (1 - share) ** 2 * (before.variance - first) + share**2 * (after.variance - last)
+    variance += ((1 - share) * np.sqrt(first) + share * np.sqrt(last)) ** 2
+    error = np.sqrt(variance) * (_UNIT_NS * _DEVIATIONS)
+    error += np.abs((1 - share) * before.common + share * after.common)
+    error = np.minimum(error, nearest.error() + np.abs(time - nearest.time))
+    error += np.maximum(np.abs(apart) - early - late, 0)
+    two = (before.source != after.source) & (before.variance < _FAR) & (after.variance < _FAR)
+    return (
+        np.where(two, time, nearest.time),
+        np.where(two, error.astype(np.int64), nearest.error()),
+    )
 
 
 def _step_errors(
-    tree: Tree, spans: Spans, elapsed: I64, doubt: I64, repeats: I64
+    tree: Tree,
+    spans: Spans,
+    elapsed: I64,
+    doubt: I64,
+    repeats: I64,
+    usable: Bools | None = None,
 ) -> tuple[I64, I64]:
-    """Return the variance of each row of ``spans``, in units, and the common error, in ns."""
+    """Return the variance of each row of ``spans``, in units, and the common error, in ns.
+
+    Rows that are not ``usable`` count as unknown (default: all are).
+    """
     cost = _variance(spans.high - spans.low)
+    cost = cost if usable is None else np.where(usable, cost, _FAR)
     common = np.zeros(len(cost), np.int64)
     common[: spans.segments] = doubt
     cost[spans.segments : -1] = np.minimum(cost[spans.segments : -1] * repeats, _FAR)
@@ -157,38 +241,84 @@ def _step_errors(
 
 
 @dataclass(frozen=True)
+class _Steps:
+    """The steps of a level: sums of variance, mean and common error along it, and of its nodes."""
+
+    level: Level
+    cost: I64
+    mean: I64
+    common: I64
+    node_cost: I64
+    node_mean: I64
+    node_common: I64
+
+
+@dataclass(frozen=True)
 class _State:
     """The variance of each event's time, in units, that time, and its error that is common to all.
 
     All are by the best path so far. The common error has a sign: it is of the time from the start
-    of the path.
+    of the path, the event ``source``.
     """
 
     variance: I64
     time: I64
     common: I64
+    source: I64
 
-    def shortcut(self, level: Level, cost: I64, mean: I64, common: I64) -> None:
+    def error(self) -> I64:
+        """Return a bound on the error of each time, in ns; it holds with high probability."""
+        error = (np.sqrt(self.variance) * (_UNIT_NS * _DEVIATIONS)).astype(np.int64)
+        return error + np.abs(self.common)
+
+    def only(self, known: Bools) -> Self:
+        """Return a copy that knows the times of some events only."""
+        columns = self.time.copy(), self.common.copy(), self.source.copy()
+        return type(self)(np.where(known, self.variance, _FAR), *columns)
+
+    def follow(self, steps: list[_Steps], *, forwards: bool = True, backwards: bool = True) -> Self:
+        """Lead the paths through the tree in some directions, up and down; in place."""
+        for one in steps[:0:-1]:
+            self._spread(one, forwards, backwards)
+            self._shortcut(one, forwards, backwards)
+        for one in steps:
+            if not one.level.is_root:
+                self._shortcut(one, forwards, backwards)
+            self._spread(one, forwards, backwards)
+        return self
+
+    def _shortcut(self, steps: _Steps, forwards: bool, backwards: bool) -> None:
         """Lead the paths through the nodes of a level, from one of its events to the other."""
+        level = steps.level
         first, last = level.point[level.first], level.point[level.last]
-        for here, there, sign in ((last, first, 1), (first, last, -1)):
-            by = self.variance[there] + cost
+        ways = ((last, first, 1),) * forwards + ((first, last, -1),) * backwards
+        for here, there, sign in ways:
+            by = self.variance[there] + steps.node_cost
             better = by < self.variance[here]
             self.variance[here] = np.where(better, by, self.variance[here])
-            for value, way in ((self.time, mean), (self.common, common)):
+            self.source[here] = np.where(better, self.source[there], self.source[here])
+            for value, way in ((self.time, steps.node_mean), (self.common, steps.node_common)):
                 value[here] = np.where(better, value[there] + sign * way, value[here])
 
-    def spread(self, level: Level, path: I64, mean: I64, common: I64) -> None:
-        """Lead the paths along a level, forwards and backwards; all are sums along it."""
+    def _spread(self, steps: _Steps, forwards: bool, backwards: bool) -> None:
+        """Lead the paths along a level; all but the variances are sums along it."""
+        level, path = steps.level, steps.cost
         at = self.variance[level.point]
-        ahead = _least(at - path)
-        behind = len(at) - 1 - _least((at + path)[::-1])[::-1]
-        forwards = path + (at - path)[ahead]
-        backwards = (at + path)[behind] - path
-        source = np.where(forwards <= backwards, ahead, behind)
-        self.variance[level.point] = np.minimum(np.minimum(forwards, backwards), _FAR)
-        for value, way in ((self.time, mean), (self.common, common)):
-            value[level.point] = value[level.point[source]] + way - way[source]
+        if forwards:
+            origin = _least(at - path)
+            best = path + (at - path)[origin]
+        if backwards:
+            behind = len(at) - 1 - _least((at + path)[::-1])[::-1]
+            back = (at + path)[behind] - path
+            if forwards:
+                origin = np.where(best <= back, origin, behind)
+                best = np.minimum(best, back)
+            else:
+                origin, best = behind, back
+        self.variance[level.point] = np.minimum(best, _FAR)
+        self.source[level.point] = self.source[level.point[origin]]
+        for value, way in ((self.time, steps.mean), (self.common, steps.common)):
+            value[level.point] = value[level.point[origin]] + way - way[origin]
 
 
 def _least(value: I64) -> I64:

@@ -49,3 +49,13 @@ def test_the_cost_of_an_event_adds_up_over_all_of_them() -> None:
     result = simulate.simulate(program(kernels.tolist()), backlog=30_000 * US, mark=290)
     assert inside(result)
     assert max(errors(result)) < 15 * US
+
+
+def test_what_two_known_ends_contradict_is_shared_between_them() -> None:
+    """Each of 20 equal steps loses the same fraction: what one end misses, the other shows."""
+    read = Op("aten::_local_scalar_dense", 3 * US, 500, 2 * US, blocking=True)
+    wait = Op("aten::item", US, 500, children=(read,))
+    steps = [step(i, *[linear(6 * US, 60_250)] * 20) for i in range(20)]
+    result = simulate.simulate([wait, *steps, wait])
+    assert inside(result)
+    assert max(errors(result)) < 3 * US
