@@ -56,6 +56,8 @@ class Calibration:
     """What is cut from an elapsed time, on average."""
     constants: tuple[Constant, ...] = ()
     """The same values as pages show them, with their evidence."""
+    slower: Calibration | None = None
+    """The constants if an event costs as much as the trace allows, where the cost is assumed."""
 
 
 @dataclass(frozen=True)

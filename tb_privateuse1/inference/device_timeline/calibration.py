@@ -34,6 +34,9 @@ _EVENT_NS, _EVENT_HIGH_NS = 300, 600
 _EVENT_MOST_NS = 20_000
 """No backend's event takes longer."""
 
+_FASTEST = 0.05
+"""The share of operators without work that run through fastest."""
+
 _GAP_NS, _GAP_HIGH_NS = 800, 2_000
 """Likely and largest time from one kernel or event to the next kernel on a busy device."""
 
@@ -68,7 +71,7 @@ def calibrate(
     launch_free_ops = _launch_free_operators(ops, events, launch_free)
     event, event_high, shown_event = _mark_cost(sidecar, ops, events, launch_free_ops, resolution)
     gap, gap_high, shown_gap = _kernel_gap(sidecar)
-    jitter, idle = _jitter(ops, launch_free_ops, resolution)
+    jitter, idle = _jitter(ops, events, launch_free_ops, resolution, event_high)
     constants = (
         latency,
         _sync_return(sidecar),
@@ -77,7 +80,7 @@ def calibrate(
         _of_trace("jitter", jitter, 0, None, idle, say("Scatter of idle operators without work.")),
         _resolution(ops, resolution, str(rounding)),
     )
-    return Calibration(
+    c = Calibration(
         latency_ns=latency.value_ns,
         latency_bound_ns=latency.width_ns,
         latency_measured=claim is not None,
@@ -91,6 +94,7 @@ def calibrate(
         cut_ns=resolution // 2 if rounding == "floor" else 0,
         constants=constants,
     )
+    return dataclasses.replace(c, slower=_with_slower_events(c, ops, events, launch_free_ops))
 
 
 def _claim(sidecar: Sidecar, key: str) -> int | None:
@@ -237,14 +241,44 @@ def _event_cost(
     return int(low + high) // 2, int(high * 1.5) + 100, len(row)
 
 
-def _jitter(ops: Ops, launch_free_ops: I64, resolution: int) -> tuple[int, int]:
+def _with_slower_events(
+    c: Calibration, ops: Ops, events: EventPairs, launch_free_ops: I64
+) -> Calibration | None:
+    """Return the constants if events cost as much as the trace allows, or None if that is known.
+
+    No operator runs through faster than its events cost. On a device that is never behind that is
+    far more than they do.
+    """
+    shown = next(k for k in c.constants if k.name == "event_cost")
+    if shown.source != "assumed" or len(launch_free_ops) < _ENOUGH:
+        return None
+    segments = (events.end - events.start)[launch_free_ops]
+    each = (ops.elapsed_ns[launch_free_ops] + c.resolution_ns) / np.maximum(segments, 1)
+    most = min(int(np.percentile(each, 100 * _FASTEST) * _MARK_SPREAD), _EVENT_MOST_NS)
+    if most <= c.event_high_ns:
+        return None
+    why = say("Cheaper ones contradict the elapsed times; no operator ran through faster.")
+    one = Constant("event_cost", most // 2, 0, most, "trace", len(launch_free_ops), why)
+    constants = tuple(one if k.name == "event_cost" else k for k in c.constants)
+    jitter, _ = _jitter(ops, events, launch_free_ops, c.resolution_ns, most)
+    return dataclasses.replace(
+        c, event_ns=most // 2, event_high_ns=most, jitter_ns=jitter, constants=constants
+    )
+
+
+def _jitter(
+    ops: Ops, events: EventPairs, launch_free_ops: I64, resolution: int, event_high: int
+) -> tuple[int, int]:
     """Return how late an idle device may run an event, and the number of operators used."""
     host = ops.end_ns[launch_free_ops] - ops.start_ns[launch_free_ops]
-    excess = ops.elapsed_ns[launch_free_ops] + resolution // 2 - host
-    # Shorter than on the host: the device was behind for a while.
-    idle = excess[(host >= 4_000) & (excess > -1_000) & (excess < 15_000)]
-    if len(idle) < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
+    elapsed = ops.elapsed_ns[launch_free_ops]
+    excess = elapsed + resolution // 2 - host
+    # Shorter than on the host: the device was behind for a while. Events that cost as much as the
+    # host takes make it late, whatever its jitter.
+    idle = (host >= 4_000) & (excess > -1_000) & (excess < 15_000)
+    idle &= elapsed > (events.end - events.start)[launch_free_ops] * event_high
+    if idle.sum() < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
         return _JITTER_NS, 0
-    low, high = np.percentile(idle, (10, 90))
+    low, high = np.percentile(excess[idle], (10, 90))
     jitter = int(np.clip((high - low) * 1.5, _JITTER_LOW_NS, _JITTER_HIGH_NS))
-    return jitter, len(idle)
+    return jitter, int(idle.sum())

@@ -54,7 +54,7 @@ from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 _ALMOST_NONE = 0.01
-"""The share of contradicting events above which the likely cost of an event is in doubt."""
+"""The share of contradictions above which the cost of an event is in doubt."""
 
 _LISTED = 200
 """The number of dropped claims that the method page lists."""
@@ -86,7 +86,7 @@ def place_kernels(
     keys = launching_operators.operator_keys(ops)
     places = launching_operators.placed_keys(ops, keys)
     stream = StreamInput(ops, strings, events, tree, in_tree, keys, places, joins, waits, c, known)
-    prior = solve_prior(stream, may)
+    stream, prior = _with_slower_events(stream, solve_prior(stream, may), may)
     refused = _contradicted(prior.solution, events, basis)
     if refused is not None:
         return refused
@@ -271,6 +271,19 @@ def estimate_lengths(
     )
     placed = kernel_placement.serialize(kernel_placement.fill_lengths(placed, typical))
     return Lengths(placed, helped, names)
+
+
+def _with_slower_events(stream: StreamInput, prior: Prior, may: Bools) -> tuple[StreamInput, Prior]:
+    """Return both, with events that cost more if cheap ones were assumed and contradict claims.
+
+    A cost that nothing shows is the weaker assumption: it goes before half of the claims do.
+    """
+    slower, wrong = stream.c.slower, prior.solution.lost
+    if slower is None or wrong <= _ALMOST_NONE * prior.solution.claims:
+        return stream, prior
+    slow_stream = dataclasses.replace(stream, c=slower)
+    again = solve_prior(slow_stream, may)
+    return (slow_stream, again) if 2 * again.solution.lost < wrong else (stream, prior)
 
 
 def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:

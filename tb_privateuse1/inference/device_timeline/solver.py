@@ -71,6 +71,11 @@ class Solution:
         """Return the number of events whose bounds contradict each other."""
         return int((self.excess_ns > NOISE_NS).sum())
 
+    @property
+    def lost(self) -> int:
+        """Return the number of claims and anchors that contradicted others."""
+        return len(self.dropped) + int(self.refuted.sum())
+
 
 def host_paced(events: EventPairs, ops: Ops, c: Calibration) -> Bools:
     """Return operators in runs that took the device as long as the host: it was likely idle.

@@ -2,16 +2,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tb_privateuse1.trace.inference_basis import Constant
-from tests.support.simulate import GAP, MARK, linear, simulate, step
+from tests.support.simulate import GAP, MARK, Op, Result, linear, simulate, step
 
 PROGRAM = [step(i, *[linear(20_000, 15_000)] * 6) for i in range(4)]
 
 
 def constants(**facts: Any) -> dict[str, Constant]:
-    grounds = simulate(PROGRAM, **facts).trace.meta.grounds
+    return constants_of(simulate(PROGRAM, **facts))
+
+
+def constants_of(result: Result) -> dict[str, Constant]:
+    grounds = result.trace.meta.grounds
     assert grounds is not None
     return {constant.name: constant for constant in grounds.constants}
 
@@ -47,3 +52,25 @@ def test_measurements_that_cannot_be_count_for_nothing(nonsense: object) -> None
         "assumed",
         "trace",
     }
+
+
+@pytest.mark.parametrize("host", [8_000, 20_000, 30_000])
+@pytest.mark.parametrize("mark", [1_500, 3_000])
+def test_events_that_cost_more_than_assumed_refuse_nothing(mark: int, host: int) -> None:
+    """No operator without work took the host long enough to show what an event costs."""
+    read = Op("aten::_local_scalar_dense", 3_000, 500, 2_000, blocking=True)
+    wait = Op("aten::item", 1_000, 500, children=(read,))
+    program = [op for i in range(6) for op in (step(i, *[linear(host, 25_000)] * 6), wait)]
+    result = simulate(program, mark=mark)
+    kernels = result.trace.kernels
+    assert len(kernels) == len(result.start_ns)
+    off = np.abs(kernels.start_ns - result.start_ns)
+    assert (off <= kernels.start_bound_ns).mean() >= 0.95
+
+
+def test_dear_events_behind_the_host_are_no_jitter() -> None:
+    """Views in views take the device as long as their events cost, whatever the host took."""
+    views = Op("aten::reshape", 300, 300, children=[Op("aten::view", 100, 100)] * 4)
+    program = [step(i, *[linear(12_000, 60_000), views] * 8) for i in range(8)]
+    result = simulate(program, mark=1_500, mark_cost_ns=1_500, mark_cost_bound_ns=20)
+    assert constants_of(result)["jitter"].value_ns <= 1_500
