@@ -32,7 +32,8 @@ class Op:
     """An operator: host ns before and after its inside, children, and its kernel's ns (0: none).
 
     The kernel is launched at the end, after the children. ``blocking``: it returns when the
-    device is done. ``held``: how long the thread has no core then, before the second mark.
+    device is done. ``held``: how long the thread has no core then, before the second mark;
+    ``paused``: the same between the first mark and the start time.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Op:
     blocking: bool = False
     category: str = "cpu_op"
     held: int = 0
+    paused: int = 0
 
 
 @dataclass
@@ -68,7 +70,7 @@ class Machine:
         self.events.append({})
         self.now += BEFORE
         first = self._mark()
-        self.now += BEFORE
+        self.now += BEFORE + op.paused
         start = self.now
         self.now += op.before
         for child in op.children:

@@ -31,6 +31,14 @@ _DELAY_NS = 4_000
 _EXCESS_NS = 2_000
 """How much longer than on the host a launch-free operator may take on an idle device."""
 
+_PAUSE_NS = 30_000
+"""A thread that records nothing for this long may have been preempted.
+
+Python between two operators takes less, as a rule; a preempted thread waits for a time slice."""
+
+_LEAST = 3
+"""The least number of calls that show how long one takes as a rule."""
+
 _BLOCK = 1 << 17
 """Events whose levels are computed together: more do not stay in a processor's cache."""
 
@@ -129,27 +137,53 @@ def launch_free_segments(events: EventPairs, launching: Bools) -> Bools:
     return launch_free
 
 
-def make_room_for_preemption(events: EventPairs, ops: Ops, launch_free: Bools) -> EventPairs:
+def make_room_for_preemption(
+    events: EventPairs, ops: Ops, launch_free: Bools, keys: I64
+) -> EventPairs:
     """Return the events with wider host times if a thread was preempted before a record.
 
     Without a launch, an idle device takes as long between two events as the host did. If it took
-    longer, the first was recorded earlier or the second later than its time stamp.
+    longer, the first was recorded earlier or the second later than its time stamp. With a launch,
+    the device may have been busy instead; but if nothing was recorded for a while before the time
+    stamp, and the operator's like (the same ``keys``) took much less, the first event may have been
+    recorded at the beginning of that while.
     """
     launching = np.concatenate(([0], np.cumsum(~launch_free)))
     launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
     excess = ops.elapsed_ns - (ops.end_ns - ops.start_ns) - _EXCESS_NS
-    row = np.flatnonzero(launch_free_ops & (ops.elapsed_ns != MISSING) & (excess > 0))
-    room = excess[row] + _EXCESS_NS
     previous = np.arange(len(events))
     linked = events.next != previous
     previous[events.next[linked]] = previous[linked]
     stamp = np.where(events.is_end, ops.end_ns[events.op], ops.start_ns[events.op])
+    pause = stamp[events.start] - stamp[previous[events.start]]
+    known = ops.elapsed_ns != MISSING
+    paused = known & (excess > _PAUSE_NS) & (pause > _PAUSE_NS)
+    row = np.flatnonzero(paused)
+    paused[row] = _unusual(ops.elapsed_ns, keys, row)
+    row = np.flatnonzero(known & launch_free_ops & (excess > 0) | paused)
     early, late = events.host_low_ns.copy(), events.host_high_ns.copy()
-    start, end = events.start[row], events.end[row]
+    start = events.start[row]
+    room = excess[row] + _EXCESS_NS
     early[start] = np.minimum(early[start], np.maximum(stamp[start] - room, stamp[previous[start]]))
+    row = np.flatnonzero(known & launch_free_ops & (excess > 0))
+    end, room = events.end[row], excess[row] + _EXCESS_NS
     following = np.where(linked[end], stamp[events.next[end]], late[end])
     late[end] = np.maximum(late[end], np.minimum(stamp[end] + room, following))
     return dataclasses.replace(events, host_low_ns=early, host_high_ns=late)
+
+
+def _unusual(elapsed_ns: I64, keys: I64, row: I64) -> Bools:
+    """Return which of some operators took much longer than the median of their keys.
+
+    A scheduler does not prefer a place. Among fewer than ``_LEAST`` nothing is unusual.
+    """
+    among = np.flatnonzero(np.isin(keys, keys[row]) & (elapsed_ns != MISSING))
+    among = among[np.lexsort((elapsed_ns[among], keys[among]))]
+    first = np.searchsorted(keys[among], keys[row])
+    count = np.searchsorted(keys[among], keys[row], side="right") - first
+    usual = elapsed_ns[among][first + count // 2] if len(row) else elapsed_ns[row]
+    longer: Bools = (count >= _LEAST) & (elapsed_ns[row] > 2 * usual + _PAUSE_NS)
+    return longer
 
 
 def build_tree(events: EventPairs, ops: Ops) -> tuple[Tree, Bools]:

@@ -62,7 +62,7 @@ def solve_stream(
     """
     ops, joins = stream.ops, stream.joins
     launch_free = event_pairs.launch_free_segments(stream.events, launching)
-    events = event_pairs.make_room_for_preemption(stream.events, ops, launch_free)
+    events = event_pairs.make_room_for_preemption(stream.events, ops, launch_free, stream.keys)
     points = sync_points.find_sync_points(events, blocking, stream.waits, c)
     until = None
     if joins is not None:
