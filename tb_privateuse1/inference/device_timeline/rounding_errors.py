@@ -44,7 +44,7 @@ _APART_NS = 3_000
 """How far an estimate leaves its path for the sake of its neighbors: these may be wrong."""
 
 _ROUNDED, _DRIFT = 4, 2_000
-"""Roundings and the clocks' drift leave a span within so many resolutions and its n-th part."""
+"""How many resolutions roundings leave open at most, and clocks that drift one part in how many."""
 
 _DEVIATIONS = 4
 """Standard deviations in a bound: the rest is less likely than an error of the model."""
