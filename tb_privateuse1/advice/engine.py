@@ -179,21 +179,25 @@ def _failure(rule: Rule, error: Exception) -> tuple[Rule, RuleFinding]:
     return dataclasses.replace(rule, fix=fix), finding
 
 
+def _claim_order(pair: tuple[Rule, RuleFinding]) -> tuple[int, int]:
+    """Return the sort key of findings that claim time; what happened once is next to causes."""
+    rule, finding = pair
+    if finding.claim is None:
+        return PRECEDENCES.index("cause"), 0
+    return PRECEDENCES.index(rule.precedence), -intervals.length(finding.claim)
+
+
 def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> list[AdviceRow]:
     """Return the rows. Causes get their time first, the greatest first; symptoms are next."""
-
-    def claim_order(pair: tuple[Rule, RuleFinding]) -> tuple[int, int]:
-        rule, finding = pair
-        return PRECEDENCES.index(rule.precedence), -(
-            0 if finding.claim is None else intervals.length(finding.claim)
-        )
-
     assigned, savings = intervals.EMPTY, Savings(case)
     rows: list[AdviceRow] = []
     total = 0
-    for rule, finding in sorted(found, key=claim_order):
+    for rule, finding in sorted(found, key=_claim_order):
         if finding.claim is None:
-            rows.append(_advice(case, rule, finding))
+            free = intervals.subtract(finding.once, assigned)
+            if 2 * intervals.length(free) >= intervals.length(finding.once):
+                rows.append(_advice(case, rule, finding))
+            assigned = intervals.merge(assigned, free)
             continue
         claim = intervals.intersect(finding.claim, case.window)
         free = intervals.subtract(claim, assigned)

@@ -71,6 +71,9 @@ class RuleFinding:
     removes: Removal | None = None
     """The work that a fix removes (``RuleContext.without``). The engine replays the trace without
     it and promises no more than that gains. None: the saving is the claim."""
+    once: intervals.Set = intervals.EMPTY
+    """For a finding without a claim: instants that no step has but one or two. No symptom, slow
+    step or idle time may claim them. The finding is dropped if causes have most of them."""
     confidence: Confidence = "medium"
     source: str | None = None
     """A line of the user's program."""

@@ -1,63 +1,227 @@
-"""Step-time outliers: steps much longer than the median."""
+"""Step-time outliers: waits that come back in some steps, and steps that were held up once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, plural, say
-from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.advice.rules.base import (
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_sentences,
+    percent,
+    plural,
+    say,
+)
+from tb_privateuse1.analysis.account.classes import CLASSES
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 _FACTOR, _FEW = 1.3, 3
+_AGAIN = 3
+"""Long steps of one kind: one or two may be chance."""
+_ALIKE, _MORE = 2.0, 1.1
+_LEAST = 0.03
+
+_HOST = np.array([one.group in ("blocked", "host") for one in CLASSES])
+"""By class of the account: the device idles, and the program is the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """The judged time of steps, and what each has beyond a usual one. Arrays are by step."""
+
+    first: I64
+    last: I64
+    """Their ends in ns."""
+    median: int
+    slow: Bools
+    work: I64
+    """The number of operators."""
+    more_work: Bools
+    spent: np.ndarray
+    """By class of the account and step, in ns."""
+    excess: np.ndarray
+    """The same, beyond a usual step; 0 in usual steps."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the excess of complete steps over the median, by its largest part."""
-    steps = case.trace.steps
-    rows = case.steps
+    """Yield waits that several long steps have in common, and long steps without a like."""
+    if len(case.steps) < _FEW:
+        return
+    steps = _read(case)
+    if steps.median <= 0 or not steps.slow.any():
+        return
+    kind, again = _repeated(steps, _waiting(case))
+    if again.any():
+        yield _waits(case, steps, kind, again)
+    # Steps that do more work again and again belong to the program: an update every fourth step.
+    other = steps.more_work if steps.more_work.sum() >= _AGAIN else np.zeros_like(again)
+    once = steps.slow & ~again & ~other
+    held = _instants(case, steps, once, np.full(len(CLASSES), True))
+    if case.share(intervals.length(held)) >= _LEAST:
+        yield _held_up(case, steps, once, held)
+
+
+def _read(case: RuleContext) -> _Steps:
+    steps, rows = case.trace.steps, case.steps
     # The judged time leaves out work from before the recording, and the profiler's end.
     first, last = _edges(case.window, steps.start_ns[rows], steps.end_ns[rows])
-    duration = last - first
-    if len(rows) < _FEW:
-        return
-    median = round(float(np.median(duration)))
-    slow = np.flatnonzero(duration > _FACTOR * median)
-    if not len(slow) or median <= 0:
-        return
-    at = rows[slow]
-    claim = intervals.union(first[slow] + median, last[slow])
-    ranges = _ranges(case, at)
-    parts = breakdown.step_breakdown(case.trace)
-    usual = {part: float(np.median(column[rows])) for part, column in parts.items()}
-    excess_ns = {part: float(parts[part][at].sum()) - len(at) * usual[part] for part in parts}
-    part = max(excess_ns, key=lambda name: excess_ns[name])
-    early = say(" The first one is among them: it may still warm up.") if 0 in slow else ""
-    longest = float(duration[slow].max()) / median
-    yield RuleFinding(
+    median = round(float(np.median(last - first)))
+    slow = last - first > _FACTOR * median
+    work = _operators(case)
+    spent = np.stack([intervals.covered_length(time, first, last) for time in _classes(case)])
+    usual = np.median(spent[:, ~slow], axis=1)[:, None]
+    return _Steps(
+        first=first,
+        last=last,
+        median=median,
+        slow=slow,
+        work=work,
+        more_work=slow & (work > _MORE * np.median(work[~slow])),
+        spent=spent,
+        excess=np.where(slow, np.maximum(spent - usual, 0), 0),
+    )
+
+
+def _operators(case: RuleContext) -> I64:
+    """Return the number of operators of each judged step."""
+    step = case.trace.ops.step[case.operators]
+    count = np.bincount(step[step >= 0], minlength=len(case.trace.steps))
+    return count[case.steps].astype(np.int64)
+
+
+def _classes(case: RuleContext) -> list[intervals.Set]:
+    """Return the judged time of each class of the account."""
+    own, time = case.stretches, [intervals.EMPTY] * len(CLASSES)
+    for number, rows in groupby.split_by_value(own.time_class):
+        time[number] = intervals.union(own.start_ns[rows], own.end_ns[rows])
+    return time
+
+
+def _waiting(case: RuleContext) -> Bools:
+    """Return by class of the account whether it is a wait that the program causes."""
+    is_work = np.array([one.name == "dispatch" for one in CLASSES])
+    # Without a device, operators are the work itself.
+    return _HOST if case.limits.known == "device" else _HOST & ~is_work
+
+
+def _repeated(steps: _Steps, waiting: Bools) -> tuple[int, Bools]:
+    """Return the class of waits that comes back, and a flag per step that has it.
+
+    Such steps do the usual work, and have about as much more of one class. The first step may warm
+    up.
+    """
+    main = steps.excess.argmax(axis=0)
+    most = steps.excess.max(axis=0)
+    beyond = steps.last - steps.first - steps.median
+    apt = steps.slow & ~steps.more_work & waiting[main] & (2 * most >= beyond)
+    apt[0] = False
+    if not apt.any():
+        return 0, apt
+    kind = int(np.bincount(main[apt]).argmax())
+    apt &= main == kind
+    typical = np.median(most[apt])
+    apt &= (most * _ALIKE >= typical) & (most <= _ALIKE * typical)
+    return kind, apt if apt.sum() >= _AGAIN else np.zeros_like(apt)
+
+
+def _instants(case: RuleContext, steps: _Steps, chosen: Bools, kinds: Bools) -> intervals.Set:
+    """Return of each class in the chosen steps as much as they have beyond a usual step."""
+    found = intervals.EMPTY
+    inside = intervals.union(steps.first[chosen], steps.last[chosen])
+    starts = steps.first[chosen]
+    for number, time in enumerate(_classes(case)):
+        own = intervals.intersect(time, inside)
+        if not kinds[number] or not len(own[0]):
+            continue
+        share = (steps.excess[number] / np.maximum(steps.spent[number], 1))[chosen]
+        at = np.searchsorted(starts, own[0], side="right") - 1
+        found = intervals.merge(found, bottleneck.shorten(own, share[at]))
+    return found
+
+
+def _waits(case: RuleContext, steps: _Steps, kind: int, again: Bools) -> RuleFinding:
+    only = np.arange(len(CLASSES)) == kind
+    claim = intervals.intersect(_instants(case, steps, again, only), case.limits.all_idle)
+    each = float(np.median(steps.excess[kind][again]))
+    return RuleFinding(
+        title=say(
+            "{steps} of {whole} wait longer than the others: {share} of the time",
+            steps=plural(int(again.sum()), "step"),
+            whole=len(again),
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=join_sentences(
+            [
+                say(
+                    "They run the same operators as the others. Of the class `{kind}` each has "
+                    "about {more:,.4g} ms more, beside a median step of {median:,.4g} ms.",
+                    kind=CLASSES[kind].label,
+                    more=each / 1e6,
+                    median=steps.median / 1e6,
+                ),
+                _rhythm(again),
+            ]
+        ),
+        events=int(again.sum()),
+        evidence=case.examples("ops", _ranges(case, again)),
+        how=say(
+            "The idle time of this class beyond a usual step, which no other finding explains."
+        ),
+        claim=claim,
+        removes=case.without(instants=claim),
+        confidence="medium",
+        lacks=case.lacks("stacks"),
+    )
+
+
+def _rhythm(again: Bools) -> str:
+    """Return a sentence on steps at equal distances; empty without these."""
+    apart = np.diff(np.flatnonzero(again))
+    if len(apart) and apart[0] > 1 and (apart == apart[0]).all():
+        return say("They come every {n} steps.", n=int(apart[0]))
+    return ""
+
+
+def _held_up(case: RuleContext, steps: _Steps, once: Bools, held: intervals.Set) -> RuleFinding:
+    at = np.flatnonzero(once)
+    total = steps.excess[:, once].sum(axis=1)
+    kind = int(total.argmax())
+    work = say(" Some of them run more operators.") if (steps.more_work & once).any() else ""
+    early = say(" The first one is among them: it may still warm up.") if once[0] else ""
+    return RuleFinding(
         title=say(
             "Step-time outliers: {steps} of {whole}, up to {longest:.1f}× the others",
             steps=plural(len(at), "step"),
-            whole=len(rows),
-            longest=longest,
+            whole=len(once),
+            longest=float((steps.last - steps.first)[at].max()) / steps.median,
         ),
         explanation=say(
             "The median step takes {median:,.4g} ms. What the long ones have most of beyond "
-            "that is time of the kind `{part}` ({more:,.4g} ms).{first}",
-            median=median / 1e6,
-            part=part,
-            more=excess_ns[part] / 1e6,
+            "that is time of the class `{kind}` ({more:,.4g} ms).{work}{first}",
+            median=steps.median / 1e6,
+            kind=CLASSES[kind].label,
+            more=float(total[kind]) / 1e6,
+            work=work,
             first=early,
         ),
         events=len(at),
-        evidence=case.examples("ops", ranges),
-        how=say("What each of these steps took beyond the median, and no other finding explains."),
-        claim=claim,
-        confidence="low" if early else "medium",
-        lacks=case.lacks("shapes", "stacks"),
+        evidence=case.examples("ops", _ranges(case, once)),
+        how=say(
+            "None is promised: fewer than three of these steps are alike, so nothing shows that "
+            "they come again. What they have beyond the others counts for no other symptom."
+        ),
+        once=held,
+        confidence="medium",
+        fix=_RECORD,
+        lacks=case.lacks("stacks"),
     )
 
 
@@ -72,26 +236,36 @@ def _edges(window: intervals.Set, start: I64, end: I64) -> tuple[I64, I64]:
     return first, np.maximum(first, last)
 
 
-def _ranges(case: RuleContext, at: I64) -> I64:
-    """Return the ranges ``ProfilerStep#N`` of these steps."""
-    names = case.trace.steps.name[at]
-    ops = case.trace.ops
+def _ranges(case: RuleContext, chosen: Bools) -> I64:
+    """Return the ranges ``ProfilerStep#N`` of the chosen steps."""
+    names = case.trace.steps.name[case.steps[chosen]]
+    ops: Any = case.trace.ops
     ranges: I64 = np.flatnonzero(np.isin(ops.name, names[names != NONE]))
     return ranges
 
+
+_RECORD = say(
+    "Record more steps, after some of warmup, and see whether such steps come again. If so, look "
+    "at one beside a usual one."
+)
 
 RULE = Rule(
     name="uneven_steps",
     title=say("Uneven steps"),
     cause="launching",
-    looks_for=say("Complete steps that take 1.3 times the median or more."),
+    looks_for=say(
+        "Three or more steps that take 1.3 times the median, run the same operators as the others "
+        "and have about as much more of one wait. Other long steps are a note without a saving."
+    ),
     why=say("Averages hide them; in a job of many ranks all wait for the slowest."),
     fix=say(
-        "Look at such a step beside a usual one: data that came late, a new shape that is "
-        "compiled, a checkpoint, garbage collection. Leave out the first steps with the "
-        "schedule's warmup."
+        "Look at such a step beside a usual one: data that came late, a thread that takes the "
+        "interpreter, a file that is written, garbage collection."
     ),
-    threshold=say("1.3 times the median of three or more steps: noise stays below."),
+    threshold=say(
+        "1.3 times the median of three or more steps: noise stays below. One or two long steps "
+        "may be chance; more work in some steps is the program's."
+    ),
     reference=say("docs/reference/definitions.md, steps."),
     check=check,
     needs=("steps",),

@@ -1,31 +1,105 @@
 """Steps that take longer than the others."""
 
+import pytest
+
+from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rules.garbage_collection import RULE as COLLECTION
+from tb_privateuse1.advice.rules.host_bound import RULE as HOST_BOUND
 from tb_privateuse1.advice.rules.uneven_steps import RULE
 from tests.support import make
 from tests.support.program import Program, found
 
 
 def program(lengths: list[int]) -> Program:
+    """Build steps of one product each, after which the host rests up to these lengths."""
     run = Program()
     for length in lengths:
         with run.step():
-            run.op("aten::mm", length, kernel=20)
+            run.op("aten::mm", 500, kernel=20)
+            run.wait()
+            run.rest(length - 500)
+    return run
+
+
+def updates(every: int, steps: int) -> Program:
+    """Build steps of which some have an optimizer's operators as well."""
+    run = Program()
+    for number in range(steps):
+        with run.step():
+            for _ in range(20 if number % every == every - 1 else 10):
+                run.op("aten::mm", 100, kernel=20)
             run.wait()
     return run
 
 
-def test_the_excess_of_the_slow_call_is_found() -> None:
-    (row,) = found(RULE, program([1000, 1000, 2000, 1000, 1000]).trace())
-    assert row.evidence[0].name == "ProfilerStep#3"
-    assert row.saving_ns == 1_000_000
-    assert "of the kind `cpu`" in row.explanation
-    assert row.confidence == "medium"
+def test_a_wait_that_comes_back_is_found() -> None:
+    """Every third step rests another millisecond."""
+    (row,) = found(RULE, program([1000, 1000, 2000] * 4).trace())
+    assert row.saving_ns is not None
+    assert abs(row.saving_ns - 4_000_000) < 100_000
+    assert row.title.startswith("4 steps of 12 wait longer than the others")
+    assert "They come every 3 steps." in row.explanation
+    assert row.evidence[0].name.startswith("ProfilerStep#")
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        [1000, 1000, 2000, 1000, 1000],
+        [1000, 2000, 1000, 1000, 2000, 1000, 1000, 1000],
+        [1000, 1000, 1400, 1000, 5000, 1000, 1000, 20000, 1000],
+    ],
+    ids=["one", "two", "not alike"],
+)
+def test_steps_that_were_held_up_once_are_a_note(lengths: list[int]) -> None:
+    (row,) = found(RULE, program(lengths).trace())
+    assert (row.saving_ns, row.severity) == (None, "note")
+    assert "of the class `Python outside operators`" in row.explanation
 
 
 def test_a_slow_first_step_may_be_warming_up() -> None:
     (row,) = found(RULE, program([3000, 1000, 1000, 1000]).trace())
-    assert row.confidence == "low"
+    assert row.saving_ns is None
     assert "warm up" in row.explanation
+
+
+def test_no_symptom_has_the_time_of_a_single_step() -> None:
+    """A launch-bound program, one step of which was held up for ten times its length."""
+    run = Program()
+    for number in range(6):
+        with run.step():
+            for _ in range(60):
+                run.op("aten::mm", 20, kernel=10)
+            run.rest(12_000 if number == 3 else 0)
+            run.op("aten::mm", 20, kernel=10)
+            run.wait()
+    advice = advise(run.trace(), rules=(RULE, HOST_BOUND))
+    saving = {row.rule: row.saving_per_step_ns for row in advice.found}
+    assert saving["uneven_steps"] is None
+    assert 500_000 < (saving["host_bound"] or 0) < 800_000
+
+
+def test_a_cause_explains_a_long_step() -> None:
+    """A collection of garbage in one step is a finding of its own, and no outlier besides."""
+    run = program([1000, 1000, 1000])
+    with run.step():
+        with run.range("Python GC"):
+            run.rest(1000)
+        run.op("aten::mm", 500, kernel=20)
+        run.wait()
+        run.rest(500)
+    advice = advise(run.trace(), rules=(RULE, COLLECTION))
+    assert [row.rule for row in advice.found] == ["garbage_collection"]
+
+
+def test_more_work_every_few_steps_is_the_programs() -> None:
+    assert found(RULE, updates(4, 16).trace()) == []
+
+
+def test_more_work_in_one_step_is_a_note() -> None:
+    (row,) = found(RULE, updates(6, 6).trace())
+    assert row.saving_ns is None
+    assert "run more operators" in row.explanation
 
 
 def test_even_steps_are_fine() -> None:
