@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tb_privateuse1.analysis.idioms import norms
 from tb_privateuse1.analysis.idioms.base import ACTIVATIONS, Members
 from tb_privateuse1.analysis.idioms.flow import Flow, Links, components, flow_of
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
@@ -70,13 +71,47 @@ def chains_of(trace: Trace) -> Chains:
     gates = _gates(found, flow)
     links = _joined(flow.links, gates, _unsized(found, flow))
     label = components(len(found.nodes), links)
-    size = np.bincount(label, minlength=len(found.nodes))
-    heads = np.flatnonzero(size > 1)
-    place = np.full(len(found.nodes), -1, np.int64)
-    place[heads] = np.arange(len(heads))
-    chain = place[label]
+    chain, heads = _numbered(label)
+    part = norms.parts(Members(found, replace(flow, links=links), chain, len(heads)))
+    if (part != norms.INSIDE).any():
+        label = _least_of_part(label, part)
+        gates = gates.take(np.flatnonzero(label[gates.writer] == label[gates.reader]))
+        flow = _cut(found, flow, label)
+        chain, heads = _numbered(label)
     table = _priced(trace, found, flow, gates, chain, heads)
     return Chains(table, chain, found)
+
+
+def _numbered(label: I64) -> tuple[I64, I64]:
+    """Return the chain of each node, or -1, and the first node of each chain."""
+    size = np.bincount(label, minlength=len(label))
+    heads = np.flatnonzero(size > 1)
+    place = np.full(len(label), -1, np.int64)
+    place[heads] = np.arange(len(heads))
+    return place[label], heads
+
+
+def _least_of_part(label: I64, part: I64) -> I64:
+    """Return for each node the least one with the same label and part."""
+    _, first, group = np.unique(np.stack((label, part)), True, True, axis=1)
+    least: I64 = first[group.ravel()]
+    return least
+
+
+def _cut(found: Graph, flow: Flow, label: I64) -> Flow:
+    """Return the flow without links between labels: these tensors pass through memory."""
+    links = flow.links
+    crossing = np.flatnonzero(label[links.writer] != label[links.reader])
+    writer, reader = links.writer[crossing], links.reader[crossing]
+    written = found.nodes.written_bytes
+    writes = flow.external_written_bytes.copy()
+    writes[writer] = np.maximum(written[writer], 0)
+    # One pass reads a tensor once, however many of its nodes need it.
+    _, once = np.unique(np.stack((writer, label[reader])), return_index=True, axis=1)
+    reads = flow.external_read_bytes.copy()
+    np.add.at(reads, reader[once], np.maximum(written[writer[once]], 0))
+    inside = np.flatnonzero(label[links.writer] == label[links.reader])
+    return Flow(flow.stretch, links.take(inside), reads, writes)
 
 
 def _joined(*links: Links) -> Links:

@@ -30,6 +30,8 @@ FUSIBLE = (ELEMENTWISE, COPY, CAST, ROWS, TOTAL)
 
 _DROPOUTS = ("native_dropout", "dropout", "_fused_dropout")
 _COPIES = ("copy", "_copy_from")
+_PAIRS = ("var_mean", "std_mean")
+"""Operators with two results of one size: each of them is a tensor that others read."""
 MOST_READS = 64
 """Inputs of a node that count; lists of tensors may have thousands."""
 
@@ -39,7 +41,7 @@ class Nodes(Table):
     """Operators that launch device work themselves, by thread and start.
 
     ``call`` numbers distinct names with their inputs, ``word`` is an index into ``Graph.words``.
-    ``written_bytes`` is the size of the result, ``MISSING`` if it is unknown.
+    ``written_bytes`` is the size of a result, ``MISSING`` if it is unknown.
     """
 
     op: I32
@@ -123,6 +125,8 @@ def graph(trace: Trace) -> Graph:
     role = _with_copies_over_links(trace, kernel_node, role)
     given = np.array([MISSING if c.written is None else c.written for c in calls], np.int64)[call]
     modelled = operator_work(trace).written_bytes[rows]
+    pair = np.array([one.word in _PAIRS for one in calls], np.bool_)[call]
+    modelled = np.where(pair & (modelled != MISSING), modelled // 2, modelled)
     written = np.where(given != MISSING, given, modelled)
     known = np.array([one.known for one in calls], np.bool_)[call] & (written != MISSING)
     duration, shortest = _durations(trace, kernel_node, len(rows))

@@ -6,9 +6,11 @@ either in one pass are in torch (``rms_norm``, ``layer_norm``), vLLM and Liger.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tb_privateuse1.analysis.idioms.base import Idiom, Members
-from tb_privateuse1.analysis.idioms.nodes import ROWS
-from tb_privateuse1.trace.table import Bools
+from tb_privateuse1.analysis.idioms.nodes import CAST, ROWS
+from tb_privateuse1.trace.table import I64, Bools
 
 _SPREADS = ("var", "std", "var_mean", "std_mean", "norm", "linalg_vector_norm")
 """Reductions that square on their way."""
@@ -24,6 +26,85 @@ def recognizes(members: Members) -> Bools:
     quotient = (members.links(_ROOTS, ("div",)) > 0) & members.has("sqrt", *_SPREADS)
     found: Bools = rows & (squares | members.has(*_SPREADS)) & (inverse | quotient)
     return found
+
+
+BEFORE, INSIDE, AFTER = range(3)
+"""Parts of a chain: what computes the tensor to normalize, the normalization, what reads it."""
+
+_AFFINE = 4
+"""Nodes behind the scale: casts, the product with weights, the sum with a bias."""
+
+
+def parts(members: Members) -> I64:
+    """Return the part of each node of the chains that normalize; ``INSIDE`` in all others.
+
+    A fused operator does the part inside. It begins with a residual's sum, a cast, a square or a
+    reduction, and ends with the scale and what works on it with smaller tensors: weights, a bias.
+    """
+    chain, nodes = members.chain, members.graph.nodes
+    found = np.full(len(nodes), INSIDE, np.int64)
+    is_norm = np.append(recognizes(members), False)[chain]
+    rows = np.flatnonzero(is_norm)
+    if not len(rows):
+        return found
+    scale = np.zeros(len(nodes), np.bool_)
+    for writers, readers in ((("rsqrt", "reciprocal"), ("mul",)), (_ROOTS, ("div",))):
+        scale[_linked(members, writers, readers)[1]] = True
+    last = np.full(members.count, -1, np.int64)
+    scaled = rows[scale[rows]]
+    np.maximum.at(last, chain[scaled], scaled)
+    first = _begin(members, rows)
+    ends = _affine(members, last)
+    own = chain[rows]
+    whole = (last[own] < 0) | (first[own] > last[own])
+    found[rows] = np.where(rows < first[own], BEFORE, np.where(rows > ends[own], AFTER, INSIDE))
+    found[rows[whole]] = INSIDE
+    return found
+
+
+def _linked(
+    members: Members, writers: tuple[str, ...], readers: tuple[str, ...]
+) -> tuple[I64, I64]:
+    """Return the ends of the links from nodes with the first names to those with the second."""
+    graph, links = members.graph, members.flow.links
+    chosen = graph.named(*writers)[links.writer] & graph.named(*readers)[links.reader]
+    return links.writer[chosen], links.reader[chosen]
+
+
+def _begin(members: Members, rows: I64) -> I64:
+    """Return the first node of the normalization by chain; ``rows`` are the nodes of norms."""
+    nodes, links = members.graph.nodes, members.flow.links
+    begins = nodes.role == ROWS
+    begins[_linked(members, ("pow", "square", "mul"), ("mean", "sum"))[0]] = True
+    cast = (nodes.role[links.writer] == CAST) & begins[links.reader]
+    begins[links.writer[cast]] = True
+    first = np.full(members.count, len(nodes), np.int64)
+    chosen = rows[begins[rows]]
+    np.minimum.at(first, members.chain[chosen], chosen)
+    before = first - 1
+    is_sum = np.append(members.graph.named("add") & (_whole_reads(members) > 1), False)
+    joined = (members.chain[before] == np.arange(members.count)) & is_sum[before]
+    return np.where(joined, before, first)
+
+
+def _whole_reads(members: Members) -> I64:
+    """Return how many tensors of the size of its result each node reads."""
+    nodes, reads = members.graph.nodes, members.graph.reads
+    node = reads.node[reads.bytes == nodes.written_bytes[reads.node]]
+    return np.bincount(node, minlength=len(nodes)).astype(np.int64)
+
+
+def _affine(members: Members, last: I64) -> I64:
+    """Return the last node of the normalization by chain, from that of the scale (-1: none)."""
+    nodes, chain = members.graph.nodes, members.chain
+    affine = members.graph.named("mul", "add") & (_whole_reads(members) == 1)
+    affine |= nodes.role == CAST
+    end = last.copy()
+    for _ in range(_AFFINE):
+        following = np.minimum(end + 1, len(nodes) - 1)
+        goes_on = (end >= 0) & affine[following] & (chain[following] == np.arange(len(end)))
+        end = np.where(goes_on, following, end)
+    return end
 
 
 IDIOM = Idiom("norm", recognizes)

@@ -88,6 +88,37 @@ def test_a_residual_sum_is_written_as_well() -> None:
     assert (table.external_bytes == 4 * tensor + 2 * chains.WIDTH).all()
 
 
+def test_a_norm_ends_where_its_operator_would() -> None:
+    """What computes its input or works on its result is no part of what one operator does."""
+
+    def layer(run: SizedProgram) -> None:
+        run.run("aten::exp", chains.XF)
+        run.run("aten::neg", chains.XF)
+        chains.layer_norm(run)
+        run.run("aten::neg", chains.XF)
+        run.run("aten::exp", chains.XF)
+
+    found = chains_of(program(layer, steps=1, layers=1).trace())
+    names = [NAMES[code] for code in found.table.idiom.tolist()]
+    assert names == ["elementwise", "norm", "elementwise"]
+    assert found.table.nodes.tolist() == [2, 8, 2]
+    tensor = 4 * chains.ROWS * chains.WIDTH
+    before, norm, after = found.table.external_bytes.tolist()
+    assert norm == 2 * tensor + 4 * chains.WIDTH
+    assert (before, after) == (2 * tensor, 2 * tensor)
+
+
+def test_the_two_results_of_var_mean_are_tensors_of_their_own() -> None:
+    def layer(run: SizedProgram) -> None:
+        run.run("aten::var_mean", chains.XF, "[-1]", "False", "True")
+        run.run("aten::sub", chains.XF, chains.COLUMN, "1")
+        run.run("aten::add", chains.COLUMN, "1e-6", "1")
+        run.run("aten::sqrt", chains.COLUMN)
+        run.run("aten::div", chains.XF, chains.COLUMN)
+
+    assert set(idioms(program(layer).trace())) == {"norm"}
+
+
 def test_equal_operators_in_a_row_work_on_different_tensors() -> None:
     assert idioms(program(chains.independent).trace()) == []
 
