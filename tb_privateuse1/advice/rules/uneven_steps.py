@@ -64,7 +64,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     # Steps that do more work again and again belong to the program: an update every fourth step.
     other = steps.more_work if steps.more_work.sum() >= _AGAIN else np.zeros_like(again)
     once = steps.slow & ~again & ~other
-    held = _instants(case, steps, once, np.full(len(CLASSES), True))
+    # Up to twice as long, it may be the same wait as in the other steps: a file, a network.
+    odd = np.where(steps.spent - steps.excess < steps.excess, steps.excess, 0)
+    held = _instants(case, steps, once, odd)
     if case.share(intervals.length(held)) >= _LEAST:
         yield _held_up(case, steps, once, held)
 
@@ -132,23 +134,23 @@ def _repeated(steps: _Steps, waiting: Bools) -> tuple[int, Bools]:
     return kind, apt if apt.sum() >= _AGAIN else np.zeros_like(apt)
 
 
-def _instants(case: RuleContext, steps: _Steps, chosen: Bools, kinds: Bools) -> intervals.Set:
-    """Return of each class in the chosen steps as much as they have beyond a usual step."""
+def _instants(case: RuleContext, steps: _Steps, chosen: Bools, excess: np.ndarray) -> intervals.Set:
+    """Return of each class in the chosen steps as much time as ``excess`` says, by both."""
     found = intervals.EMPTY
     inside = intervals.union(steps.first[chosen], steps.last[chosen])
     starts = steps.first[chosen]
     for number, time in enumerate(_classes(case)):
         own = intervals.intersect(time, inside)
-        if not kinds[number] or not len(own[0]):
+        if not len(own[0]):
             continue
-        share = (steps.excess[number] / np.maximum(steps.spent[number], 1))[chosen]
+        share = (excess[number] / np.maximum(steps.spent[number], 1))[chosen]
         at = np.searchsorted(starts, own[0], side="right") - 1
         found = intervals.merge(found, bottleneck.shorten(own, share[at]))
     return found
 
 
 def _waits(case: RuleContext, steps: _Steps, kind: int, again: Bools) -> RuleFinding:
-    only = np.arange(len(CLASSES)) == kind
+    only = np.where(np.arange(len(CLASSES))[:, None] == kind, steps.excess, 0)
     claim = intervals.intersect(_instants(case, steps, again, only), case.limits.all_idle)
     each = float(np.median(steps.excess[kind][again]))
     return RuleFinding(
