@@ -104,6 +104,7 @@ def test_what_is_idle_for_a_rule_was_idle(path: Path) -> None:
 OF_CLASS: dict[str, tuple[ClassName, ...]] = {
     "host_bound": ("dispatch", "launch_call", "python"),
     "python_overhead": ("python", "dispatch", "file_or_lock", "launch_call"),
+    "unrecorded_pauses": ("python",),
     "data_loader": ("input",),
     "single_process_loader": ("input",),
     "garbage_collection": ("garbage_collection",),

@@ -16,6 +16,7 @@ from tb_privateuse1.advice.rules.base import (
     percent,
     say,
 )
+from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.i18n import Text, fill
@@ -65,6 +66,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     for calls in work_apart.apart_calls(trace, claim):
         if case.share(calls.ns) >= _APART:
             claim = intervals.subtract(claim, calls.time)
+    claim = intervals.subtract(claim, pauses(case))
     idle = intervals.length(claim)
     if case.share(idle) < _LEAST or int(case.judged_kernels.sum()) < _MANY:
         return

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1.analysis.account.classes import NUMBER
+from tb_privateuse1.analysis.account.pieces import Stretches
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.analysis.threads import roles as thread_roles
@@ -23,6 +25,8 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 
 _OPERATORS = 5
 """A call as long as this many usual operators is apart."""
+_PAUSE = 20
+"""Time without events as long as this many usual operators is no pace of launching."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,17 @@ def apart_calls(trace: Trace, times: intervals.Set) -> tuple[ApartCalls, ...]:
     """
     found = sorted(_by_name(trace, times), key=lambda calls: -calls.ns)
     return tuple(calls for calls in found if calls.ns)
+
+
+def pauses(trace: Trace, own: Stretches) -> intervals.Set:
+    """Return the long stretches of Python's time in which nothing was recorded.
+
+    ``own`` are stretches of the account.
+    """
+    usual = _usual_operator(trace)
+    length = own.end_ns - own.start_ns
+    rows = np.flatnonzero((own.time_class == NUMBER["python"]) & (length >= _PAUSE * usual))
+    return intervals.union(own.start_ns[rows], own.end_ns[rows]) if usual else intervals.EMPTY
 
 
 def innermost_names(trace: Trace, times: intervals.Set, count: int) -> list[str]:
