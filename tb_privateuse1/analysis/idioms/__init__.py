@@ -16,4 +16,5 @@ __all__ = [
     "registry",
     "series",
     "shared_inputs",
+    "tensor_loops",
 ]

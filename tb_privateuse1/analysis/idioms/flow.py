@@ -94,9 +94,13 @@ def _repeats(call: I64, fusible: Bools, begins: Bools) -> Bools:
 
 
 def flow_of(graph: Graph) -> Flow:
-    """Return how tensors pass between nodes of the same stretch; O(n log n)."""
+    """Return how tensors pass between nodes of the same stretch."""
+    return flow_within(graph, stretches(graph))
+
+
+def flow_within(graph: Graph, stretch: I64) -> Flow:
+    """Return the same for given stretches, one number per node or -1; O(n log n)."""
     nodes, reads = graph.nodes, graph.reads
-    stretch = stretches(graph)
     is_read = (stretch[reads.node] >= 0) & (reads.bytes > 0)
     writers = np.flatnonzero((stretch >= 0) & (nodes.written_bytes > 0))
     node = np.concatenate((reads.node[is_read], writers))

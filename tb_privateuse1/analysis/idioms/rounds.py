@@ -1,0 +1,80 @@
+"""Rounds: the same few symbols in the same order again and again, as a loop writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.trace.table import I64, Table
+
+
+@dataclass(frozen=True)
+class Rounds(Table):
+    """Stretches of equal rounds, by their first row; no row is in two of them.
+
+    A stretch has ``rounds`` times ``period`` rows. Where its first round begins is not known: any
+    of its first ``period`` rows may be the one.
+    """
+
+    first: I64
+    period: I64
+    rounds: I64
+
+    def of_rows(self, count: int) -> I64:
+        """Return the stretch of each of ``count`` rows, or -1."""
+        found = np.full(count, -1, np.int64)
+        length = self.period * self.rounds
+        found[_expanded(self.first, length)] = np.repeat(np.arange(len(self)), length)
+        return found
+
+
+def find_rounds(symbols: I64, longest: int, least: int) -> Rounds:
+    """Return the stretches of ``least`` or more equal rounds of at most ``longest`` rows.
+
+    Rows with a negative symbol are in none. Of stretches that overlap, the one with most rows
+    counts, then the one with the shortest rounds. O(n) for each period.
+    """
+    first, period, rounds = [], [], []
+    for each in range(1, longest + 1):
+        begin, length = _alike(symbols, each)
+        count = length // each + 1
+        many = count >= least
+        first.append(begin[many])
+        rounds.append(count[many])
+        period.append(np.full(int(many.sum()), each, np.int64))
+    return _apart(
+        np.concatenate(first), np.concatenate(period), np.concatenate(rounds), len(symbols)
+    )
+
+
+def _alike(symbols: I64, period: int) -> tuple[I64, I64]:
+    """Return where rows equal those a period later: the first row, and how many in a row."""
+    if len(symbols) <= period:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    same = (symbols[period:] == symbols[:-period]) & (symbols[period:] >= 0)
+    edges = np.diff(np.concatenate(([False], same, [False])).astype(np.int8))
+    begin = np.flatnonzero(edges > 0)
+    return begin, np.flatnonzero(edges < 0) - begin
+
+
+def _apart(first: I64, period: I64, rounds: I64, count: int) -> Rounds:
+    """Return the stretches of which no row belongs to one that counts more."""
+    length = period * rounds
+    # The last one that is written counts.
+    order = np.lexsort((-period, length))
+    first, period, rounds, length = (one[order] for one in (first, period, rounds, length))
+    owner = np.full(count, -1, np.int64)
+    number = np.repeat(np.arange(len(first)), length)
+    owner[_expanded(first, length)] = number
+    whole = np.bincount(owner[owner >= 0], minlength=len(first)) == length
+    kept = np.flatnonzero(whole)
+    kept = kept[np.argsort(first[kept], kind="stable")]
+    return Rounds(first=first[kept], period=period[kept], rounds=rounds[kept])
+
+
+def _expanded(first: I64, length: I64) -> I64:
+    """Return all rows of ranges, range by range."""
+    before = np.repeat(np.cumsum(length) - length, length)
+    rows: I64 = np.repeat(first, length) + np.arange(int(length.sum())) - before
+    return rows

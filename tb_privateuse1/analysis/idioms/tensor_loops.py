@@ -1,0 +1,100 @@
+"""Loops over many tensors, such as parameters: the same few operators for one after the other.
+
+A ``_foreach_`` operator takes a list of tensors of any sizes. Equal rounds on tensors of one size
+may as well be steps of an iteration, which need each other's results: only sizes that change from
+round to round tell the two apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.flow import flow_within
+from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
+from tb_privateuse1.analysis.idioms.rates import reachable
+from tb_privateuse1.analysis.idioms.rounds import Rounds, find_rounds
+from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+_LONGEST = 12
+"""Operators of a round: Adam by hand takes as many."""
+_ROUNDS = 8
+_CHANGES = 0.25
+"""The least share of the calls whose sizes are not those of the round before: a model has several
+layers of one size in a row, but not all."""
+_FILLS = ("zero", "fill")
+_UNKNOWN = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class TensorLoops:
+    """The loops, the loop of each node of the graph (-1: none), and each one's device time.
+
+    ``fused_ns`` is the time of one operator that does a whole round for all tensors.
+    """
+
+    graph: Graph
+    rounds: Rounds
+    loop: I64
+    duration_ns: I64
+    fused_ns: I64
+
+
+@memoize
+def tensor_loops(trace: Trace) -> TensorLoops:
+    """Return the loops over tensors of various sizes, outside of the optimizers of torch."""
+    found = graph(trace)
+    nodes = found.nodes
+    usable = np.isin(nodes.role, FUSIBLE) & nodes.known & ~nodes.in_optimizer
+    usable &= ~found.named(*_FILLS)  # the rule on zeroed gradients has these
+    _, symbol = group_rows(nodes.word, nodes.thread, nodes.step)
+    equal = find_rounds(np.where(usable, symbol, -1), _LONGEST, _ROUNDS)
+    loop = equal.of_rows(len(nodes))
+    changes = _changes(found, equal, loop)
+    equal = equal.take(changes >= _CHANGES * (equal.rounds - 1) * equal.period)
+    loop = equal.of_rows(len(nodes))
+    return TensorLoops(
+        graph=found,
+        rounds=equal,
+        loop=loop,
+        duration_ns=sums(loop, nodes.duration_ns, len(equal)),
+        fused_ns=_together_ns(trace, found, equal, loop),
+    )
+
+
+def _changes(found: Graph, equal: Rounds, loop: I64) -> I64:
+    """Return how many calls of each stretch have other sizes than a round before."""
+    rows = np.flatnonzero(loop >= 0)
+    period, first = equal.period[loop[rows]], equal.first[loop[rows]]
+    later = rows - first >= period
+    rows, period = rows[later], period[later]
+    differs: Bools = found.nodes.call[rows] != found.nodes.call[rows - period]
+    return np.bincount(loop[rows][differs], minlength=len(equal))
+
+
+def _together_ns(trace: Trace, found: Graph, equal: Rounds, loop: I64) -> I64:
+    """Return the time of one operator on all tensors of each stretch.
+
+    It starts once and reads no result of its own: each call takes its share of bytes from outside,
+    of its time beyond the shortest kernel of the trace. At the memory's rate it may take less.
+    """
+    nodes, rate = found.nodes, reachable(trace).memory
+    rows, count = np.flatnonzero(loop >= 0), len(equal)
+    at = loop[rows]
+    each = np.full(len(nodes), -1, np.int64)
+    each[rows] = at * len(nodes) + (rows - equal.first[at]) // equal.period[at]
+    flow = flow_within(found, each)
+    outside = (flow.external_read_bytes + flow.external_written_bytes)[rows]
+    own = sums(found.reads.node, found.reads.bytes, len(nodes))[rows] + nodes.written_bytes[rows]
+    now = nodes.duration_ns[rows]
+    shortest = int(nodes.duration_ns[np.isin(nodes.role, FUSIBLE)].min(initial=_UNKNOWN))
+    beyond = (now - shortest) * np.minimum(outside / np.maximum(own, 1), 1)
+    together = shortest + sums(at, np.rint(beyond).astype(np.int64), count)
+    if rate is not None:
+        one_pass = sums(at, np.rint(outside / rate * 1e9).astype(np.int64), count)
+        together = np.minimum(together, np.maximum(one_pass, shortest))
+    return np.minimum(together, sums(at, now, count))

@@ -1,0 +1,103 @@
+"""A loop over parameters outside of an optimizer, and one operator for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tb_privateuse1.advice.rules.elementwise_chain import RULE as CHAIN
+from tb_privateuse1.advice.rules.tensor_loop import RULE
+from tests.support.program import found
+from tests.support.sized import SizedProgram, Tensor, full
+
+PARAMETERS = [full(256, 1024), full(256), full(256, 256), full(256)] * 8
+
+
+def program(body: Callable[[SizedProgram], None]) -> SizedProgram:
+    run = SizedProgram()
+    for _ in range(4):
+        with run.step():
+            run.product(4096, 4096, 4096)
+            run.run("aten::add", full(4096, 4096), full(4096, 4096))
+            with run.frame("train.py(7): keep_average"):
+                body(run)
+            run.wait()
+    return run
+
+
+def average(run: SizedProgram, tensor: Tensor, host: float = 1) -> None:
+    run.run("aten::mul_", tensor, "0.99", host=host)
+    run.run("aten::add_", tensor, tensor, "0.01", host=host)
+
+
+def one_by_one(tensors: list[Tensor], host: float = 1) -> SizedProgram:
+    def body(run: SizedProgram) -> None:
+        for tensor in tensors:
+            average(run, tensor, host)
+
+    return program(body)
+
+
+def together(run: SizedProgram) -> None:
+    size = sum(shape[0] * (shape[1] if len(shape) > 1 else 1) for shape, _ in PARAMETERS)
+    run.run("aten::add", full(size), full(size), "0.01", host=1)
+
+
+def test_an_average_of_each_parameter_is_found_with_its_line() -> None:
+    (row,) = found(RULE, one_by_one(PARAMETERS).trace())
+    assert row.title == "A loop over tensors, one at a time: 64 operators a step"
+    assert row.source == "train.py(7): keep_average"
+    assert row.events == 4 * 64
+
+
+def test_the_saving_is_that_of_one_operator_for_all() -> None:
+    before, after = one_by_one(PARAMETERS), program(together)
+    (row,) = found(RULE, before.trace())
+    assert row.saving_ns is not None
+    assert row.saving_ns == pytest.approx(1000 * (before.now - after.now), rel=0.3)
+
+
+def test_launches_of_a_slow_host_count() -> None:
+    before, after = one_by_one(PARAMETERS, host=20), program(together)
+    (row,) = found(RULE, before.trace())
+    assert row.saving_ns is not None
+    assert row.saving_ns == pytest.approx(1000 * (before.now - after.now), rel=0.3)
+
+
+def test_it_is_one_finding() -> None:
+    """Each round is a chain of elementwise operators as well."""
+    assert found(CHAIN, one_by_one(PARAMETERS).trace()) == []
+
+
+def test_an_iteration_on_one_tensor_is_fine() -> None:
+    """Each round may need the result of the one before."""
+    assert found(RULE, one_by_one([full(256, 256)] * 32).trace()) == []
+
+
+def test_a_few_tensors_are_fine() -> None:
+    assert found(RULE, one_by_one(PARAMETERS[:6]).trace()) == []
+
+
+def test_one_operator_for_all_is_fine() -> None:
+    assert found(RULE, program(together).trace()) == []
+
+
+def test_layers_are_fine() -> None:
+    """Between their elementwise operators are products."""
+
+    def layers(run: SizedProgram) -> None:
+        for tensor in PARAMETERS:
+            average(run, tensor)
+            run.product(64, 64, 64)
+
+    assert found(RULE, program(layers).trace()) == []
+
+
+def test_an_optimizer_is_another_rule() -> None:
+    def optimizer(run: SizedProgram) -> None:
+        with run.range("Optimizer.step#SGD.step"):
+            for tensor in PARAMETERS:
+                average(run, tensor)
+
+    assert found(RULE, program(optimizer).trace()) == []
