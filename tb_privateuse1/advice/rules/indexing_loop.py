@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,50 +13,39 @@ from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idioms import loops
+from tb_privateuse1.analysis.idioms.item_loops import item_loops
+from tb_privateuse1.analysis.idioms.loops import Ranges
 from tb_privateuse1.analysis.idle import bottleneck
-from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.table import I64
 
 _NAMES = r"^aten::(select|slice|narrow)$"
 _LOADER = r"^enumerate\(DataLoader\)"
 _MANY, _NEAR, _LEAST = 20, 8, 0.01
 
 
+@dataclass(frozen=True)
+class _Found:
+    """Loops, with the number of rounds of each, and the operators that show them."""
+
+    ranges: Ranges
+    rounds: I64
+    rows: I64
+    events: int
+
+
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield runs of 20 or more top-level indices of equal shapes, close together."""
-    ops = case.trace.ops
-    top = case.top
-    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
-    # A data loader indexes samples: other rules report its time.
-    loading = case.around(top, case.named("ops", _LOADER)) >= 0
-    at = np.flatnonzero(case.named("ops", _NAMES)[top] & ~loading)
-    if len(at) < _MANY:
+    """Yield loops over the items of tensors, and long runs of indices close together."""
+    found = _found(case)
+    if not len(found.ranges):
         return
-    # A loop may index several tensors in turn, so each shape is a separate series.
-    at = at[np.lexsort((at, ops.shapes[top[at]]))]
-    rows = top[at]
-    new = np.append(
-        True,
-        (np.diff(at) > _NEAR)
-        | (np.diff(ops.thread[rows]) != 0)
-        | (np.diff(ops.step[rows]) != 0)
-        | (np.diff(ops.shapes[rows]) != 0),
-    )
-    run = np.cumsum(new) - 1
-    first, count = np.flatnonzero(new), np.bincount(run)
-    last = np.append(first[1:], len(rows)) - 1
-    long = count >= _MANY
-    if not long.any():
-        return
-    ranges = (ops.start_ns[rows[first[long]]], ops.end_ns[rows[last[long]]])
-    share = 1 - 1 / count[long]
-    looping = intervals.union(*bottleneck.shorten(ranges, share))
+    ranges, share = found.ranges, 1 - 1 / found.rounds
+    looping = intervals.union(*bottleneck.shorten((ranges.start_ns, ranges.end_ns), share))
     host = case.of_host(looping)
-    work = _batched(case, ops.thread[rows[first[long]]], *ranges)
+    work = _batched(case, ranges)
     claim = host if work is None or host is None else intervals.merge(host, work.claim)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
-    chosen = rows[long[run]]
     cost = (
         ""
         if claim is None
@@ -66,11 +56,11 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         explanation=say(
             "{loops:,} loops indexed a tensor {rounds:,} times each, one element after the "
             "other, with operators for each of them.",
-            loops=int(long.sum()),
-            rounds=int(count[long].mean()),
+            loops=len(ranges),
+            rounds=int(found.rounds.mean()),
         ),
-        events=len(chosen),
-        evidence=case.examples("ops", chosen),
+        events=found.events,
+        evidence=case.examples("ops", found.rows),
         how=say(
             "From the first to the last index of each loop, while the device had nothing to "
             "do, less one of the rounds; and the device's time beyond one operator for each kind "
@@ -79,26 +69,86 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=_removal(case, looping, work),
         confidence="medium",
-        source=case.source(chosen),
+        source=case.source(found.rows),
         lacks=case.lacks("device", "stacks", "shapes"),
     )
 
 
-def _batched(case: RuleContext, thread: I32, start_ns: I64, end_ns: I64) -> Fusion | None:
+def _found(case: RuleContext) -> _Found:
+    """Return the loops of both kinds; a range that several loops share counts once."""
+    ops = case.trace.ops
+    top = case.top
+    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    # A data loader indexes samples: other rules report its time.
+    loading = case.around(top, case.named("ops", _LOADER)) >= 0
+    items = item_loops(case.trace, top[~loading])
+    runs = _runs(case, top, np.flatnonzero(case.named("ops", _NAMES)[top] & ~loading))
+    known = intervals.union(items.start_ns, items.end_ns)
+    beside = intervals.covered_length(known, runs.ranges.start_ns, runs.ranges.end_ns) == 0
+    others = runs.ranges.take(beside)
+    ranges = Ranges(
+        thread=np.concatenate((items.thread, others.thread)),
+        start_ns=np.concatenate((items.start_ns, others.start_ns)),
+        end_ns=np.concatenate((items.end_ns, others.end_ns)),
+        independent=np.arange(len(items) + len(others)) < len(items),
+    )
+    order = np.lexsort((ranges.start_ns, ranges.thread))
+    order = order[_apart(ranges.take(order))]
+    rounds = np.concatenate((items.rounds, runs.rounds[beside]))[order]
+    rows = np.union1d(items.place, runs.rows)
+    events = len(runs.rows) if len(others) else int(items.rounds.sum())
+    return _Found(ranges.take(order), rounds, rows, events)
+
+
+def _apart(ranges: Ranges) -> I64:
+    """Return the ranges that begin behind all earlier ones of their thread."""
+    if not len(ranges):
+        return np.empty(0, np.int64)
+    before = np.append(0, intervals.running_max(ranges.end_ns, ranges.thread.astype(np.int64))[:-1])
+    first = np.append(True, ranges.thread[1:] != ranges.thread[:-1])
+    return np.flatnonzero(first | (ranges.start_ns >= before))
+
+
+def _runs(case: RuleContext, top: I64, at: I64) -> _Found:
+    """Return runs of 20 or more indices of equal shapes, close together.
+
+    ``at`` are the indices among ``top``.
+    """
+    ops = case.trace.ops
+    # A loop may index several tensors in turn, so each shape is a separate series.
+    at = at[np.lexsort((at, ops.shapes[top[at]]))]
+    rows = top[at]
+    new = np.append(
+        True,
+        (np.diff(at) > _NEAR)
+        | (np.diff(ops.thread[rows]) != 0)
+        | (np.diff(ops.step[rows]) != 0)
+        | (np.diff(ops.shapes[rows]) != 0),
+    )[: len(rows)]
+    run = np.cumsum(new) - 1
+    first, count = np.flatnonzero(new), np.bincount(run)
+    last = np.append(first[1:], len(rows)) - 1
+    long = count >= _MANY
+    first, last = rows[first[long]], rows[last[: len(count)][long]]
+    return _Found(
+        Ranges(
+            thread=ops.thread[first],
+            start_ns=ops.start_ns[first],
+            end_ns=ops.end_ns[last],
+            independent=np.zeros(len(first), np.bool_),
+        ),
+        count[long],
+        rows[long[run]],
+        int(count[long].sum()),
+    )
+
+
+def _batched(case: RuleContext, ranges: Ranges) -> Fusion | None:
     """Return what one operator for each kind of call takes away; None if that is not known."""
     if not {"device", "links", "shapes"} <= case.has:
         return None
-    threads, starts, ends = [], [], []
-    for one in groupby.distinct_values(thread).tolist():
-        own = thread == one
-        begin, end = intervals.union(start_ns[own], end_ns[own])  # loops over two tensors are one
-        threads.append(np.full(len(begin), one, np.int32))
-        starts.append(begin)
-        ends.append(end)
-    found = loops.batched(
-        case.trace, np.concatenate(threads), np.concatenate(starts), np.concatenate(ends)
-    )
-    return fusion.fuse(case, found.graph, found.loop, found.duration_ns, found.fused_ns)
+    found = loops.batched(case.trace, ranges)
+    return fusion.fuse(case, found.graph, found.kind, found.duration_ns, found.fused_ns)
 
 
 def _removal(case: RuleContext, looping: intervals.Set, work: Fusion | None) -> Removal:
@@ -113,15 +163,22 @@ RULE = Rule(
     title=say("Loop over elements"),
     cause="launching",
     looks_for=say(
-        "20 or more `aten::select`, `slice` or `narrow` of equal shapes in a row, at most seven "
-        "operators apart."
+        "Four or more equal rounds of operators, each on the next item of a tensor, that cannot "
+        "need each other by the sizes of what they read and write; or 20 or more `aten::select`, "
+        "`slice` or `narrow` of equal shapes in a row, at most seven operators apart."
     ),
     why=say(
         "Each round launches small work for what one operator does for all elements. It costs the "
         "host its launches, and the device a start-up for each."
     ),
-    fix=say("Work on the whole tensor: broadcasting, torch.stack once, vmap, scatter and gather."),
-    threshold=say("20 rounds and 1 % of the step: a loop over layers or heads is shorter."),
+    fix=say(
+        "Work on the whole tensor: broadcasting, torch.stack once, vmap, scatter and gather. Give "
+        "a model all items as one batch: then it reads its weights once."
+    ),
+    threshold=say(
+        "Four rounds and 1 % of the step; without recorded indices 20 rounds: a loop over layers "
+        "or heads is shorter."
+    ),
     reference=say("torch's ForLoopIndexingPattern (10 in a row)."),
     code=Code(
         before=("for i in range(len(x)):\n    y[i] = x[i] * scale[i]"),

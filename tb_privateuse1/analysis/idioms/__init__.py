@@ -6,6 +6,7 @@ __all__ = [
     "chains",
     "flow",
     "growth",
+    "item_loops",
     "lookups",
     "loops",
     "loss_tails",

@@ -7,64 +7,146 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph
-from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable
+from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable, start_up_ns
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
+from tb_privateuse1.analysis.work.arguments import Tensor, UnknownWork, parse_arguments
+from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.table import I32, I64, Bools, Table
+
+_TILE = 64
+"""Rows that matrix units multiply at a time: fewer take as long."""
+
+
+@dataclass(frozen=True)
+class Ranges(Table):
+    """Ranges of loops on threads, in which no two of a thread overlap.
+
+    ``independent`` says that rounds are known not to need each other.
+    """
+
+    thread: I32
+    start_ns: I64
+    end_ns: I64
+    independent: Bools
 
 
 @dataclass(frozen=True, eq=False)
 class Loops:
-    """The loop of each node of the graph (-1: none), and by loop its device time and the least.
+    """The kind of call of each node of the graph (-1: none), and by kind its time and the least.
 
-    ``fused_ns`` is the time of one operator for each kind of call: of the bytes of all its calls,
-    their FLOPs at the best rate here, or of the longest call, whichever is greatest.
+    A kind has all equal calls of a loop. ``fused_ns`` is the time of one operator for all of them:
+    of their bytes, their FLOPs at the best rate here, or of the longest call, whichever is
+    greatest, but no more than they take now beyond the start-up of all but one.
     """
 
     graph: Graph
-    loop: I64
+    kind: I64
     duration_ns: I64
     fused_ns: I64
 
 
-def batched(trace: Trace, thread: I32, start_ns: I64, end_ns: I64) -> Loops:
-    """Return what the nodes in some ranges of threads would take as one operator for each kind.
+def batched(trace: Trace, ranges: Ranges) -> Loops:
+    """Return what the nodes in some ranges would take as one operator for each kind of call.
 
-    The ranges of a thread do not overlap. Where a kind of call has unknown bytes, or a product may
-    need the result of the round before, the loop stays as it is.
+    Where rounds are not known to be independent, and a product may need the result of the round
+    before, the loop stays as it is.
     """
     found = graph(trace)
-    loop = _loops_of(trace, found, thread, start_ns, end_ns)
+    nodes = found.nodes
+    loop = _loops_of(trace, found, ranges)
     inside = np.flatnonzero(loop >= 0)
-    nodes, count = found.nodes, len(thread)
-    first, kind = group_rows(loop[inside], nodes.call[inside])
+    module, call = _modules(trace, nodes.op[inside])
+    first, kind = group_rows(loop[inside], nodes.call[inside], module)
     kinds = len(first)
-    node_kind = np.full(len(nodes) + 1, -1, np.int64)
+    node_kind = np.full(len(nodes), -1, np.int64)
     node_kind[inside] = kind
-    longest = np.zeros(kinds, np.int64)
-    np.maximum.at(longest, kind, nodes.duration_ns[inside])
-    by_kernel = node_kind[found.kernel_node]
-    rows, best = device_rates(trace).rows, reachable(trace).products
-    rate = np.array([best.get(name, np.inf) for name in RATE_TYPES] + [np.inf])[rows.type]
-    least = np.maximum(
-        np.maximum(rows.flops, 0) / rate, np.maximum(rows.bytes, 0) / printed_memory(trace)
-    )
-    one = np.maximum(sums(by_kernel, np.rint(1e9 * least).astype(np.int64), kinds), longest)
-    duration = sums(loop, nodes.duration_ns, count)
-    fused = np.minimum(sums(loop[inside][first], one, count), duration)
-    unknown = sums(by_kernel, (rows.bytes == MISSING).astype(np.int64), kinds) > 0
-    stays = np.bincount(loop[inside][first][unknown], minlength=count) > 0
+    count = np.bincount(kind, minlength=kinds)
+    duration = sums(node_kind, nodes.duration_ns, kinds)
+    shared, rows = _weights(trace, found, inside[first], kind, call)
+    alone = ~ranges.independent[loop[inside][first]]
+    shared[alone], rows[alone] = 0, _TILE
+    fuller = np.clip(_TILE // rows, 1, count)
+    together = _together_ns(trace, found, node_kind, inside, kind, (count - 1) * shared, fuller)
+    one_start = duration - (count - 1) * np.minimum(start_up_ns(trace), duration // count)
+    fused = np.minimum(together, one_start)
     feeds = found.reads_size(inside, nodes.written_bytes[inside])
     recurrent = inside[(nodes.role[inside] == PRODUCT) & feeds]
-    stays |= np.bincount(loop[recurrent], minlength=count) > 0
-    return Loops(found, loop, duration, np.where(stays, duration, fused))
+    stays = np.bincount(loop[recurrent], minlength=len(ranges)) > 0
+    stays &= ~ranges.independent
+    return Loops(found, node_kind, duration, np.where(stays[loop[inside][first]], duration, fused))
 
 
-def _loops_of(trace: Trace, found: Graph, thread: I32, start_ns: I64, end_ns: I64) -> I64:
+def _together_ns(
+    trace: Trace, found: Graph, node_kind: I64, inside: I64, kind: I64, less_bytes: I64, fuller: I64
+) -> I64:
+    """Return the time of one operator by kind, at the rates of this recording.
+
+    It moves ``less_bytes`` less than all calls, and computes as many times as fast as ``fuller``
+    says. Of unknown bytes it takes as long as now.
+    """
+    kinds = len(less_bytes)
+    by_kernel = np.where(found.kernel_node >= 0, np.append(node_kind, -1)[found.kernel_node], -1)
+    rows, best = device_rates(trace).rows, reachable(trace).products
+    rate = np.array([best.get(name, np.inf) for name in RATE_TYPES] + [np.inf])[rows.type]
+    computed = np.rint(1e9 * np.maximum(rows.flops, 0) / rate).astype(np.int64)
+    moved = sums(by_kernel, np.maximum(rows.bytes, 0), kinds) - less_bytes
+    passing = np.rint(1e9 * moved / printed_memory(trace)).astype(np.int64)
+    longest = np.zeros(kinds, np.int64)
+    np.maximum.at(longest, kind, found.nodes.duration_ns[inside])
+    unknown = sums(by_kernel, (rows.bytes == MISSING).astype(np.int64), kinds) > 0
+    now = sums(node_kind, found.nodes.duration_ns, kinds)
+    least: I64 = np.maximum(
+        np.maximum(passing, sums(by_kernel, computed, kinds) // fuller), longest
+    )
+    return np.where(unknown, now, least)
+
+
+def _modules(trace: Trace, op: I32) -> tuple[I32, I32]:
+    """Return the name and the frame of the innermost call of a module of operators, or ``NONE``."""
+    frames = trace.frames
+    around = call_tree.self_or_nearest(frames.parent, call_tree.is_module(trace))
+    call = call_tree.take(around, call_tree.take(trace.ops.frame, op))
+    return call_tree.take(frames.name, call), call
+
+
+def _weights(trace: Trace, found: Graph, first: I64, kind: I64, call: I32) -> tuple[I64, I64]:
+    """Return the bytes of the weights that all products of a kind share, and the rows of each.
+
+    A module that is called for each product has one set of weights; ``call`` is that of each node.
+    Other kinds have 0 bytes and a full tile of rows.
+    """
+    own, _ = group_rows(kind, call)
+    calls = np.bincount(kind[own], minlength=len(first))
+    is_one = calls == np.bincount(kind, minlength=len(first))
+    is_one &= found.nodes.role[first] == PRODUCT
+    is_one[kind[call < 0]] = False
+    weights, rows = np.zeros(len(first), np.int64), np.full(len(first), _TILE, np.int64)
+    for number in np.flatnonzero(is_one).tolist():
+        matrices = _matrices(trace, int(found.nodes.op[first[number]]))
+        if len(matrices) == 2:
+            weights[number] = matrices[1].bytes
+            rows[number] = max(matrices[0].shape[0], 1)
+    return weights, rows
+
+
+def _matrices(trace: Trace, op: int) -> list[Tensor]:
+    """Return the matrices that a product reads; none if they are unknown."""
+    ops, text = trace.ops, trace.text
+    columns = (ops.shapes, ops.dtypes, ops.strides, ops.concrete)
+    try:
+        call = parse_arguments(text(ops.name[op]), *(text(column[op]) for column in columns))
+    except UnknownWork:
+        return []
+    return [one for one in call.tensors() if len(one.shape) == 2 and one.dtype]
+
+
+def _loops_of(trace: Trace, found: Graph, ranges: Ranges) -> I64:
     """Return the range in which each node's operator begins on its thread, or -1."""
-    nodes = found.nodes
+    nodes, thread = found.nodes, ranges.thread
+    start_ns, end_ns = ranges.start_ns, ranges.end_ns
     at = trace.ops.start_ns[nodes.op]
     loop = np.full(len(nodes), -1, np.int64)
     for one in np.unique(thread).tolist():

@@ -10,6 +10,7 @@ from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, graph
 from tb_privateuse1.analysis.roofs.best_rates import best_rate, best_roofs
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import DeviceRates, device_rates
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 
@@ -17,6 +18,7 @@ _OF_DATA_SHEET = 0.9
 """The share of the printed bandwidth that copies reach on most devices (BabelStream)."""
 _OF_COPIES = 0.85
 """The share of a copy's rate that kernels with arithmetic and reductions reach."""
+_ALIKE = 1.05
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,23 @@ def printed_memory(trace: Trace) -> float:
         return _OF_DATA_SHEET * printed
     found = reachable(trace).memory
     return np.inf if found is None else found / _OF_COPIES
+
+
+@memoize
+def start_up_ns(trace: Trace) -> int:
+    """Return the time that a kernel takes at least: of the shortest, what its bytes do not need.
+
+    It is 0 if no rate is known. Where all kernels are alike, it is about 0 as well.
+    """
+    nodes, reads, rate = graph(trace).nodes, graph(trace).reads, reachable(trace).memory
+    usable = np.isin(nodes.role, FUSIBLE) & nodes.known
+    if rate is None or not usable.any():
+        return 0
+    shortest = int(nodes.duration_ns[usable].min())
+    # Several are as short, up to the clock's resolution: the one with the fewest bytes is closest.
+    alike = np.flatnonzero(usable & (nodes.duration_ns <= _ALIKE * shortest))
+    moved = sums(reads.node, reads.bytes, len(nodes)) + nodes.written_bytes
+    return max(round(shortest - 1e9 * int(moved[alike].min()) / rate), 0)
 
 
 def _memory(trace: Trace, rates: DeviceRates) -> float | None:

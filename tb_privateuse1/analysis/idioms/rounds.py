@@ -59,7 +59,7 @@ def _alike(symbols: I64, period: int) -> tuple[I64, I64]:
 
 
 def _apart(first: I64, period: I64, rounds: I64, count: int) -> Rounds:
-    """Return the stretches of which no row belongs to one that counts more."""
+    """Return the stretches without a row of one that counts more."""
     length = period * rounds
     # The last one that is written counts.
     order = np.lexsort((-period, length))

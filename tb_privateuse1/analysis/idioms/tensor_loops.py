@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.idioms.flow import flow_within
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
-from tb_privateuse1.analysis.idioms.rates import reachable
+from tb_privateuse1.analysis.idioms.rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.rounds import Rounds, find_rounds
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.memoize import memoize
@@ -27,7 +27,6 @@ _CHANGES = 0.25
 """The least share of the calls whose sizes are not those of the round before: a model has several
 layers of one size in a row, but not all."""
 _FILLS = ("zero", "fill")
-_UNKNOWN = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ def _together_ns(trace: Trace, found: Graph, equal: Rounds, loop: I64) -> I64:
     """Return the time of one operator on all tensors of each stretch.
 
     It starts once and reads no result of its own: each call takes its share of bytes from outside,
-    of its time beyond the shortest kernel of the trace. At the memory's rate it may take less.
+    of its time beyond the start-up. At the memory's rate it may take less.
     """
     nodes, rate = found.nodes, reachable(trace).memory
     rows, count = np.flatnonzero(loop >= 0), len(equal)
@@ -91,10 +90,10 @@ def _together_ns(trace: Trace, found: Graph, equal: Rounds, loop: I64) -> I64:
     outside = (flow.external_read_bytes + flow.external_written_bytes)[rows]
     own = sums(found.reads.node, found.reads.bytes, len(nodes))[rows] + nodes.written_bytes[rows]
     now = nodes.duration_ns[rows]
-    shortest = int(nodes.duration_ns[np.isin(nodes.role, FUSIBLE)].min(initial=_UNKNOWN))
-    beyond = (now - shortest) * np.minimum(outside / np.maximum(own, 1), 1)
-    together = shortest + sums(at, np.rint(beyond).astype(np.int64), count)
+    start = start_up_ns(trace)
+    beyond = np.maximum(now - start, 0) * np.minimum(outside / np.maximum(own, 1), 1)
+    together = start + sums(at, np.rint(beyond).astype(np.int64), count)
     if rate is not None:
         one_pass = sums(at, np.rint(outside / rate * 1e9).astype(np.int64), count)
-        together = np.minimum(together, np.maximum(one_pass, shortest))
+        together = np.minimum(together, np.maximum(one_pass, start))
     return np.minimum(together, sums(at, now, count))

@@ -8,7 +8,7 @@ import pytest
 
 from tb_privateuse1.advice.rules.indexing_loop import RULE
 from tests.support.program import Program, found
-from tests.support.sized import SizedProgram, full
+from tests.support.sized import BF16, SizedProgram, full
 
 
 def program(rounds: int, others: int = 1) -> Program:
@@ -104,3 +104,57 @@ def test_products_that_may_need_the_round_before_are_not_batched() -> None:
     for row in found(RULE, sized(recurrent).trace()):
         assert row.saving_ns is not None
         assert row.saving_ns < 4 * 64 * 1000
+
+
+def item(run: SizedProgram, index: int, name: str = "aten::slice") -> None:
+    """Take a row of a table, as profilers record it."""
+    values = ["", "0", str(index), *([str(index + 1), "1"] if name == "aten::slice" else [])]
+    dims = [[8, 1024], *([] for _ in values[1:])]
+    types = [BF16, *("Scalar" for _ in values[1:])]
+    told = {"Input Dims": dims, "Input type": types, "Concrete Inputs": values}
+    run.op(name, 1, **told)
+
+
+def layer(run: SizedProgram, module: int, rows: int = 1) -> None:
+    """Two modules, each with a product of its own."""
+    for number, (width, wider) in enumerate(((1024, 4096), (4096, 1024)), module):
+        with run.frame(f"nn.Module: Linear_{number}"):
+            run.now += 1
+            run.run("aten::mm", full(rows, width), full(width, wider), host=1)
+            run.now += 1
+
+
+def model(rounds: int = 8, first: int = 0, modules: int = 1, carries: bool = False) -> SizedProgram:
+    def body(run: SizedProgram) -> None:
+        for i in range(rounds):
+            item(run, first * i)
+            layer(run, 2 * (i % modules))
+            if carries:
+                run.run("aten::add", full(1, 1024), full(1, 1024), host=1)
+
+    return sized(body)
+
+
+def test_a_model_called_for_each_item_reads_its_weights_once() -> None:
+    before, after = model(first=1), sized(lambda run: layer(run, 0, rows=8))
+    (row,) = found(RULE, before.trace())
+    assert row.saving_ns is not None
+    assert row.saving_ns == pytest.approx(1000 * (before.now - after.now), rel=0.2)
+
+
+def test_modules_of_their_own_have_weights_of_their_own() -> None:
+    """Only start-ups are saved: each product still reads other weights."""
+    assert found(RULE, model(first=1, modules=8).trace()) == []
+
+
+def test_a_state_that_is_carried_on_is_no_item() -> None:
+    """The sum may have the result of the round before as an operand."""
+    assert found(RULE, model(first=1, carries=True).trace()) == []
+
+
+def test_the_same_place_in_each_round_is_no_item() -> None:
+    assert found(RULE, model(first=0).trace()) == []
+
+
+def test_three_items_are_fine() -> None:
+    assert found(RULE, model(rounds=3, first=1).trace()) == []
