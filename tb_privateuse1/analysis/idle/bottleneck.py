@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.idle import blocking_calls as waiting
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
-from tb_privateuse1.trace import device_times, intervals, uncertainty
+from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table
 
@@ -157,12 +157,15 @@ def _blocked(trace: Trace, busy: intervals.Set) -> intervals.Set:
 
 
 def find_waits(trace: Trace) -> Waits:
-    """Return the waits of threads that launch kernels."""
+    """Return the waits of threads that launch kernels, or hand them to a task queue."""
     launches, kernels = trace.launches, trace.kernels
     called = waiting.blocking_calls(trace)
     # Others may wait without delaying anything: threads that pin memory or watch collectives.
-    started = kernels.launch[(kernels.kind == KERNEL) & (kernels.launch >= 0)]
-    row = np.flatnonzero(called & np.isin(launches.thread, np.unique(launches.thread[started])))
+    started = kernels.kind == KERNEL
+    by_call = launches.thread[kernels.launch[started & (kernels.launch >= 0)]]
+    by_op = trace.ops.thread[kernels.op[started & (kernels.op >= 0)]]
+    threads = groupby.distinct_values(np.concatenate((by_call, by_op)))
+    row = np.flatnonzero(called & np.isin(launches.thread, threads))
     op = waiting.blocking_operators(trace)
     start = np.concatenate((launches.start_ns[row], trace.ops.start_ns[op]))
     order = np.argsort(start, kind="stable")

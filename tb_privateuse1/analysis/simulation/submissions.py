@@ -147,7 +147,7 @@ def find_waits(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -
     order = np.delete(order, inner[inner >= 0])
     launch, op, thread = launch[order], op[order], thread[order]
     start, end = start[order], end[order]
-    kernel, wait = _awaited(trace, submission, start, end, op, launch)
+    kernel, wait = _awaited(trace, _known_ns(trace, submission), start, end, op, launch)
     queue = np.append(np.isin(np.arange(len(launches)), blocked), False)[launch]
     return Waits(thread, start, end, op, launch, queue, kernel, wait)
 
@@ -177,10 +177,22 @@ def _draining_calls(trace: Trace, submission: Submissions, calls: bottleneck.Wai
     return rows[drained].astype(np.int32)
 
 
+def _known_ns(trace: Trace, submission: Submissions) -> I64:
+    """Return from when on a wait includes each activity: it was launched, or is in a task queue.
+
+    A queue's thread launches later what its operator handed over by its end.
+    """
+    kernels, ops = trace.kernels, trace.ops
+    thread = np.append(ops.thread, np.int32(NONE))[kernels.op]
+    queued = (thread != NONE) & (submission.thread >= 0) & (thread != submission.thread)
+    handed = np.append(ops.end_ns, 0)[kernels.op]
+    return np.where(queued, np.minimum(handed, submission.at_ns), submission.at_ns)
+
+
 def _awaited(
-    trace: Trace, submission: Submissions, start: I64, end: I64, op: I32, launch: I32
+    trace: Trace, known_ns: I64, start: I64, end: I64, op: I32, launch: I32
 ) -> tuple[I64, I64]:
-    """Return pairs (activity, wait).
+    """Return pairs (activity, wait). ``known_ns`` is by activity (``_known_ns``).
 
     A copy's call waits for that copy, a call whose stream is recorded for that stream, and other
     waits for activities launched before. If the clocks disagree, the copy may end behind its call:
@@ -199,7 +211,7 @@ def _awaited(
     queued &= (own >= 0) & (np.append(kernels.end_ns, 0)[own] > end)
     fits = (own >= 0) & ~queued & (np.append(kernels.end_ns, 0)[own] <= end)
     pairs = [(own[fits], np.flatnonzero(fits))]
-    recorded, kernel = recorded_waits.host_waits(trace, submission.at_ns, launch)
+    recorded, kernel = recorded_waits.host_waits(trace, known_ns, launch)
     ended = (own < 0) & (kernel >= 0) & (np.append(kernels.end_ns, 0)[kernel] <= end + slack)
     pairs.append((kernel[ended], np.flatnonzero(ended)))
     others = np.flatnonzero((own < 0) & ~recorded)
@@ -211,9 +223,7 @@ def _awaited(
     full_by_lane = {lane: full[at] for lane, at in groupby.split_by_value(kernels.lane[own[full]])}
     for lane, rows in groupby.split_by_value(kernels.lane):
         ends = np.maximum.accumulate(kernels.end_ns[rows])
-        before = np.searchsorted(
-            np.maximum.accumulate(submission.at_ns[rows]), start[others], "right"
-        )
+        before = np.searchsorted(np.maximum.accumulate(known_ns[rows]), start[others], "right")
         done = np.searchsorted(ends, end[others], side="right")
         at = np.minimum(before, done) - 1
         late = np.append(ends, 0)[before - 1] > end[others] + slack

@@ -128,3 +128,20 @@ def test_threads_without_launches_have_no_waits() -> None:
     run.events.append(make.span("cuda_runtime", "cudaEventSynchronize", 0, 600, **watching))
     waits = whole(run.trace()).waits
     assert len(waits) == 1
+
+
+def test_the_thread_that_hands_its_launches_to_a_queue_waits() -> None:
+    """Another thread launches for it; a third one only watches."""
+    calls = [
+        make.span("cuda_runtime", "cudaDeviceSynchronize", 30, 60),
+        make.span("cuda_runtime", "cudaDeviceSynchronize", 30, 60, thread=3),
+        make.span("cuda_runtime", "cudaLaunchKernel", 12, 14, thread=2, correlation=1,
+                  **{"External id": 7}),
+    ]  # fmt: skip
+    trace = make.trace(
+        make.op("aten::mm", 0, 10, id=7),
+        *calls,
+        make.kernel("gemm", 20, 50, 1, **{"External id": 7}),
+    )
+    waits = bottleneck.find_waits(trace)
+    assert trace.launches.thread[waits.launch].tolist() == [trace.ops.thread[0]]

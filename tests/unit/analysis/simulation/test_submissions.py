@@ -83,3 +83,18 @@ def test_an_operator_that_waits_submits_late_on_an_idle_stream() -> None:
     """Behind other work it submits as it begins; on an idle stream nothing else was late."""
     assert waited(75.0) == 20
     assert waited(2.0) > 50
+
+
+def test_a_wait_includes_what_is_in_a_task_queue() -> None:
+    """The queue's thread launches the second kernel only while the host waits already."""
+    linked = [{"External id": number, "correlation": number} for number in (1, 2)]
+    made = trace(
+        op("aten::mm", 0, 10, id=1),
+        op("aten::mm", 10, 20, id=2),
+        span("cuda_runtime", "cudaLaunchKernel", 12, 14, thread=2, **linked[0]),
+        span("cuda_runtime", "cudaLaunchKernel", 40, 42, thread=2, **linked[1]),
+        span("cuda_runtime", "cudaDeviceSynchronize", 25, 70),
+        kernel("gemm", 16, 20, 1),
+        kernel("gemm", 44, 68, 2),
+    )
+    assert waits(made) == [(25, 70, [1])]
