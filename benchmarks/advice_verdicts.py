@@ -33,7 +33,7 @@ MEANING: Mapping[str, str] = {
     r"data loader": r"data_loader|single_process_loader",
     r"gradients zeroed": r"zeroed_gradients",
     r"per-parameter": r"optimizer_loop|unrolled_foreach",
-    r"launch-bound": r"host_bound|tiny_kernels",
+    r"launch-bound": r"host_bound|tiny_kernels|task_queue",
     r"start-up|graph capture": r"unsteady_recording",
     r"float32": r"slow_products|product_rates|double_precision",
     r"metrics|decoding": r"python_overhead",
