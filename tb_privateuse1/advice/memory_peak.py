@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import RuleContext, join_list, percent, say
 from tb_privateuse1.analysis.memory import allocations, categories
-from tb_privateuse1.analysis.memory.categories import Category
+from tb_privateuse1.analysis.memory.allocations import Blocks, Level
+from tb_privateuse1.analysis.memory.categories import Category, Split
 from tb_privateuse1.analysis.steps.training_phases import find_passes
+from tb_privateuse1.trace.model import Memory
+from tb_privateuse1.trace.table import I64
 
 _MUCH = 0.1
 """A category with a lesser share of the peak is not named."""
+
+_ROOMY, _SMALL = 0.5, 1 << 30
+"""A device that is never fuller has no want of memory; one of unknown size not below a GiB."""
 
 _LABELS: dict[Category, str] = {
     "parameters": say("parameters"),
@@ -34,14 +41,46 @@ class PeakUse:
     """The known category with most of it."""
 
 
+@dataclass(frozen=True)
+class DeviceMemory:
+    """The memory of one accelerator; ``events`` are its instants in order of time."""
+
+    device: tuple[int, int]
+    rows: I64
+    """Rows of ``trace.memory``."""
+    events: Memory
+    level: Level
+    blocks: Blocks
+    split: Split
+
+
+def devices(case: RuleContext) -> Iterator[DeviceMemory]:
+    """Yield the memory of each accelerator that has totals and may run out of it."""
+    for device in allocations.memory_devices(case.trace.memory):
+        found = _device_memory(case, device)
+        capacity = allocations.capacity_bytes(case.trace, device)
+        most = max(int(found.level.allocated.max(initial=0)), int(found.level.reserved.max()))
+        least = _SMALL if capacity is None else _ROOMY * capacity
+        if device[0] != allocations.CPU and found.level.has_totals and most >= least:
+            yield found
+
+
+def _device_memory(case: RuleContext, device: tuple[int, int]) -> DeviceMemory:
+    trace = case.trace
+    memory = trace.memory
+    rows = np.flatnonzero((memory.device_type == device[0]) & (memory.device == device[1]))
+    events = memory.take(rows)
+    level, blocks = allocations.memory_level(events), allocations.pair_blocks(events)
+    split = categories.categorize(trace, events, level, blocks)
+    return DeviceMemory(device, rows, events, level, blocks, split)
+
+
 def peak_use(case: RuleContext, device: tuple[int, int]) -> PeakUse:
     """Return what a device's memory is for at its peak, by the guess of the memory view."""
-    trace = case.trace
-    events = allocations.device_events(trace.memory, device)
-    level, blocks = allocations.memory_level(events), allocations.pair_blocks(events)
+    found = _device_memory(case, device)
+    level, events = found.level, found.events
     start, end = int(events.ts_ns[0]), int(events.ts_ns[-1]) + 1
-    split = categories.categorize(trace, events, level, blocks)
-    rows, _ = categories.category_rows(level, events, blocks, split, start, end, 2)
+    rows, _ = categories.category_rows(level, events, found.blocks, found.split, start, end, 2)
     known = sorted((row for row in rows if row.category in _LABELS), key=lambda row: -row.share)
     named = [row for row in known if row.share >= _MUCH]
     peak = level.peak(start, end)
