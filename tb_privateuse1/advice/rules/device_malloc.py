@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 
@@ -18,11 +20,19 @@ from tb_privateuse1.advice.rules.base import (
 )
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.analysis.memory import allocations
+from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64
 
 _RETURNS = r"(?i)free|release|unmap"
-_LEAST = 0.005
+_EMPTIES = r"\bempty_?cache\b"
+_LEAST, _FULL = 0.005, 0.9
+
+Reason = Literal["grows", "emptied", "off", "pieces", "limit"]
+"""Why steady steps call the driver: they only take memory; the program empties the cache; each
+tensor comes from the driver; the memory is full, and in pieces; or it is at its limit."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -34,6 +44,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     called = sorted({case.trace.text(name) for name in launches.name[rows]})
+    reason = find_reason(case, rows)
     yield RuleFinding(
         title=say(
             "Driver allocations inside the step: {share} of the time",
@@ -45,7 +56,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "holds enough.{reason}",
             calls=plural(len(rows), "call"),
             names=join_list(called[:4]),
-            reason=_reason(case, rows),
+            reason="" if reason is None else _REASONS[reason],
         ),
         events=len(rows),
         evidence=case.examples("launches", rows),
@@ -53,26 +64,122 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(launches=rows),
         confidence="high",
-        source=case.source(launches.op[rows].astype(np.int64)),
+        source=_emptying_line(case, rows)
+        if reason == "emptied"
+        else case.source(launches.op[rows].astype(np.int64)),
         lacks=case.lacks("memory", "stacks"),
+        fix=None if reason is None else _FIXES[reason],
     )
 
 
-def _reason(case: RuleContext, rows: I64) -> str:
-    """Return why steady steps allocate: memory comes and goes, or it only comes."""
+def find_reason(case: RuleContext, rows: I64) -> Reason | None:
+    """Return why steady steps call the driver; None in fewer than half of the steps.
+
+    ``rows`` are those calls, of ``trace.launches``.
+    """
     launches, steps = case.trace.launches, case.trace.steps.take(case.steps)
     returns = case.named("launches", _RETURNS)[rows]
     step = np.searchsorted(steps.start_ns, launches.start_ns[rows], side="right")
     taken, given = np.unique(step[~returns]), np.unique(step[returns])
     if len(steps) < 2 or 2 * len(taken) <= len(steps):
-        return ""
-    if 2 * len(given) > len(steps):
-        return say(
-            " Steps return memory and take it again: the caching allocator is off, or it works at "
-            "the limit of the memory."
-        )
-    return say(" Steps take memory and return none: it grows, or shapes change.")
+        return None
+    if 2 * len(given) <= len(steps):
+        return "grows"
+    if len(_emptying(case, rows)):
+        return "emptied"
+    # A caching allocator serves nearly all tensors by itself.
+    several = int((~returns).sum()) > len(steps)
+    if several and 2 * int((~returns).sum()) >= _tensors(case):
+        return "off"
+    return "pieces" if _is_full(case) and _sizes_vary(case) else "limit"
 
+
+def _tensors(case: RuleContext) -> int:
+    """Return how many tensors were allocated in the judged steps; at least one.
+
+    Without memory events, each kernel writes one.
+    """
+    memory, steps = case.trace.memory, case.trace.steps
+    made = (memory.bytes > 0) & (memory.device_type != allocations.CPU)
+    if not made.any():
+        return max(int(case.judged_kernels.sum()), 1)
+    step = np.searchsorted(steps.host_start_ns, memory.ts_ns[made], side="right") - 1
+    return max(int(np.isin(step, case.steps).sum()), 1)
+
+
+def _emptying(case: RuleContext, rows: I64) -> I64:
+    """Return the calls below a frame that empties the allocator's cache."""
+    trace = case.trace
+    empties = call_tree.self_or_nearest(trace.frames.parent, case.named("frames", _EMPTIES))
+    return rows[np.append(empties, NONE)[trace.launches.frame[rows]] >= 0]
+
+
+def _emptying_line(case: RuleContext, rows: I64) -> str | None:
+    return source_lines.launch_line(case.trace, _emptying(case, rows))
+
+
+def _is_full(case: RuleContext) -> bool:
+    """Return whether an accelerator's reserved memory came near its capacity."""
+    memory = case.trace.memory
+    for device in allocations.memory_devices(memory):
+        capacity = allocations.capacity_bytes(case.trace, device)
+        reserved = allocations.device_events(memory, device).reserved_bytes
+        if capacity is not None and int(reserved.max()) >= _FULL * capacity:
+            return True
+    return False
+
+
+def _sizes_vary(case: RuleContext) -> bool:
+    """Return whether steps allocate blocks of other sizes than the step before did."""
+    memory = case.trace.memory
+    made = np.flatnonzero((memory.bytes > 0) & (memory.device_type != allocations.CPU))
+    begin = case.trace.steps.host_start_ns
+    step = np.searchsorted(begin, memory.ts_ns[made], side="right") - 1
+    sizes = [np.unique(memory.bytes[made[step == one]]) for one in case.steps.tolist()]
+    pairs = itertools.pairwise(one for one in sizes if len(one))
+    differ = [not np.array_equal(before, after) for before, after in pairs]
+    return 2 * sum(differ) > len(differ)
+
+
+_REASONS: dict[Reason, str] = {
+    "grows": say(" Steps take memory and return none: it grows, or shapes change."),
+    "emptied": say(
+        " Steps return memory in empty_cache() and take it again: the program empties the cache "
+        "that would serve them."
+    ),
+    "off": say(
+        " There are as many of them as tensors: the caching allocator is off, or the backend has "
+        "none."
+    ),
+    "pieces": say(
+        " Steps return memory and take it again: it is reserved nearly to the capacity, and sizes "
+        "change from step to step, so that free pieces do not fit."
+    ),
+    "limit": say(
+        " Steps return memory and take it again: the caching allocator works at the limit of the "
+        "memory, or something empties its cache."
+    ),
+}
+
+_FIXES: dict[Reason, str] = {
+    "grows": say(
+        "Leave the first steps out of the profile; keep shapes the same, or run the largest one "
+        "first; look in the memory view for what is held from step to step."
+    ),
+    "emptied": say("Do not call empty_cache() in the loop: it makes no tensor smaller."),
+    "off": say(
+        "Switch the caching allocator on (unset PYTORCH_NO_CUDA_MEMORY_CACHING or the backend's "
+        "variable). In a backend: serve tensors from a caching allocator (c10::DeviceAllocator)."
+    ),
+    "pieces": say(
+        "Let segments grow (expandable_segments:True in PYTORCH_ALLOC_CONF), pad inputs to a few "
+        "lengths, and leave more memory free."
+    ),
+    "limit": say(
+        "Leave more memory free: a smaller batch, recomputed activations or sharded states; and "
+        "do not call empty_cache() in the loop."
+    ),
+}
 
 RULE = Rule(
     name="device_malloc",

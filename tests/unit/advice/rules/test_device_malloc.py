@@ -39,3 +39,52 @@ def test_allocations_are_found() -> None:
 def test_other_calls_are_none() -> None:
     for call in ("cudaMemcpyAsync", "cudaLaunchKernel", "cudaDeviceGetAttribute"):
         assert found(RULE, program(call).trace()) == []
+
+
+GIB = 1 << 30
+
+
+def reason(
+    *, emptied: bool = False, tensors: int = 40, reserved: int = GIB, vary: bool = False
+) -> str:
+    """Return the explanation for steps that return and take memory twice each.
+
+    ``tensors`` is the number of allocations in a step, ``reserved`` what the allocator holds of
+    16 GiB, and with ``vary`` each step allocates other sizes.
+    """
+    run, held = Program(), {"Total Reserved": reserved}
+    for number in range(4):
+        with run.step(), run.frame("train.py(7): step"):
+            for _ in range(tensors):
+                run.op("aten::mm", 10, kernel=15)
+                run.events.append(make.memory(run.now, 512 * (1 + number * vary), 4096, **held))
+            with run.frame("torch/cuda/memory.py(221): empty_cache" if emptied else "a.py(1): f"):
+                call(run, "cudaFree")
+                call(run, "cudaFree")
+            call(run, "cudaMalloc")
+            call(run, "cudaMalloc")
+    devices = [{"id": 0, "name": "x", "totalGlobalMem": 16 * GIB}]
+    (row,) = found(RULE, run.trace(deviceProperties=devices))
+    assert emptied == (row.source == "train.py(7): step")
+    return row.explanation
+
+
+def call(run: Program, name: str) -> None:
+    start = run.now
+    run.rest(300)
+    run.launched += 1
+    run.events.append(make.span("cuda_runtime", name, start, run.now, correlation=run.launched))
+
+
+def test_a_cache_that_the_program_empties_is_named_with_its_line() -> None:
+    assert "in empty_cache()" in reason(emptied=True)
+
+
+def test_an_allocator_without_a_cache_takes_each_tensor_from_the_driver() -> None:
+    assert "as many of them as tensors" in reason(tensors=3)
+
+
+def test_full_memory_and_changing_sizes_leave_pieces() -> None:
+    assert "free pieces do not fit" in reason(reserved=15 * GIB, vary=True)
+    assert "at the limit" in reason(reserved=15 * GIB)
+    assert "at the limit" in reason(vary=True)
