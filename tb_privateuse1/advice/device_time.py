@@ -77,6 +77,12 @@ def idle_after(case: RuleContext, ranges: intervals.Set, share: float) -> interv
     return intervals.intersect(idle, intervals.union(ends, np.maximum(stop, ends)))
 
 
+def busy_share(case: RuleContext, spent: intervals.Set) -> float:
+    """Return device time as a share of the time in which the device surely works."""
+    busy = intervals.length(case.limits.busy)
+    return intervals.length(intervals.intersect(spent, case.limits.busy)) / busy if busy else 0.0
+
+
 def claim_of(case: RuleContext, slow: Slow) -> intervals.Set:
     """Return the time that goes if activities become shorter by their shares."""
     return of_device(case, shortened(case, slow.rows, slow.shares))

@@ -205,12 +205,14 @@ def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> li
         # Keep a cause even if another finding has its time; drop a symptom.
         counts = claim_ns if rule.precedence == "cause" else free_ns
         if case.share(counts) < LEAST and not finding.urgent:
+            rows += _note(case, rule, finding)
             continue
         saving = savings.of(finding.how, free, finding.removes)
         # A gain beyond the claim may be of instants that another finding has.
         saving = dataclasses.replace(saving, ns=min(saving.ns, case.window_ns - total))
         counts = saving.ns + (claim_ns - free_ns if rule.precedence == "cause" else 0)
         if case.share(counts) < LEAST and not finding.urgent:
+            rows += _note(case, rule, finding)
             continue
         if saving.ns < free_ns:
             # The rest of the claim would become another wait: leave it to that wait's rule.
@@ -219,6 +221,11 @@ def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> li
         total += saving.ns
         rows.append(_advice(case, rule, finding, saving, claim_ns - free_ns))
     return rows
+
+
+def _note(case: RuleContext, rule: Rule, finding: RuleFinding) -> list[AdviceRow]:
+    """Return the row of a finding's note, if it has one."""
+    return [] if finding.note is None else [_advice(case, rule, finding.note)]
 
 
 def _advice(

@@ -177,6 +177,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "shared_bytes": "shared memory per block",
         "blocks_per_sm": "blocks per multiprocessor, JSON",
         "occupancy": "achieved occupancy that CUPTI estimates, in percent, JSON",
+        "unit": "the device's unit that runs it",
     },
     "collectives": {
         "row": "its number",
@@ -214,6 +215,7 @@ _TEXTS = {
     "block",
     "blocks_per_sm",
     "occupancy",
+    "unit",
 }
 _FROM_ZERO = {
     *(

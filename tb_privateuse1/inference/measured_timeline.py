@@ -115,7 +115,7 @@ def _annotations(raw: Raw, lanes: Lanes) -> DeviceAnnotations:
 
 def _configs(events: Group) -> tuple[Configs, I32]:
     """Return the distinct launch properties, and the index of each activity's."""
-    rows = np.flatnonzero(events.text("block") >= 0)
+    rows = np.flatnonzero((events.text("block") >= 0) | (events.text("unit") >= 0))
     row = np.full(len(events), NONE, np.int32)
     if not len(rows):
         return Configs.empty(), row
@@ -127,6 +127,7 @@ def _configs(events: Group) -> tuple[Configs, I32]:
         shared_bytes=events.id("shared_bytes", absent)[rows],
         blocks_per_sm=events.text("blocks_per_sm")[rows],
         occupancy=events.text("occupancy")[rows],
+        unit=events.text("unit")[rows],
     )
     first, row[rows] = group_rows(*(column for _, column in whole.columns()))
     return whole.take(first), row

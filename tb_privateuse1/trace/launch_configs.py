@@ -14,6 +14,7 @@ class Configs(Table):
     ``grid``, ``block``, ``blocks_per_sm`` and ``occupancy`` are JSON (``[4,106,1]``, ``5.3``):
     indices into ``Trace.strings``, ``NONE`` if missing. ``occupancy`` is CUPTI's estimate in
     percent. ``registers`` are per thread, ``shared_bytes`` per block; ``MISSING`` if missing.
+    ``unit`` is the device's unit that runs it, as its tool names it (``AI_CPU``).
     """
 
     grid: I32
@@ -22,3 +23,4 @@ class Configs(Table):
     shared_bytes: I64
     blocks_per_sm: I32
     occupancy: I32
+    unit: I32

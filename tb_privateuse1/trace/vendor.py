@@ -78,6 +78,10 @@ class Vendor:
     """The value of Perfetto's ``InternedGraphicsContext.Api``; 0 is undefined."""
     compute_units: str = say("Multiprocessors")
     """The name of the units that ``numSms`` of deviceProperties counts."""
+    cpu_units: re.Pattern[str] | None = None
+    """Names of its units for scalar code, on which operators run that its main units lack."""
+    conversion_names: re.Pattern[str] | None = None
+    """Names of kernels that convert tensors from or to a memory format of its own."""
     peaks: tuple[Peak, ...] = ()
     """The first that matches a device's name counts."""
 

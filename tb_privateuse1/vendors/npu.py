@@ -30,8 +30,11 @@ VENDOR = Vendor(
     matrix_names=re.compile(
         r"matmul|conv[23]d|mix_aic|cube|flashattention|batch_?mm", re.IGNORECASE
     ),
+    cpu_units=re.compile(r"AI_?CPU"),
+    conversion_names=re.compile(r"(?i)transdata"),
 )
-"""Matrix names: CANN's operators that run on the cube unit of an AI Core.
+"""Matrix names: CANN's operators that run on the cube unit of an AI Core. Units: ``Task Type`` of
+its tasks. TransData converts between plain tensors and the fractal formats of the cube unit.
 
 Processes: those of ``trace_view.json`` (CANN's documentation, msprof: "Data at the Communication
 layer"). On its streams, waits for events and notifications are no work. A group's operator lasts as

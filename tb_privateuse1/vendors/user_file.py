@@ -96,6 +96,8 @@ class _Description(msgspec.Struct, forbid_unknown_fields=True):
     product_multiple: int | None = None
     matrix_unit: str | None = None
     matrix_names: str | None = None
+    cpu_units: str | None = None
+    conversion_names: str | None = None
     communication_prefixes: tuple[_Prefix, ...] | None = None
     operator_prefixes: tuple[_Prefix, ...] | None = None
     runtime_prefixes: tuple[_Prefix, ...] | None = None
@@ -115,6 +117,8 @@ _PATTERNS = {
     "communication_names": 0,
     "slow_products": 0,
     "matrix_names": 0,
+    "cpu_units": 0,
+    "conversion_names": 0,
     "processes": 0,
 }
 

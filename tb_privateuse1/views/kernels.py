@@ -212,7 +212,7 @@ def kernels(
         bound_ns=(uncertainty.duration_sum_bound(table) if device_times.all_known(trace) else None),
         short=_short(duration[table.kind == KERNEL], short_ns),
         matrix=_matrix(trace, table, rows.matrix),
-        has_configs=bool((table.config >= 0).any()),
+        has_configs=bool((np.append(trace.configs.block, NONE)[table.config] >= 0).any()),
         modelled=modelled_time(trace, inside),
     )
 

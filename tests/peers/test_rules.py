@@ -159,7 +159,6 @@ KNOWN_MISSES = {
     "metrics computed in the loop": "nothing in the recording tells metrics from the model",
     "decode products reach 49 %": "kernels of a graph's replay have no shapes",
     "per-parameter SGD": "its launches overlap the device's work: the replay gains a third of it",
-    "AICPU casts": "the device idles in 87 % of the time: what shortens its work gains nothing",
 }
 """Expectations of 3 per cent and more that are not found, by their first words, and why."""
 

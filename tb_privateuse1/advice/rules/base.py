@@ -85,6 +85,8 @@ class RuleFinding:
     """The fix in this trace; None is the rule's."""
     code: Code | None = None
     """The code of this fix; None is the rule's, where the fix is the rule's, too."""
+    note: RuleFinding | None = None
+    """What is true even if the claim turns out to save nothing: a finding without a claim."""
 
 
 @dataclass(frozen=True)

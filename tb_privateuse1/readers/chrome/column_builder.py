@@ -58,6 +58,7 @@ _DEVICE_ARGUMENTS = (
     "bytes",
     "collective",
     "block",
+    "unit",
 )
 _SYNC = re.compile(r"_sync$")
 _SYNC_ARGUMENTS = ("correlation", "device", "stream", "awaited_stream", "record_correlation")

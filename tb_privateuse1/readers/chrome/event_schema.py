@@ -68,6 +68,7 @@ _TEXTS = {
     "element_type": "dtype",
     "process_group": "Process Group Name",
     "group_purpose": "Process Group Description",
+    "unit": "Task Type",
 }
 COLLECTIVE = (
     "in_elements",
