@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tb_privateuse1.advice.rules.device_cpu import RULE
 from tests.support.program import Program, found
 
-LONG = {"Input Dims": [[1024]], "Input type": ["long int"]}
+LONG: dict[str, Any] = {"Input Dims": [[1024]], "Input type": ["long int"]}
 
 
 def program(unit: str, us: float, *, host: float = 10) -> Program:
