@@ -57,7 +57,7 @@ class DeviceMemory:
 def devices(case: RuleContext) -> Iterator[DeviceMemory]:
     """Yield the memory of each accelerator that has totals and may run out of it."""
     for device in allocations.memory_devices(case.trace.memory):
-        found = _device_memory(case, device)
+        found = device_memory(case, device)
         capacity = allocations.capacity_bytes(case.trace, device)
         most = max(int(found.level.allocated.max(initial=0)), int(found.level.reserved.max()))
         least = _SMALL if capacity is None else _ROOMY * capacity
@@ -65,7 +65,8 @@ def devices(case: RuleContext) -> Iterator[DeviceMemory]:
             yield found
 
 
-def _device_memory(case: RuleContext, device: tuple[int, int]) -> DeviceMemory:
+def device_memory(case: RuleContext, device: tuple[int, int]) -> DeviceMemory:
+    """Return the memory of one device, with its blocks and their purposes."""
     trace = case.trace
     memory = trace.memory
     rows = np.flatnonzero((memory.device_type == device[0]) & (memory.device == device[1]))
@@ -77,7 +78,7 @@ def _device_memory(case: RuleContext, device: tuple[int, int]) -> DeviceMemory:
 
 def peak_use(case: RuleContext, device: tuple[int, int]) -> PeakUse:
     """Return what a device's memory is for at its peak, by the guess of the memory view."""
-    found = _device_memory(case, device)
+    found = device_memory(case, device)
     level, events = found.level, found.events
     start, end = int(events.ts_ns[0]), int(events.ts_ns[-1]) + 1
     rows, _ = categories.category_rows(level, events, found.blocks, found.split, start, end, 2)

@@ -6,10 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
-from tb_privateuse1.analysis.memory import allocations
+from tb_privateuse1.advice import memory_peak
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    say,
+)
+from tb_privateuse1.analysis.memory import allocations, by_operator
 from tb_privateuse1.i18n.units import with_unit
-from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.table import I64
 
 _LEAST = 1 << 20
 _MOST = 0.001
@@ -21,17 +31,16 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     for device in allocations.memory_devices(trace.memory):
         if device[0] == allocations.CPU:
             continue
-        events = allocations.device_events(trace.memory, device)
-        level = allocations.memory_level(events)
-        steps = allocations.memory_steps(trace, events, level)
+        use = memory_peak.device_memory(case, device)
+        steps = allocations.memory_steps(trace, use.events, use.level)
         growth = allocations.find_growth(steps)
         if growth is None:
             continue
-        peak = int(level.allocated.max(initial=0))
+        peak = int(use.level.allocated.max(initial=0))
         if growth.bytes_per_step < max(_LEAST, _MOST * peak):
             continue
-        on_device = (trace.memory.device_type == device[0]) & (trace.memory.device == device[1])
-        known_rows = np.flatnonzero(on_device & (trace.memory.allocated_bytes != MISSING))
+        known_rows = use.rows[use.events.allocated_bytes != MISSING]
+        rows, words = _makers(case, use, growth.bytes_per_step)
         yield RuleFinding(
             title=say(
                 "{device} holds {growth} more with every step",
@@ -40,17 +49,57 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             ),
             explanation=say(
                 "Each of {steps} complete steps ended with more allocated than the one before. If "
-                "that goes on, the run ends for want of memory.",
+                "that goes on, the run ends for want of memory.{makers}",
                 steps=growth.steps,
+                makers=words,
             ),
             events=growth.steps,
-            evidence=case.examples("memory", known_rows[-1:]),
+            evidence=case.examples("memory", use.rows[rows] if len(rows) else known_rows[-1:]),
             how=say("Saves no time: it endangers the run."),
             confidence="medium" if growth.steps > _SURE else "low",
+            source=case.source(by_operator.owning_operators(trace, use.events.op[rows])),
             lacks=case.lacks("stacks"),
             urgent=True,
         )
 
+
+def _makers(case: RuleContext, use: memory_peak.DeviceMemory, growth: int) -> tuple[I64, str]:
+    """Return allocations that are never released, of operators that make such in each step.
+
+    Also the sentence on the operators with most of the ``growth``. Both are empty without any.
+    """
+    trace = case.trace
+    held = np.flatnonzero((use.blocks.fate == allocations.HELD) & (use.blocks.allocation >= 0))
+    begin, end = trace.steps.host_start_ns, trace.steps.host_end_ns
+    at = use.events.ts_ns[use.blocks.allocation[held]]
+    step = np.searchsorted(begin, at, side="right") - 1
+    held, step = held[np.isin(step, case.steps)], step[np.isin(step, case.steps)]
+    rows = use.blocks.allocation[held]
+    inside = use.events.ts_ns[rows] < end[step]
+    held, step, rows = held[inside], step[inside], rows[inside]
+    owner = by_operator.owning_operators(trace, use.events.op[rows])
+    name = np.append(trace.ops.name, NONE)[owner]
+    names, group = np.unique(name, return_inverse=True)
+    steps = np.array([len(np.unique(step[group == i])) for i in range(len(names))], np.int64)
+    size = sums(group, use.blocks.bytes[held], len(names)) // max(len(case.steps), 1)
+    grows = (steps == len(case.steps)) & (size >= _SHARE * growth) & (names != NONE)
+    chosen = np.flatnonzero(grows)[np.argsort(-size[grows], kind="stable")]
+    words = say(
+        " In each step {operators} make what is never released.",
+        operators=join_list(
+            say(
+                "`{name}` ({bytes})",
+                name=trace.text(names[i]),
+                bytes=with_unit("bytes", int(size[i])),
+            )
+            for i in chosen[:_TOP]
+        ),
+    )
+    return rows[np.isin(group, chosen)], words if len(chosen) else ""
+
+
+_SHARE, _TOP = 0.1, 3
+"""An operator with a lesser share of the growth is not named, nor are more than three."""
 
 _SURE = 4
 """In the first steps, caches and optimizer states fill up."""
