@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.memory import allocations, devices
 from tb_privateuse1.analysis.roofs.device_use import device_use
 from tb_privateuse1.analysis.steps.table import step_spread, step_table
 from tb_privateuse1.analysis.steps.utilisation import utilisation
-from tb_privateuse1.trace import labels
+from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.model import Timeline, Trace
 from tb_privateuse1.views.base import Provenance, Recording
 from tb_privateuse1.views.result import Result
@@ -32,6 +32,8 @@ class Figures:
 
     device: str | None = None
     timeline: Timeline | None = None
+    missing_streams: tuple[str, ...] = ()
+    """Streams without times: the utilization is a lower bound."""
     first_step: int | None = None
     """The number of the first complete step (the N of ``ProfilerStep#N``)."""
     steps: int | None = None
@@ -132,6 +134,7 @@ def figures(trace: Trace) -> Figures:
     return Figures(
         device=labels.device_name(trace),
         timeline=trace.meta.timeline,
+        missing_streams=device_times.missing_streams(trace),
         first_step=int(number) if number.isascii() and number.isdigit() else None,
         steps=len(complete),
         step_ns=spread.mean_ns if spread else None,
@@ -163,7 +166,7 @@ def history(
     rows = tuple(_row(recording) for recording in recordings)
     at, trend = _trend(rows, figure)
     return History(
-        provenance=Provenance(_timeline(rows), (), __version__, ()),
+        provenance=Provenance(_timeline(rows), _missing(rows), (), __version__, ()),
         rows=rows,
         matching=matching,
         figure=figure,
@@ -178,6 +181,10 @@ def _timeline(rows: Sequence[HistoryRow]) -> Timeline:
     """Return ``inferred`` if any of the rows is, so that no figure looks better than it is."""
     found = {row.timeline for row in rows}
     return "inferred" if "inferred" in found else "measured" if "measured" in found else "none"
+
+
+def _missing(rows: Sequence[HistoryRow]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for row in rows for name in row.missing_streams))
 
 
 def _row(recording: Recording) -> HistoryRow:

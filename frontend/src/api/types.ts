@@ -606,6 +606,7 @@ export interface HistoryRow {
   problem: string | null;
   device: string | null;
   timeline: "measured" | "inferred" | "none" | null;
+  missing_streams: string[];
   first_step: number | null;
   steps: number | null;
   step_ns: number | null;

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.steps import bounds, breakdown
-from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace.model import Trace
 
 
@@ -32,7 +32,7 @@ def utilisation(trace: Trace, row: int | None = None) -> Utilisation:
     inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
     error = uncertainty.union_bound(kernels.take(inside))
     limits = bounds.step_windows(trace)
-    if error is None or not limits.known:
+    if error is None or not limits.known or device_times.may_lack_work(trace):
         return Utilisation(busy / window, None, None)
     if row is None:  # a later end of one step is a later start of the next
         least = int(np.maximum(limits.end_low - limits.start_low, 0).sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -121,7 +122,7 @@ def test_brief_is_the_same_without_what_takes_long() -> None:
         step(1, 0, 100), op("a", 0, 10), launch(1, 2, 1), kernel("ka", 20, 30, 1), op("b", 40, 50)
     )
     whole, brief = overview(t), overview(t, brief=True)
-    left_out = {
+    left_out: dict[str, Any] = {
         "recording": None, "verdict": None, "account": None, "account_steps": (),
         "idle_before": (), "top_operators": (), "top_kernels": (),
     }  # fmt: skip
