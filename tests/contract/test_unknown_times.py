@@ -43,7 +43,7 @@ HOST = {
 RECORDED = {
     "Share.bound_ns", "AreaRow.bound_ns", "AreaRow.mean_bound_ns", "AreaRow.max_bound_ns",
     "Item.bound_ns", "Item.shift_bound_ns", "FlameNode.bound_ns", "DiffRow.bound_ns",
-    "Timeline.shift_bound_ns",
+    "Timeline.shift_bound_ns", "Hotspot.bound_ns",
 }  # fmt: skip
 """Bounds of ranges of the host: exact. No inferred start is shifted where there is none."""
 

@@ -24,7 +24,7 @@ By = Literal["operator", "kernel", "module", "line", "annotation"]
 
 
 class Label(NamedTuple):
-    """What a group stands for."""
+    """The kind and the name of a group."""
 
     kind: str
     """``operator``, ``module``, ``line``, ``annotation``, or of an activity its kind."""

@@ -10,4 +10,5 @@ __all__ = [
     "by_operator",
     "categories",
     "devices",
+    "late_releases",
 ]

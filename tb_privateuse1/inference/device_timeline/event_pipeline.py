@@ -31,11 +31,7 @@ from tb_privateuse1.inference.device_timeline import (
     stream_solution,
     unknown_work,
 )
-from tb_privateuse1.inference.device_timeline.base import (
-    Calibration,
-    EventPairs,
-    Work,
-)
+from tb_privateuse1.inference.device_timeline.base import Calibration, EventPairs, Work
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.known_launches import Positions
 from tb_privateuse1.inference.device_timeline.phase_results import (
@@ -110,9 +106,8 @@ def solve_prior(stream: StreamInput, may: Bools) -> Prior:
     launching = known_launches.launching_segments(stream.known, stream.events, may)
     nobody = np.zeros(len(stream.ops), np.bool_)
     solved = stream_solution.solve_stream(stream, launching, nobody, stream.c)
-    solution, events = solved.solution, solved.events
-    prompt = events.host_high_ns + stream.c.latency_ns + stream.c.jitter_ns
-    return Prior(may, solution, events, solution.bounds.low > prompt)
+    prompt = solved.events.host_high_ns + stream.c.latency_ns + stream.c.jitter_ns
+    return Prior(may, solved.solution, solved.events, solved.solution.bounds.low > prompt)
 
 
 def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:

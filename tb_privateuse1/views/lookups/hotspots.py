@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.kernels.time_groups import By, Groups, Label
 from tb_privateuse1.analysis.operators import totals
 from tb_privateuse1.analysis.steps.breakdown import KINDS
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import groupby, intervals, sum_bounds, uncertainty
+from tb_privateuse1.trace import device_times, groupby, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -82,7 +82,7 @@ class Hotspots(Result):
 
 @dataclass(frozen=True)
 class _Items:
-    """What is grouped: device activities, or operators."""
+    """Device activities or operators, with their groups and times."""
 
     groups: Groups
     step: I32
@@ -170,7 +170,7 @@ def _activities(trace: Trace, by: By) -> _Items:
         time_groups.activity_groups(trace, by),
         kernels.step,
         kernels.end_ns - kernels.start_ns,
-        kernels.duration_bound_ns,
+        device_times.known_bounds(trace, kernels.duration_bound_ns),
         kernels.error_group,
     )
 

@@ -111,8 +111,8 @@ def item(run: SizedProgram, index: int, name: str = "aten::slice") -> None:
     values = ["", "0", str(index), *([str(index + 1), "1"] if name == "aten::slice" else [])]
     dims = [[8, 1024], *([] for _ in values[1:])]
     types = [BF16, *("Scalar" for _ in values[1:])]
-    told = {"Input Dims": dims, "Input type": types, "Concrete Inputs": values}
-    run.op(name, 1, **told)
+    arguments = {"Input Dims": dims, "Input type": types, "Concrete Inputs": values}
+    run.op(name, 1, **arguments)
 
 
 def layer(run: SizedProgram, module: int, rows: int = 1) -> None:

@@ -122,6 +122,7 @@ const CHINESE: Readonly<Record<string, string>> = {
   "shared memory per block": "每线程块的共享内存",
   "blocks per multiprocessor, JSON": "每个多处理器的线程块数，JSON",
   "achieved occupancy that CUPTI estimates, in percent, JSON": "CUPTI 估算的实际占用率，百分数，JSON",
+  "the device's unit that runs it": "执行它的设备单元",
   "row of kernels, where it is one": "kernels 的行号（若为 kernel）",
   "row of ops, where it is a range on the host": "ops 的行号（若为主机上的区间）",
   "process group": "通信组",
