@@ -8,7 +8,7 @@ from tests.support.dashboard import Dashboard
 
 PAGES = (
     "overview", "advice", "whatif", "timeline", "operators", "kernels", "roofline", "memory",
-    "modules", "flame", "distributed", "diff", "quality", "method", "sql", "about",
+    "modules", "flame", "distributed", "diff", "history", "quality", "method", "sql", "about",
 )  # fmt: skip
 """In the order of the rail."""
 
@@ -50,6 +50,7 @@ STATES: dict[str, tuple[str, Open]] = {
     "changed modules": ("run=ddp view=diff base=ddp baserank=1 group=modules", listing("diff")),
     "changed memory": ("run=ddp view=diff base=mlp group=memory", listing("diff-memory")),
     "changed steps": ("run=ddp view=diff base=mlp group=steps", listing("diff-steps")),
+    "picked runs": ("run=ddp view=history", first_row("history")),
     "point": ("run=ddp view=roofline by=kernel", first_row("roofline")),
     "outliers": ("run=ddp view=roofline list=outliers", showing("table-outliers")),
     "roofs": ("run=ddp view=roofline list=roofs", showing("table-roofs")),
