@@ -42,8 +42,9 @@ def detect(
     ``categories`` those of the events, ``device_types`` those of the memory events, ``calls`` the
     names of runtime calls: these decide who of those that share a category made it. Categories
     name the runtime that ran the device, while one memory event may be of any device. A backend
-    that several vendors share is the weakest evidence. Without a match the last of ``known`` is
-    returned. A vendor without evidence, which only a user's file describes, means every trace.
+    that several vendors share is weaker evidence. Calls alone are the weakest: torch 1.8 wrote
+    them under ``Runtime``, whatever the device. Without a match the last of ``known`` is returned.
+    A vendor without evidence, which only a user's file describes, means every trace.
     """
     names = " ".join(device_names)
     groups = {category.lower() for category in categories}
@@ -58,9 +59,13 @@ def detect(
         if backend in vendor.backends and not vendor.shares_backend:
             return vendor
     named = tuple(calls)
-    for vendor in known:
-        own = any(call.startswith(vendor.runtime_prefixes) for call in named)
-        if groups & vendor.shared_categories and own:
+    called = [
+        vendor
+        for vendor in known
+        if any(call.startswith(vendor.runtime_prefixes) for call in named)
+    ]
+    for vendor in called:
+        if groups & vendor.shared_categories:
             return vendor
     for vendor in known:
         if groups & vendor.shared_categories and types & set(vendor.device_types):
@@ -74,7 +79,7 @@ def detect(
     for vendor in known:
         if backend in (vendor.name, *vendor.backends):
             return vendor
-    return known[-1]
+    return called[0] if called and backend is None else known[-1]
 
 
 def words(

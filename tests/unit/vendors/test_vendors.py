@@ -37,6 +37,13 @@ def test_detect(name: str) -> None:
     assert detect(**EXAMPLES[name]).name == name
 
 
+def test_calls_decide_where_nothing_else_does() -> None:
+    assert detect(None, [""], ["Runtime", "Kernel"], calls=["cudaLaunchKernel"]).name == "cuda"
+    assert detect(None, [""], ["Runtime", "Kernel"], calls=["hipLaunchKernel"]).name == "rocm"
+    assert detect(None, [""], ["Runtime", "Kernel"], calls=["launch"]).name == "generic"
+    assert detect("own", [""], ["Runtime"], calls=["cudaLaunchKernel"]).name == "generic"
+
+
 def test_a_shared_category_is_of_the_vendor_whose_runtime_was_called() -> None:
     assert detect(None, [""], ["cuda_runtime"], calls=["hipGraphLaunch"]).name == "rocm"
     assert detect(None, [""], ["cuda_runtime"], calls=["cudaGraphLaunch"]).name == "cuda"

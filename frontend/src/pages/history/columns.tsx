@@ -38,7 +38,7 @@ export const COLUMNS: readonly Column<HistoryRow>[] = [
   field("deviation_ns", heads.deviation, "time", 88, { optional: true }),
   field("utilisation", heads.utilization, "share", 92),
   field("mfu", heads.mfu, "share", 76),
-  field("memory_peak_bytes", heads.memory, "bytes", 92),
+  field("memory_peak_bytes", heads.memory, "bytes", 112),
   field("saving_share", heads.saving, "share", 76),
   field("finding", heads.finding, "text", 240, {
     code: (r) => r.rule,
