@@ -54,14 +54,32 @@ def apart_calls(trace: Trace, times: intervals.Set) -> tuple[ApartCalls, ...]:
 
 
 def pauses(trace: Trace, own: Stretches) -> intervals.Set:
-    """Return the long stretches of Python's time in which nothing was recorded.
+    """Return the long stretches of Python's time in which no event begins or ends.
 
     ``own`` are stretches of the account.
     """
-    usual = _usual_operator(trace)
+    least = _PAUSE * _usual_operator(trace)
     length = own.end_ns - own.start_ns
-    rows = np.flatnonzero((own.time_class == NUMBER["python"]) & (length >= _PAUSE * usual))
-    return intervals.union(own.start_ns[rows], own.end_ns[rows]) if usual else intervals.EMPTY
+    rows = np.flatnonzero((own.time_class == NUMBER["python"]) & (length >= least))
+    found = intervals.EMPTY
+    for thread, some in groupby.split_by_value(own.thread[rows]) if least else ():
+        inside = intervals.union(own.start_ns[rows[some]], own.end_ns[rows[some]])
+        quiet = intervals.intersect(inside, _without_frames(trace.frames, thread, inside))
+        long = quiet[1] - quiet[0] >= least
+        found = intervals.merge(found, (quiet[0][long], quiet[1][long]))
+    return found
+
+
+def _without_frames(frames: Frames, thread: int, inside: intervals.Set) -> intervals.Set:
+    """Return the time between the frames' starts and ends of a thread, from first to last."""
+    rows = np.flatnonzero(frames.thread == thread)
+    edges = np.concatenate(
+        ([inside[0][0]], frames.start_ns[rows], frames.end_ns[rows], [inside[1][-1]])
+    )
+    edges = np.sort(edges, kind="stable").astype(np.int64)
+    between = np.diff(edges) > 1
+    # A set joins neighbors: a nanosecond keeps them apart.
+    return edges[:-1][between], edges[1:][between] - 1
 
 
 def innermost_names(trace: Trace, times: intervals.Set, count: int) -> list[str]:

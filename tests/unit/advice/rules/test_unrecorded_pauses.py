@@ -1,5 +1,7 @@
 """Pauses of the host that no event explains."""
 
+import pytest
+
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules.host_bound import RULE as HOST_BOUND
 from tb_privateuse1.advice.rules.unrecorded_pauses import RULE
@@ -51,6 +53,34 @@ def test_code_of_each_step_is_a_saving_whose_reason_is_unknown() -> None:
 
 def test_code_with_a_name_is_another_rules() -> None:
     assert found(RULE, training(2000, frame="data.py(3): read").trace()) == []
+
+
+def test_many_frames_are_no_pause() -> None:
+    """The same time in short functions, between which the step launches: it is recorded."""
+    run = Program()
+    for _ in range(4):
+        with run.step(), run.frame("train.py(5): step"):
+            for _ in range(60):
+                run.op("aten::mm", 10, kernel=30)
+            for _ in range(50):
+                with run.frame("metrics.py(3): add"):
+                    run.rest(40)
+            run.wait()
+    assert found(RULE, run.trace()) == []
+
+
+def test_a_step_that_waits_for_the_interpreter_is_found_with_its_line() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step(), run.frame("train.py(5): step"):
+            for _ in range(60):
+                run.op("aten::mm", 10, kernel=30)
+            run.rest(4000)
+            run.op("aten::mm", 10, kernel=30)
+            run.wait()
+    (row,) = found(RULE, run.trace())
+    assert row.source == "train.py(5): step"
+    assert row.saving_per_step_ns == pytest.approx(2_850_000, rel=0.01)
 
 
 def test_the_pace_of_launches_is_no_pause() -> None:
