@@ -81,6 +81,12 @@ class Graph:
         wanted = np.array([word in names for word in self.words] or [False], np.bool_)
         return wanted[self.nodes.word]
 
+    def whole_reads(self) -> I64:
+        """Return how many tensors of the size of its result each node reads."""
+        nodes, reads = self.nodes, self.reads
+        node = reads.node[reads.bytes == nodes.written_bytes[reads.node]]
+        return np.bincount(node, minlength=len(nodes)).astype(np.int64)
+
     def reads_size(self, node: I64, size: I64) -> Bools:
         """Return for each pair of a node and a size whether the node reads such a tensor."""
         low = np.searchsorted(self.reads.node, node)

@@ -82,22 +82,15 @@ def _begin(members: Members, rows: I64) -> I64:
     chosen = rows[begins[rows]]
     np.minimum.at(first, members.chain[chosen], chosen)
     before = first - 1
-    is_sum = np.append(members.graph.named("add") & (_whole_reads(members) > 1), False)
+    is_sum = np.append(members.graph.named("add") & (members.graph.whole_reads() > 1), False)
     joined = (members.chain[before] == np.arange(members.count)) & is_sum[before]
     return np.where(joined, before, first)
-
-
-def _whole_reads(members: Members) -> I64:
-    """Return how many tensors of the size of its result each node reads."""
-    nodes, reads = members.graph.nodes, members.graph.reads
-    node = reads.node[reads.bytes == nodes.written_bytes[reads.node]]
-    return np.bincount(node, minlength=len(nodes)).astype(np.int64)
 
 
 def _affine(members: Members, last: I64) -> I64:
     """Return the last node of the normalization by chain, from that of the scale (-1: none)."""
     nodes, chain = members.graph.nodes, members.chain
-    affine = members.graph.named("mul", "add") & (_whole_reads(members) == 1)
+    affine = members.graph.named("mul", "add") & (members.graph.whole_reads() == 1)
     affine |= nodes.role == CAST
     end = last.copy()
     for _ in range(_AFFINE):

@@ -1,7 +1,9 @@
 """Products with one input in common: query, key and value, or gate and up.
 
 Profilers record no identity of tensors. Products share their input if its shape and type are the
-same, and no other work than the activation of the first result is between them.
+same, and no other work than the activation of the first result is between them. Two products whose
+results are summed have inputs of their own: a recurrent cell's input and its state. So have the two
+products of a layer's gradients, which have equal shapes where the batch is as large as the layer.
 """
 
 from __future__ import annotations
@@ -17,11 +19,14 @@ from tb_privateuse1.analysis.idioms.products import F64, PLAIN, TILE
 from tb_privateuse1.analysis.idioms.series import Series, least_ns
 from tb_privateuse1.analysis.work import arguments
 from tb_privateuse1.analysis.work.arguments import UnknownWork
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import starts_with
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 
+_BACKWARD = "autograd::engine::evaluate_function"
 _MOST = 4
 """Products of a group: more are a series (``series``)."""
 
@@ -32,12 +37,13 @@ def shared_inputs(trace: Trace) -> Series:
     found = graph(trace)
     nodes, numbers = found.nodes, np.arange(len(found.nodes))
     operands = _operands(trace, found)
-    shares, gates = _pairs(found, operands)
+    shares, gates = _pairs(trace, found, operands)
     run = np.cumsum(np.append(True, ~shares[:-1])[: len(nodes)]) - 1
     length = np.bincount(run, minlength=1)
     group = np.where(((length >= 2) & (length <= _MOST))[run], run, -1)
     first = numbers[gates]
     group[first] = group[first + 2] = len(nodes) + first
+    group[np.isin(group, group[_summed(found, group)])] = -1
     inside = group >= 0
     starts, own = group_rows(group[inside])
     group[inside] = own
@@ -83,14 +89,14 @@ class _Operands:
     tiles: I64
 
 
-def _pairs(found: Graph, operands: _Operands) -> tuple[Bools, Bools]:
+def _pairs(trace: Trace, found: Graph, operands: _Operands) -> tuple[Bools, Bools]:
     """Return two flags per node.
 
     It shares its input with the next node; it is a product whose activation comes next, and behind
     that an equal product.
     """
     nodes, left = found.nodes, operands.left
-    plain = (left >= 0) & nodes.known & ~nodes.in_optimizer
+    plain = (left >= 0) & nodes.known & ~nodes.in_optimizer & ~_in_backward(trace)[nodes.op]
     keeps_size = nodes.written_bytes == operands.left_bytes
     near = (nodes.thread[1:] == nodes.thread[:-1]) & (nodes.step[1:] == nodes.step[:-1])
     next_too = near & plain[1:] & plain[:-1] & (left[1:] == left[:-1])
@@ -105,8 +111,30 @@ def _pairs(found: Graph, operands: _Operands) -> tuple[Bools, Bools]:
     gates[first] &= (nodes.role[first + 1] == ELEMENTWISE) & ~keeps_size[first]
     gates[first] &= left[first] == left[first + 2]
     gates[first] &= operands.right[first] == operands.right[first + 2]
+    gates[first] &= found.whole_reads()[first + 1] == 1  # a sum of two tensors is no activation
     gates[first] &= found.reads_size(first + 1, nodes.written_bytes[first])
     return shares, gates
+
+
+def _summed(found: Graph, group: I64) -> I64:
+    """Return the last nodes of groups whose results the next node adds."""
+    nodes = found.nodes
+    last = np.flatnonzero((group[:-1] >= 0) & (group[1:] != group[:-1]))
+    following = last + 1
+    takes = found.whole_reads()[following]
+    equal = group[np.maximum(last - 1, 0)] == group[last]
+    equal &= nodes.written_bytes[last] == nodes.written_bytes[np.maximum(last - 1, 0)]
+    adds = found.named("add")[following] & (takes >= 2)
+    adds &= nodes.written_bytes[following] == nodes.written_bytes[last]
+    adds &= nodes.thread[following] == nodes.thread[last]
+    return last[adds & equal]
+
+
+def _in_backward(trace: Trace) -> Bools:
+    """Return which rows of ``trace.ops`` lie in a backward pass."""
+    begins = starts_with(trace, _BACKWARD)[trace.ops.name]
+    inside: Bools = intervals.nearest(trace.ops.parent, begins) >= 0
+    return inside
 
 
 def _operands(trace: Trace, found: Graph) -> _Operands:

@@ -63,5 +63,30 @@ def test_products_that_fill_the_device_gain_nothing() -> None:
     assert found(RULE, run.trace(deviceProperties=H100)) == []
 
 
+def test_summed_products_have_inputs_of_their_own() -> None:
+    """A recurrent cell adds the products of its input and of its state."""
+
+    def cell(run: SizedProgram) -> None:
+        for _ in range(20):
+            run.product(ROWS, WIDTH, 4096, slow=4)
+            run.product(ROWS, WIDTH, 4096, slow=4)
+            run.run("aten::add", full(ROWS, 4096), full(ROWS, 4096), "1")
+
+    trace = chains.program(cell, layers=2).trace(deviceProperties=H100)
+    assert found(RULE, trace) == []
+
+
+def test_the_products_of_gradients_have_inputs_of_their_own() -> None:
+    """A batch as large as the layer's result: both products have operands of the same shapes."""
+
+    def layer(run: SizedProgram) -> None:
+        with run.around("autograd::engine::evaluate_function: MmBackward0"):
+            run.product(512, 512, 1024, slow=4)
+            run.product(512, 512, 1024, slow=4)
+
+    trace = chains.program(layer, layers=20).trace(deviceProperties=H100)
+    assert found(RULE, trace) == []
+
+
 def test_one_product_is_fine() -> None:
     assert found(RULE, program([1536]).trace()) == []
