@@ -41,15 +41,18 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     total_ns = max(intervals.length(talk), 1)
     found = exposed_collectives(case, rows, exposed)
+    # Overlap leaves no step shorter than its communication: it hides as much as it runs beside.
+    hidden = min(intervals.length(intervals.subtract(case.in_classes("kernel"), talk)), bare)
     yield RuleFinding(
         title=say("Exposed communication: {share} of the time", share=percent(case.share(bare))),
         explanation=say(
             "{share} of the time in which this rank communicates, it computes nothing "
             "meanwhile. A part of it may be waiting for slower ranks: the distributed view "
-            "tells.{kinds}{use}{link}",
+            "tells.{kinds}{use}{most}{link}",
             share=percent(bare / total_ns),
             kinds=_kinds(found, bare),
             use=_SENTENCES.get(found.use, ""),
+            most=_most(case, bare - hidden),
             link=_link(case, rows),
         ),
         events=len(rows),
@@ -96,6 +99,17 @@ _FIXES: dict[Use | None, str] = {
         "(DeepEP, two-batch overlap). Send less: tokens in fp8, experts near their tokens."
     ),
 }
+
+
+def _most(case: RuleContext, left_ns: int) -> str:
+    """Return the sentence on communication that no computation can hide; empty for none."""
+    if case.share(left_ns) < _LEAST:
+        return ""
+    return say(
+        " Overlap alone leaves {left} of the time, since there is no computation beside which to "
+        "run: only less data, faster links, or ranks that arrive earlier shorten that.",
+        left=percent(case.share(left_ns)),
+    )
 
 
 def _kinds(found: ExposedCollectives, bare: int) -> str:
