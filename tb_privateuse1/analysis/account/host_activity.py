@@ -40,7 +40,7 @@ _LOADER_FRAMES = re.compile(
 
 _BLOCKED_FRAMES = re.compile(
     r"^<built-in (method|function) (acquire|wait\w*|select|poll|epoll_wait|sleep|recv\w*"
-    r"|accept|connect|read\w*|write|open|flush|fsync|load)\b"
+    r"|sched_yield|get of _queue\.SimpleQueue|accept|connect|read\w*|write|open|flush|fsync|load)\b"
     r"|^threading\.py\(\d+\): (wait|join|_wait_for_tstate_lock)"
 )
 """Functions of Python that wait for a lock, a timer, a socket or a file; most are in C."""

@@ -1,5 +1,8 @@
 """A device that waits for Python."""
 
+import pytest
+
+from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules.python_overhead import RULE
 from tests.support import make
 from tests.support.program import Program, found
@@ -24,8 +27,23 @@ def test_it_is_found_with_the_busiest_line() -> None:
     assert row.confidence == "medium"
 
 
-def test_waiting_for_a_thread_is_no_work() -> None:
-    assert found(RULE, program("threading.py(359): wait").trace()) == []
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "threading.py(359): wait",
+        "<built-in method poll of select.epoll object at 0x7f10>",
+        "<built-in method get of _queue.SimpleQueue object at 0x7f10>",
+        "<built-in function sched_yield>",
+    ],
+)
+def test_waiting_for_others_is_no_work(frame: str) -> None:
+    """A server's thread waits for requests, or for what another thread or process sends."""
+    assert found(RULE, program(frame).trace()) == []
+
+
+def test_reading_a_dictionary_is_work() -> None:
+    run = program("<built-in method get of dict object at 0x7f10>")
+    assert [row.rule for row in advise(run.trace(), rules=(RULE,)).found] == [RULE.name]
 
 
 def test_a_thread_that_only_waits_changes_nothing() -> None:
