@@ -64,7 +64,7 @@ LATER: dict[str, tuple[float, tuple[str, ...]]] = {
     "many_copies": (0.67, ("blocking_copy", "exposed_copy")),
     "compared_losses": (0.04, ("item_sync",)),
     "unpacked_on_thread": (0.10, ("single_process_loader", "data_loader", "python_overhead")),
-    "busy_thread": (0.13, PYTHON),
+    "busy_thread": (0.13, (*PYTHON, "held_interpreter")),
     "polling": (0.48, ("python_overhead", "blocked_call")),
     "attention_by_hand": (0.46, ("attention_math",)),
     "gate_by_hand": (0.33, ("gate_by_hand", "elementwise_chain")),

@@ -105,6 +105,7 @@ OF_CLASS: dict[str, tuple[ClassName, ...]] = {
     "host_bound": ("dispatch", "launch_call", "python"),
     "python_overhead": ("python", "dispatch", "file_or_lock", "launch_call"),
     "unrecorded_pauses": ("python",),
+    "held_interpreter": ("python",),
     "data_loader": ("input",),
     "single_process_loader": ("input",),
     "garbage_collection": ("garbage_collection",),

@@ -38,7 +38,9 @@ def pauses(case: RuleContext) -> intervals.Set:
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the pauses: a saving if each step has them, else a note."""
     found = pauses(case)
-    if not len(found[0]) or int(case.judged_kernels.sum()) < _MANY:
+    # ``held_interpreter`` knows why the thread stands still.
+    found = intervals.subtract(found, work_apart.held_by_others(case.trace, found))
+    if case.share(intervals.length(found)) < LEAST or int(case.judged_kernels.sum()) < _MANY:
         return
     length = intervals.length(found)
     again = _in_each_step(case, found)

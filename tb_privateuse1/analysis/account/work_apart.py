@@ -27,6 +27,8 @@ _OPERATORS = 5
 """A call as long as this many usual operators is apart."""
 _PAUSE = 20
 """Time without events as long as this many usual operators is no pace of launching."""
+_EACH = 2
+"""A thread that runs Python begins a function in the time of this many usual operators."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,18 @@ def pauses(trace: Trace, own: Stretches) -> intervals.Set:
         long = quiet[1] - quiet[0] >= least
         found = intervals.merge(found, (quiet[0][long], quiet[1][long]))
     return found
+
+
+def held_by_others(trace: Trace, quiet: intervals.Set) -> intervals.Set:
+    """Return those of the given pauses in which other threads run Python functions all the time.
+
+    A thread that waits wakes up now and then; one that has the interpreter calls functions.
+    """
+    usual = _usual_operator(trace)
+    starts = np.sort(trace.frames.start_ns)
+    begun = np.searchsorted(starts, quiet[1]) - np.searchsorted(starts, quiet[0], side="right")
+    held = begun * _EACH * usual >= quiet[1] - quiet[0]
+    return (quiet[0][held], quiet[1][held]) if usual else intervals.EMPTY
 
 
 def _without_frames(frames: Frames, thread: int, inside: intervals.Set) -> intervals.Set:

@@ -127,7 +127,8 @@ def _summed(found: Graph, group: I64) -> I64:
     adds = found.named("add")[following] & (takes >= 2)
     adds &= nodes.written_bytes[following] == nodes.written_bytes[last]
     adds &= nodes.thread[following] == nodes.thread[last]
-    return last[adds & equal]
+    summed: I64 = last[adds & equal]
+    return summed
 
 
 def _in_backward(trace: Trace) -> Bools:

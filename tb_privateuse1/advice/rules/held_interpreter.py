@@ -1,0 +1,83 @@
+"""The thread that launches waits for Python's interpreter, which another thread holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
+from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
+from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.operators.groups import frame_title
+from tb_privateuse1.trace import groupby, intervals
+
+_LEAST = 0.03
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield the pauses in which another thread runs Python."""
+    held = work_apart.held_by_others(case.trace, pauses(case))
+    if case.share(intervals.length(held)) < _LEAST:
+        return
+    frames = case.trace.frames
+    begin = np.searchsorted(held[0], frames.start_ns, side="right") - 1
+    ran = np.flatnonzero((begin >= 0) & (frames.start_ns < np.append(held[1], 0)[begin]))
+    thread = int(np.bincount(frames.thread[ran]).argmax())
+    rows = ran[frames.thread[ran] == thread]
+    name = int(np.bincount(frames.name[rows]).argmax())
+    middle = int(frames.start_ns[rows[len(rows) // 2]])
+    yield RuleFinding(
+        title=say(
+            "Another thread holds the interpreter: {share} of the time",
+            share=percent(case.share(intervals.length(held))),
+        ),
+        explanation=say(
+            "{pauses} of the thread that launches, in which another one runs Python, most often "
+            "`{name}`. The interpreter runs one thread at a time, and the device has nothing to do "
+            "meanwhile.",
+            pauses=plural(len(held[0]), "pause"),
+            name=frame_title(case.trace.text(name)),
+        ),
+        events=len(rows),
+        evidence=case.examples("frames", groupby.distinct_values(rows)),
+        how=say("The idle time in these pauses."),
+        claim=held,
+        removes=case.without(instants=held),
+        confidence="medium",
+        source=source_lines.line_at(case.trace, thread, middle),
+    )
+
+
+RULE = Rule(
+    name="held_interpreter",
+    title=say("Interpreter held by another thread"),
+    cause="launching",
+    looks_for=say(
+        "Idle time while the thread that launches begins and ends nothing for as long as twenty "
+        "operators, and another thread runs Python functions all the time."
+    ),
+    why=say("The launching thread gets the interpreter back only after some milliseconds."),
+    fix=say(
+        "Move that work into a process of its own (multiprocessing, a data loader's worker), or "
+        "into libraries that release the interpreter: numpy, torch, tokenizers."
+    ),
+    threshold=say("3 % of the time; a function of the other thread for each two operators."),
+    reference=say("Python documentation: sys.setswitchinterval, 5 ms."),
+    code=Code(
+        before="threading.Thread(target=prepare, args=(queue,)).start()",
+        after="multiprocessing.Process(target=prepare, args=(queue,)).start()",
+    ),
+    check=check,
+    needs=("device", "operators", "stacks"),
+    precedence="rest",
+)
