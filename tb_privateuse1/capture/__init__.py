@@ -43,6 +43,7 @@ from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
 from tb_privateuse1.capture.route import Wanted, choose
 from tb_privateuse1.capture.sidecar import build
+from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.trace_export import default_worker_name, export, has_device_activity
 from tb_privateuse1.capture.warnings import CaptureWarning, Notes
 
@@ -99,6 +100,7 @@ class profile(torch_profile):
         self._fresh = False
         self._primer = Primer(self.backend, self.notes)
         self._launches = LaunchLog(self.backend)
+        self._markers = StepMarkers(self.backend)
         if prime_ms is not None and self.route != "events":
             self.notes.add("prime-unused", f"in the route {self.route!r} nothing is primed")
         if self.route == "events":
@@ -137,6 +139,7 @@ class profile(torch_profile):
         self._tag()
         if self.route == "events":
             self._synchronize(WINDOW_START)
+            self._markers.start(self._cycle)
             self._launches.start(self._cycle)
 
     def stop_trace(self) -> None:
@@ -150,6 +153,7 @@ class profile(torch_profile):
             return
         self._synchronize(WINDOW_END)
         self._launches.stop(self._cycle)
+        self._markers.stop(self._cycle)
         try:
             super().stop_trace()
         except Exception as error:
@@ -166,6 +170,7 @@ class profile(torch_profile):
         """Tell that a step has ended, as in torch; prime the one that begins if it is the first."""
         self._primer.finish()
         self._primer.stepped()
+        self._markers.mark(self._cycle)
         super().step()
         self._prime_first()
 
@@ -200,7 +205,11 @@ class profile(torch_profile):
         inner: Any = self.profiler
         if self.route != "events" or inner is None or inner.kineto_results is None:
             return None
-        own = {"primed": self._primer.done, "launches": self._launches.columns}
+        own = {
+            "primed": self._primer.done,
+            "launches": self._launches.columns,
+            "markers": self._markers.columns,
+        }
         return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)
 
     def _trace_ready(self) -> None:

@@ -42,9 +42,9 @@ def build(
     """The sidecar of the last cycle of ``inner``, a ``torch.autograd.profiler.profile``.
 
     ``own``: what the capture did itself, by its key: ``primed``, the steps in which it loaded
-    the device, and for how long; the backend's ``launches``, or None.
-    A row that cannot be read has the time None. What is wrong with the times is added to
-    ``cycle``; the notes of ``run`` stand before it in the sidecar.
+    the device, and for how long; the backend's ``launches``, or None; the ``markers`` at the ends
+    of steps, or None. A row that cannot be read has the time None. What is wrong with the times is
+    added to ``cycle``; the notes of ``run`` stand before it in the sidecar.
     """
     rows = _read_rows(inner, backend, cycle)
     ids, elapsed, host_us = rows.external_id, rows.elapsed_us, rows.host_us

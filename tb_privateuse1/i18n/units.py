@@ -55,6 +55,23 @@ def bounds(names: Sequence[str]) -> dict[str, str]:
     return bound_of
 
 
+def ranges(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return the names of least and greatest values, by the names of their figures."""
+    limits = {name: (f"{name}_low", f"{name}_high") for name in names}
+    return {name: both for name, both in limits.items() if set(both) <= set(names)}
+
+
+def with_range(row: Any, name: str, limits: tuple[str, str]) -> str:
+    """Return a field of a dataclass with its unit and, unless it is exact, its limits."""
+    value = getattr(row, name)
+    low, high = (getattr(row, limit) for limit in limits)
+    if value is None or low == high == value:
+        return with_unit(name, value)
+    if low is None or high is None:
+        return f"{with_unit(name, value)} (range unknown)"
+    return f"{with_unit(name, value)} ({with_unit(name, low)} to {with_unit(name, high)})"
+
+
 def with_bound(row: Any, name: str, bound: str | None) -> str:
     """Return a field of a dataclass with its unit and, if inferred, its error bound."""
     value = getattr(row, name)

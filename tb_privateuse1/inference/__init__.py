@@ -24,7 +24,7 @@ from tb_privateuse1.inference import (
     trace_metadata,
 )
 from tb_privateuse1.inference.base import Activities, Strings
-from tb_privateuse1.readers.raw import Raw, Sidecar
+from tb_privateuse1.readers.raw import Raw, Sidecar, StepMarkers
 from tb_privateuse1.trace import call_tree, sum_bounds
 from tb_privateuse1.trace.model import (
     MEASURED,
@@ -78,7 +78,10 @@ def build_trace(
         launches = device_timeline.known_launches_of(
             sidecar.launches if sidecar else None, raw.base_ns, raw.threads, strings, host.ops
         )
-        activities = _infer(host, strings, sidecar, others, launches)
+        markers = device_timeline.markers_on_clock(
+            sidecar.markers if sidecar else None, raw.base_ns, host.ops
+        )
+        activities = _infer(host, strings, sidecar, others, launches, markers)
     trace = _assemble(raw, meta, vendor, host, activities, strings)
     trace = graph_captures.add_captures(trace, others)
     findings = trace_metadata.metadata_findings(raw, sidecar, vendor, activities)
@@ -94,11 +97,12 @@ def _infer(
     sidecar: Sidecar | None,
     others: device_timeline.Others | None,
     launches: device_timeline.KnownLaunches | None,
+    markers: StepMarkers | None,
 ) -> Activities:
     """Return the inferred activities; none without a sidecar."""
     ops = task_queue.passing_times(host.ops, host.tasks)
     activities = device_timeline.infer_timeline(
-        ops, strings, sidecar, host.frames, others, host.memory, launches
+        ops, strings, sidecar, host.frames, others, host.memory, launches, markers
     )
     return activities or Activities(Kernels.empty(), Lanes.empty())
 

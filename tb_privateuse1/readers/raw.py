@@ -166,6 +166,21 @@ class HostLaunches(Table):
 
 
 @dataclass(frozen=True)
+class StepMarkers(Table):
+    """Events that the capture recorded at the ends of steps: a row per stream and step.
+
+    ``host_ns`` is the absolute time of the record. ``done_ns`` is when the device executed it, less
+    the launch latency: on an idle device both are equal. ``bound_ns`` is how far that may be off.
+    """
+
+    host_ns: I64
+    device: I64
+    stream: I64
+    done_ns: I64
+    bound_ns: I64
+
+
+@dataclass(frozen=True)
 class Sidecar:
     """The device time of each operator between its two events, by External id.
 
@@ -181,3 +196,4 @@ class Sidecar:
     device: I64 | None = None
     stream: I64 | None = None
     launches: HostLaunches | None = None
+    markers: StepMarkers | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import decompress
 from tb_privateuse1.readers.chrome import numbers
 from tb_privateuse1.readers.chrome.metadata import BROKEN
-from tb_privateuse1.readers.raw import HostLaunches, Sidecar
+from tb_privateuse1.readers.raw import HostLaunches, Sidecar, StepMarkers
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING
@@ -29,6 +29,8 @@ SCHEMA = "tb_privateuse1.kernel_event/"
 
 _MOST_BYTES = 256 << 20
 """Enough for ten million operators; the decoded lists take ten times as much memory."""
+
+_Recorded = TypeVar("_Recorded", HostLaunches, StepMarkers)
 
 _RECIPE_KEY = re.compile(r"_(\d+)_\d+$")
 
@@ -68,22 +70,23 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
         findings.append(
             Finding("sidecar_version", message, say("Update tb-privateuse1."), affects=DEVICE)
         )
-    launches = _launches(content.pop("launches", None))
+    launches = _columns(HostLaunches, content.pop("launches", None))
+    markers = _columns(StepMarkers, content.pop("markers", None))
     places = [content.pop(name, None) for name in ("device", "stream")]
     if all(isinstance(column, list) and len(column) == len(ids) for column in places):
-        return _sidecar(ids, elapsed, content, findings, places, launches)
-    return _sidecar(ids, elapsed, content, findings, launches=launches)
+        return _sidecar(ids, elapsed, content, findings, places, launches, markers)
+    return _sidecar(ids, elapsed, content, findings, launches=launches, markers=markers)
 
 
-def _launches(content: object) -> HostLaunches | None:
-    """Return the launches that the backend recorded; None if there are no columns."""
+def _columns(kind: type[_Recorded], content: object) -> _Recorded | None:
+    """Return a table of what was recorded beside the elapsed times; None if columns are missing."""
     columns = content if isinstance(content, dict) else {}
-    names = list(HostLaunches.column_types())
+    names = list(kind.column_types())
     parsed = [columns.get(name) for name in names]
     lists = [c for c in parsed if isinstance(c, list)]
     if len(lists) < len(names) or len({len(c) for c in lists}) != 1 or not lists[0]:
         return None
-    table = HostLaunches(*(numbers.parse_ids(c) for c in lists))
+    table = kind(*(numbers.parse_ids(c) for c in lists))
     return table.take(np.min([column for _, column in table.columns()], axis=0) >= 0)
 
 
@@ -116,6 +119,7 @@ def _sidecar(
     findings: list[Finding],
     places: Sequence[list[Any]] = (),
     launches: HostLaunches | None = None,
+    markers: StepMarkers | None = None,
 ) -> Sidecar:
     readable = np.array([type(e) in (int, float) and e >= 0 for e in elapsed], np.bool_)
     plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
@@ -133,4 +137,6 @@ def _sidecar(
         findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
     device_and_stream = [numbers.parse_ids(place)[keep] for place in places]
     device, stream = device_and_stream or (None, None)
-    return Sidecar(column[keep], ns[keep], facts, tuple(findings), device, stream, launches)
+    return Sidecar(
+        column[keep], ns[keep], facts, tuple(findings), device, stream, launches, markers
+    )

@@ -63,6 +63,8 @@ class Machine:
     kernels: dict[int, tuple[int, int]] = field(default_factory=dict)
     launched: list[int] = field(default_factory=list)
     """The host's times of all launches."""
+    markers: list[tuple[int, int]] = field(default_factory=list)
+    """Times of the markers at the ends of steps: of the record, and of the device."""
 
     def run(self, op: Op) -> None:
         """One operator with all that is inside."""
@@ -87,6 +89,12 @@ class Machine:
         self.elapsed[number] = float((last - first) // 1000)
         args = {"External id": number, **self.shapes}
         self.events[number - 1] = make.span(op.category, op.name, start / 1e3, end / 1e3, **args)
+
+    def end_step(self) -> None:
+        """Record a marker, as the capture does at the end of a step."""
+        self.now += BEFORE
+        self.markers.append((self.now, self._mark()))
+        self.now += AFTER
 
     def _launch(self, kernel: int) -> tuple[int, int]:
         self.launched.append(self.now)
@@ -119,20 +127,31 @@ def simulate(
     mark: int = MARK,
     gap: int = GAP,
     record_launches: bool = False,
+    record_markers: bool = False,
     **facts: Any,
 ) -> Result:
     """Run a program behind a device that is busy for another ``backlog`` ns, and infer.
 
-    ``record_launches``: the sidecar has the launches.
+    ``record_launches``, ``record_markers``: the sidecar has the launches, and a marker at the end
+    of each outermost operator.
     """
     machine = Machine(mark=mark, gap=gap, now=1_000_000 + shift, shapes=shapes or {})
     machine.device = machine.now + backlog
     for op in program:
         machine.run(op)
+        if record_markers:
+            machine.end_step()
     facts = {"launch_latency_ns": LATENCY, **facts}
     if record_launches:
         same = dict.fromkeys(("thread", "device", "stream"), [1] * len(machine.launched))
         facts["launches"] = {"host_ns": machine.launched, **same}
+    if record_markers:
+        host, done = (list(column) for column in zip(*machine.markers, strict=True))
+        zeros, less = [0] * len(host), LATENCY + mark
+        facts["markers"] = {
+            "host_ns": host, "device": zeros, "stream": zeros, "bound_ns": [100] * len(host),
+            "done_ns": [at - less for at in done],
+        }  # fmt: skip
     trace = infer_from(machine.events, machine.elapsed, others, **facts)
     ids = np.array(list(machine.kernels), np.int64)
     times = np.array(list(machine.kernels.values()), np.int64).reshape(-1, 2) - trace.base_ns

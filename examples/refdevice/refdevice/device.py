@@ -55,10 +55,21 @@ def synchronize(device: Device = None) -> None:
     torch.accelerator.synchronize(_index(device))
 
 
+_streams: dict[tuple[int, int], torch.Stream] = {}
+"""The streams that were asked for, by device and number."""
+
+
 # Functions and not classes: torch.Event compares its operands' type exactly.
 def Stream(device: Device = None, priority: int = 0) -> torch.Stream:  # noqa: N802
     """Give a stream of the device's pool."""
-    return torch.Stream(torch.device("refdev", _index(device)), priority=priority)
+    stream = torch.Stream(torch.device("refdev", _index(device)), priority=priority)
+    return _streams.setdefault((stream.device_index, stream.stream_id), stream)
+
+
+def marker_streams() -> list[torch.Stream]:
+    """Give the streams of the current device on which the capture marks the ends of steps."""
+    device = current_device()
+    return [default_stream(), *(s for s in _streams.values() if s.device_index == device)]
 
 
 def Event(enable_timing: bool = False, blocking: bool = False) -> torch.Event:  # noqa: N802

@@ -213,20 +213,34 @@ def _undecided(account: Account, window: str, idle: float, missing: Sequence[str
             share=write_share(idle),
             window=window,
         )
-    doubt = account.idle_bound_ns / account.window_ns
+    low, high = _idle_limits(account, idle, account.idle_bound_ns)
     return say(
         "The device is idle for {share} of the judged {window}, by bounds {low} to {high}: they do "
         "not tell whether it is the device that limits.",
         share=write_share(idle),
         window=window,
-        low=write_share(max(idle - doubt, 0)),
-        high=write_share(min(idle + doubt, 1)),
+        low=low,
+        high=high,
     )
+
+
+def _idle_limits(account: Account, idle: float, bound_ns: int) -> tuple[str, str]:
+    """Return the least and the greatest share of idle time in words."""
+    doubt = bound_ns / account.window_ns
+    return write_share(max(idle - doubt, 0)), write_share(min(idle + doubt, 1))
+
+
+def _with_limits(account: Account, idle: float) -> str:
+    """Return the share of idle time in words, with its limits where it is inferred."""
+    if not account.idle_bound_ns:
+        return write_share(idle)
+    low, high = _idle_limits(account, idle, account.idle_bound_ns)
+    return say("{share}, by bounds {low} to {high}", share=write_share(idle), low=low, high=high)
 
 
 def _idle(account: Account, leading: ClassTime, idle: float) -> str:
     """Return the sentence on idle time, with its largest class unless that is the verdict's."""
-    share = write_share(idle)
+    share = _with_limits(account, idle)
     most = next((c for c in account.classes if c.group != "device"), None)
     if leading.group != "device" or most is None:
         return say("The device is idle for {share}.", share=share)

@@ -6,7 +6,16 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tb_privateuse1.i18n.units import bounds, plain_text, title, with_bound, with_unit
+from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import (
+    bounds,
+    plain_text,
+    ranges,
+    title,
+    with_bound,
+    with_range,
+    with_unit,
+)
 from tb_privateuse1.trace.findings import Finding
 
 _MOST_ROWS = 40
@@ -17,10 +26,26 @@ def text_report(result: Any, width: int | None = None) -> str:
     fields = [field.name for field in dataclasses.fields(result)]
     fields.sort(key=lambda name: (_is_block(getattr(result, name)), name == "provenance"))
     recording = getattr(result, "recording", None)
-    first = [] if recording is None else [recording.sentence, recording.hint, ""]
+    first = [] if recording is None else [recording.sentence, recording.hint]
+    first += _missing(result)
+    first += [""] if first else []
     lines = [*map(plain_text, filter(None, first)), *_fields(result, fields)]
     cut = [line[: width - 1] + "…" if width and len(line) > width else line for line in lines]
     return "\n".join(cut).strip("\n") + "\n"
+
+
+def _missing(result: Any) -> list[str]:
+    """Return the sentence on streams that no figure of the device has."""
+    streams = getattr(getattr(result, "provenance", None), "missing_streams", ())
+    if not streams:
+        return []
+    return [
+        say(
+            "Times of the device are lower bounds, idle times upper bounds: the work of {streams} "
+            "has no times.",
+            streams=", ".join(streams),
+        )
+    ]
 
 
 def _is_block(value: Any) -> bool:
@@ -28,12 +53,15 @@ def _is_block(value: Any) -> bool:
 
 
 def _fields(row: Any, names: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of all fields; bounds stand beside their figures."""
-    bound_of = bounds(names)
+    """Yield the lines of all fields; bounds and ranges stand beside their figures."""
+    bound_of, range_of = bounds(names), ranges(names)
+    beside = {*bound_of.values(), *(limit for both in range_of.values() for limit in both)}
     for name in names:
         if name in bound_of:
             yield f"{title(name)}: {with_bound(row, name, bound_of[name])}"
-        elif name not in bound_of.values():
+        elif name in range_of:
+            yield f"{title(name)}: {with_range(row, name, range_of[name])}"
+        elif name not in beside:
             yield from _field(name, getattr(row, name))
 
 

@@ -45,6 +45,7 @@ from tb_privateuse1.inference.device_timeline import (
     known_launches,
     launching_operators,
     other_recordings,
+    step_markers,
     stream_joins,
     streams,
     unknown_work,
@@ -55,7 +56,10 @@ from tb_privateuse1.inference.device_timeline.known_launches import (
     known_launches as known_launches_of,
 )
 from tb_privateuse1.inference.device_timeline.other_recordings import Others as Others
-from tb_privateuse1.readers.raw import Sidecar
+from tb_privateuse1.inference.device_timeline.step_markers import (
+    markers_on_clock as markers_on_clock,
+)
+from tb_privateuse1.readers.raw import Sidecar, StepMarkers
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.findings import Finding
@@ -68,6 +72,7 @@ __all__ = [
     "Others",
     "infer_timeline",
     "known_launches_of",
+    "markers_on_clock",
 ]
 
 
@@ -79,13 +84,14 @@ def infer_timeline(
     others: other_recordings.Others | None = None,
     memory: Memory | None = None,
     launches: KnownLaunches | None = None,
+    markers: StepMarkers | None = None,
 ) -> Activities | None:
     """Return inferred kernels on a lane per stream, or None without a sidecar.
 
     ``frames`` are the Python frames; calls that wait for the device are found among them.
     ``others`` returns other recordings of the run; it is called if durations are hidden here.
     ``memory`` are the memory events, which show operators on tensors of the host. ``launches`` are
-    those that the backend recorded.
+    those that the backend recorded, ``markers`` those of the capture at the ends of steps.
     """
     if sidecar is None:
         return None
@@ -110,11 +116,12 @@ def infer_timeline(
         ]
     else:
         joins = _joins(parts, prepared, strings, waits) if len(split) > 1 else [None]
+        pins = [step_markers.markers_of_stream(markers, s, alone=len(split) == 1) for s in split]
         work = [
             event_pipeline.place_kernels(
-                part, strings, r.events, r.may, join, waits, r.c, basis, others, r.known
+                part, strings, r.events, r.may, join, waits, r.c, basis, others, r.known, own
             )
-            for part, r, join in zip(parts, prepared, joins, strict=True)
+            for part, r, join, own in zip(parts, prepared, joins, pins, strict=True)
         ]
     if len(split) == 1 and _contradicts(work[0]):
         several = streams.find_parallel(ops, kind.resolution_ns)

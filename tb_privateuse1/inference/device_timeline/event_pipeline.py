@@ -21,7 +21,6 @@ from tb_privateuse1.inference.device_timeline import (
     duration_catalogue,
     elapsed_kind,
     event_cost,
-    event_pairs,
     kernel_placement,
     known_launches,
     launching_operators,
@@ -41,9 +40,11 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
     Placement,
     Prior,
     StreamInput,
+    stream_input,
 )
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import Joins
+from tb_privateuse1.readers.raw import StepMarkers
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING, Ops
@@ -70,18 +71,16 @@ def place_kernels(
     basis: InferenceBasis,
     others: other_recordings.Others | None = None,
     known: Positions | None = None,
+    markers: StepMarkers | None = None,
 ) -> Work:
     """Return the kernels of a stream, or no work and the reason in a finding.
 
     ``may``: per operator, whether its name allows that it launches. ``joins``: when the stream may
     have waited for others. ``waits``: host ranges that wait for the device and return soon after
     its last work, unless another stream may have been the last. ``known``: the launches, if the
-    backend recorded them; ``may`` are their operators then.
+    backend recorded them; ``may`` are their operators then. ``markers``: those of the stream.
     """
-    tree, in_tree = event_pairs.build_tree(events, ops)
-    keys = launching_operators.operator_keys(ops)
-    places = launching_operators.placed_keys(ops, keys)
-    stream = StreamInput(ops, strings, events, tree, in_tree, keys, places, joins, waits, c, known)
+    stream = stream_input(ops, strings, events, joins, waits, c, known, markers)
     stream, prior = _with_slower_events(stream, solve_prior(stream, may), may)
     refused = _contradicted(prior.solution, events, basis)
     if refused is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.inference.device_timeline import event_pairs, launching_operators
 from tb_privateuse1.inference.device_timeline.base import (
     Bounds,
     Calibration,
@@ -17,6 +18,7 @@ from tb_privateuse1.inference.device_timeline.known_launches import Positions
 from tb_privateuse1.inference.device_timeline.launching_operators import Segments
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import Joins
+from tb_privateuse1.readers.raw import StepMarkers
 from tb_privateuse1.trace.model import Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -43,6 +45,27 @@ class StreamInput:
     c: Calibration
     known: Positions | None = None
     """When the host launched, if the backend recorded it."""
+    markers: StepMarkers | None = None
+    """When the stream came to the ends of steps, if the capture recorded it."""
+
+
+def stream_input(
+    ops: Ops,
+    strings: Strings,
+    events: EventPairs,
+    joins: Joins | None,
+    waits: tuple[I64, I64],
+    c: Calibration,
+    known: Positions | None,
+    markers: StepMarkers | None,
+) -> StreamInput:
+    """Return the input of a stream, with the tree of its events and the keys of its operators."""
+    tree, in_tree = event_pairs.build_tree(events, ops)
+    keys = launching_operators.operator_keys(ops)
+    places = launching_operators.placed_keys(ops, keys)
+    return StreamInput(
+        ops, strings, events, tree, in_tree, keys, places, joins, waits, c, known, markers
+    )
 
 
 @dataclass(frozen=True)

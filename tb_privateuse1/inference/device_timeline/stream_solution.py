@@ -18,6 +18,7 @@ from tb_privateuse1.inference.device_timeline import (
     event_pairs,
     likely_path,
     solver,
+    step_markers,
     sync_points,
 )
 from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
@@ -73,6 +74,10 @@ def solve_stream(
         points = sync_points.add_joins(points, until) if likely else points
         points = sync_points.add_limits(points, joins.likely_by_ns if likely else joins.by_ns)
         points = sync_points.add_idle_start(points, events, stream.waits, until, c)
+    if stream.markers is not None:
+        alone = launch_free if until is None else launch_free & (until == NEVER)
+        points, unmarked = step_markers.pin_stream(stream.markers, events, alone, points, c)
+        launch_free &= unmarked  # a marker takes the device its cost, too
     problem = solver.state_problem(events, stream.tree, stream.in_tree, ops.elapsed_ns, c, until)
     claims = _Claims(problem, launch_free, points)
     wrong = np.zeros(len(events), np.bool_)

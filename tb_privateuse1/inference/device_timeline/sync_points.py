@@ -29,14 +29,18 @@ class SyncPoints:
     nearer: I64
     latest: I64
 
+    def join(self, other: SyncPoints) -> SyncPoints:
+        """Return the points of both."""
+        return SyncPoints(
+            np.concatenate((self.event, other.event)),
+            np.concatenate((self.earliest, other.earliest)),
+            np.concatenate((self.nearer, other.nearer)),
+            np.concatenate((self.latest, other.latest)),
+        )
+
     def extend(self, event: I64, nearer: I64, latest: I64) -> SyncPoints:
         """Return the points and others without certain earliest times."""
-        return SyncPoints(
-            np.concatenate((self.event, event)),
-            np.concatenate((self.earliest, np.full(len(event), NEVER))),
-            np.concatenate((self.nearer, nearer)),
-            np.concatenate((self.latest, latest)),
-        )
+        return self.join(SyncPoints(event, np.full(len(event), NEVER), nearer, latest))
 
 
 def find_sync_points(

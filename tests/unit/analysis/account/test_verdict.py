@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+
+import numpy as np
+
 from tb_privateuse1.analysis.account.verdict import Verdict, verdict
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, span, step, trace
+from tests.support.uncertain import pair
 
 
 def judged(t: Trace) -> Verdict:
@@ -45,6 +51,16 @@ def test_a_busy_device_is_named_with_its_work_and_the_reason_for_the_rest() -> N
         "Device-bound: Kernels 70.0 % of the judged 100 µs (gemm 60.0 %). "
         "The device is idle for 30.0 % (Launch latency 14.0 %)."
     )
+
+
+def test_an_inferred_verdict_has_the_limits_of_idle_time() -> None:
+    shown, _ = pair(0)
+    kernels = shown.kernels
+    near = np.full(len(kernels), 10, np.int64)
+    sure = dataclasses.replace(kernels, start_bound_ns=near, duration_bound_ns=near)
+    found = judged(dataclasses.replace(shown, kernels=sure))
+    assert found.kind != "undecided"
+    assert re.search(r"idle for [\d.]+ %, by bounds [\d.]+ % to [\d.]+ %", found.sentence)
 
 
 def test_python_is_named_by_the_users_own_line() -> None:

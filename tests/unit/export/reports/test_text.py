@@ -61,3 +61,20 @@ def test_lines_are_cut_to_the_width() -> None:
 def test_long_tables_end_with_how_many_more() -> None:
     many = Result(RESULT.provenance, RESULT.table * 30, 1)
     assert "… and 20 more rows: --csv or --json has all of them" in text.text_report(many)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ranged:
+    """A figure with its limits, as the overview has it."""
+
+    utilisation: float | None
+    utilisation_low: float | None
+    utilisation_high: float | None
+
+
+def test_limits_stand_beside_their_figure() -> None:
+    inferred, measured = Ranged(0.5, 0.4, 0.75), Ranged(0.5, 0.5, 0.5)
+    assert text.text_report(inferred) == "utilisation: 50.0 % (40.0 % to 75.0 %)\n"
+    assert text.text_report(measured) == "utilisation: 50.0 %\n"
+    assert text.text_report(Ranged(0.5, None, None)) == "utilisation: 50.0 % (range unknown)\n"
+    assert text.text_report(Ranged(None, None, None)) == "utilisation: -\n"

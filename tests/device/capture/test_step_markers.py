@@ -1,0 +1,74 @@
+"""When the device came to the ends of steps, on each stream, and what the timeline makes of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from tb_privateuse1 import inference
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers.sidecar import read_sidecar
+from tb_privateuse1.trace.model import MISSING
+from tests.support.capture import read
+from tests.support.on_device import device
+
+TRAIN = """
+refdevice.truth.start()
+side = torch.refdev.Stream()
+left, right = (torch.randn(192, 192).to("refdev") for _ in range(2))
+steps = schedule(wait=0, warmup=1, active=4, repeat=1)
+with capture.profile(on_trace_ready=log("log"), schedule=steps) as prof:
+    for _ in range(5):
+        with torch.refdev.stream(side):
+            for _ in range(6):
+                right = torch.tanh(right @ right)
+        for _ in range(6):
+            left = torch.tanh(left @ left)
+        prof.step()
+refdevice.truth.stop()
+truth = refdevice.truth.columns()
+answer["codes"] = codes(prof)
+for name in ("start_ns", "end_ns", "external_id", "stream"):
+    answer[name] = truth[name]
+"""
+
+
+def test_markers_tell_when_each_stream_came_to_the_end_of_a_step(tmp_path: Path) -> None:
+    done = device(tmp_path, TRAIN)
+    assert done.answer["codes"] == []
+    markers = read(done.sidecars("log")[0])["markers"]
+    assert sorted(set(markers["stream"])) == sorted(set(done.answer["stream"]))
+    assert len(markers["host_ns"]) == 4 * len(set(markers["stream"]))
+    late = np.array(markers["done_ns"]) - np.array(markers["host_ns"])
+    assert (late >= -np.array(markers["bound_ns"])).all()
+    assert (late > 1_000_000).any(), "the device is behind at some of them"
+
+    sidecar = read_sidecar(str(done.sidecars("log")[0]))
+    raw = chrome.read(str(done.traces("log")[0]))
+    errors, bounds = [], []
+    for markers in (None, sidecar.markers):
+        trace = inference.build_trace(raw, dataclasses.replace(sidecar, markers=markers))
+        start = dict(zip(done.answer["external_id"], done.answer["start_ns"], strict=True))
+        ids = trace.ops.external_id[trace.kernels.op].tolist()
+        true = np.array([start[i] - trace.base_ns for i in ids])
+        errors.append(np.abs(trace.kernels.start_ns - true))
+        bounds.append(trace.kernels.start_bound_ns)
+    assert (bounds[1] != MISSING).all()
+    assert (errors[1] <= bounds[1]).mean() >= 0.95
+    assert np.percentile(errors[1], 95) < 100_000 < np.percentile(errors[0], 95)
+
+
+def test_a_backend_whose_events_have_no_time_is_recorded_without_markers(tmp_path: Path) -> None:
+    done = device(
+        tmp_path,
+        """
+        def fail():
+            raise RuntimeError("no streams")
+        torch.refdev.marker_streams = fail
+        answer["codes"] = codes(train(on_trace_ready=log("log")))
+        """,
+    )
+    assert done.answer["codes"] == ["markers-failed"]
+    assert read(done.sidecars("log")[0])["markers"] is None
