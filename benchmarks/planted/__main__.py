@@ -13,11 +13,17 @@ from benchmarks.planted import later_table, table
 MODULES = {
     "planted": ("host_faults", "device_faults", "held_faults"),
     "later": ("later_on_host", "later_on_device", "later_on_cpu"),
+    "blind": ("blind_on_host", "blind_on_device", "blind_on_cpu"),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
 """By ``--programs``, the modules that have them."""
 
-REPORTS = {"planted": table.report, "later": later_table.report, "tuned": table.tuned_report}
+REPORTS = {
+    "planted": table.report,
+    "later": later_table.report,
+    "blind": later_table.report,
+    "tuned": table.tuned_report,
+}
 
 
 def main() -> None:
