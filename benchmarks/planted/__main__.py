@@ -14,6 +14,7 @@ MODULES = {
     "planted": ("host_faults", "device_faults", "held_faults"),
     "later": ("later_on_host", "later_on_device", "later_on_cpu"),
     "blind": ("blind_on_host", "blind_on_device", "blind_on_cpu"),
+    "blind-tuned": ("blind_tuned",),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
 """By ``--programs``, the modules that have them."""
@@ -22,6 +23,7 @@ REPORTS = {
     "planted": table.report,
     "later": later_table.report,
     "blind": later_table.report,
+    "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,
 }
 
@@ -46,7 +48,7 @@ def main() -> None:
         (module.__name__, [pair for pair in module.PAIRS if options.only in pair.name])
         for module in found
     ]
-    forms = BOTH[:1] if options.programs == "tuned" else BOTH
+    forms = BOTH[:1] if options.programs.endswith("tuned") else BOTH
     record(pairs, options.folder, options.rounds, options.recordings, forms)
 
 
