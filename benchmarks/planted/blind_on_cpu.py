@@ -247,7 +247,7 @@ def averaged_parts() -> Forms:
 
 def shares() -> tuple[Step, ...]:
     """Return steps of one rank with uneven shares of a batch, and with even ones."""
-    rows = ((32, 160), (96, 96))
+    rows = ((64, 512), (288, 288))
 
     def form(count: int) -> Step:
         model = nn.parallel.DistributedDataParallel(network(384, 6), gradient_as_bucket_view=True)
@@ -258,7 +258,7 @@ def shares() -> tuple[Step, ...]:
 
 
 def uneven_shares() -> Forms:
-    """Give one rank five times the rows of the other, or both the same."""
+    """Give one rank eight times the rows of the other, or both the same."""
     uneven, even = on_two_ranks(shares)
     return Forms(uneven, even)
 

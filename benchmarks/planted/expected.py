@@ -121,7 +121,7 @@ BLIND: dict[str, tuple[float, tuple[str, ...]]] = {
     "averaged_parts": (
         0.57, ("exposed_communication", "small_collectives", "unbucketed_gradients"),
     ),
-    "uneven_shares": (0.22, ("waiting_ranks", "exposed_communication")),
+    "uneven_shares": (0.31, ("waiting_ranks", "exposed_communication")),
 }  # fmt: skip
 """The same of faults by an author who knew the list of rules, and not their code. An empty list: no
 rule is documented that could rightly find the fault."""
