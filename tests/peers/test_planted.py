@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from benchmarks.planted import later_table
-from benchmarks.planted.expected import LATER, RULES_OF
+from benchmarks.planted.expected import BLIND, LATER, RULES_OF
 from benchmarks.planted.table import Row
 from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.advice.rules import RULES
@@ -38,6 +39,8 @@ def test_of_each_fault_a_rule_is_expected() -> None:
     names = {rule.name for rule in RULES}
     assert [name for name, rules in RULES_OF.items() if not set(rules) <= names] == []
     assert len(LATER) >= 20
+    assert len(BLIND) >= 16
+    assert not LATER.keys() & BLIND.keys()
 
 
 @pytest.mark.parametrize(
@@ -56,6 +59,18 @@ def test_a_claim_is_right_up_to_the_gain(
     assert later_table.right(found) == pytest.approx(right)
     assert found.ratio == (times if times is None else pytest.approx(times))
     assert found.is_right is near
+
+
+def test_a_claim_on_a_fault_without_a_rule_is_not_right() -> None:
+    other = dataclasses.replace(row(0.2), others=(finding("casts", 0.1),))
+    known = row(0.2, finding("item_sync", 0.2))
+    assert later_table.figures("all", [known, other]) == (
+        "all", "2", "1", "1", "2", "50%", "67%",
+    )  # fmt: skip
+
+
+def test_without_a_gain_and_a_claim_there_is_no_share() -> None:
+    assert later_table.figures("all", [row(-0.1)])[-2:] == ("", "")
 
 
 def test_every_fault_is_documented() -> None:
