@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Callable
 from typing import Final
 
@@ -12,10 +11,11 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.pairs.pair import Pair, Step
-from benchmarks.planted.blind_on_device import Messages
+from benchmarks.planted.blind_on_device import Messages, Sentiment, inferred
 from benchmarks.planted.fault import Device, tuned
+from benchmarks.planted.programs import training
 from benchmarks.planted.tuned_on_device import DEVICE, dense_network
-from benchmarks.planted.tuned_on_host import network
+from benchmarks.planted.tuned_on_host import channels_last, network
 from benchmarks.planted.two_ranks import on_two_ranks
 
 HOST: Final = "cpu"
@@ -147,16 +147,67 @@ def embedding() -> Step:
     return step
 
 
+def ranking() -> Step:
+    """Return training of a transformer that ranks texts, all of the same length."""
+    words, texts, length = 512, 8, 48
+    model = Sentiment(words, 128).to(DEVICE)
+    text = torch.randint(words, (texts, length)).to(DEVICE)
+    weights = torch.full((texts, 1, length), 1 / length, device=DEVICE)
+    labels = torch.randint(8, (texts,)).to(DEVICE)
+    adam = torch.optim.AdamW(model.parameters(), fused=True)
+    return training(model, DEVICE, batch=lambda: ((text, weights), labels), optimizer=adam)
+
+
+def served_pictures() -> Step:
+    """Return classes of pictures, by convolutions that have their norms in their weights."""
+    model = nn.Sequential(
+        nn.Conv2d(3, 64, 3, stride=2, padding=1), nn.ReLU(inplace=True),
+        nn.Conv2d(64, 128, 3, stride=2, padding=1), nn.ReLU(inplace=True),
+        nn.Conv2d(128, 128, 3, padding=1), nn.ReLU(inplace=True),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 100),
+    ).eval()  # fmt: skip
+    channels_last(model)
+    pictures = torch.rand(16, 3, 64, 64).contiguous(memory_format=torch.channels_last)
+
+    @torch.inference_mode()
+    def step() -> torch.Tensor:
+        return torch.argmax(model(pictures), dim=-1)
+
+    return step
+
+
+def forecasts() -> Step:
+    """Return training of a recurrent network, window by window."""
+    windows, length, count, width = 3, 24, 16, 128
+    inputs, targets = torch.rand(windows, length, count, width), torch.rand(windows, count, width)
+    memory = nn.GRU(width, width)
+    adam = torch.optim.Adam(memory.parameters(), fused=True)
+
+    def step() -> None:
+        state = torch.zeros(1, count, width)
+        for window, target in zip(inputs, targets, strict=True):
+            adam.zero_grad()
+            _, state = memory(window, state.detach())
+            functional.mse_loss(state[0], target).backward()
+            adam.step()
+
+    return step
+
+
 _PROGRAMS: tuple[tuple[Callable[[], Step], str, Device], ...] = (
     (graph, "training of a graph network by its list of edges", DEVICE),
     (policy, "updates of a policy from a rollout", DEVICE),
     (embedding, "training of vectors of pictures and texts", DEVICE),
     (speech, "training of convolutions over time with CTC", HOST),
     (accumulation, "training on two ranks with a batch in parts", HOST),
+    (served_pictures, "classes of pictures by convolutions", HOST),
+    (forecasts, "training of a recurrent network by windows", HOST),
 )
-BY_EVENTS: Final = dataclasses.replace(
-    tuned(sampling, "sampling of pictures by diffusion", DEVICE), route="inferred"
+BY_EVENTS: tuple[tuple[Callable[[], Step], str], ...] = (
+    (sampling, "sampling of pictures by diffusion"),
+    (ranking, "training of a transformer that ranks texts"),
 )
 PAIRS: tuple[Pair, ...] = (
-    *(tuned(build, what, device) for build, what, device in _PROGRAMS), BY_EVENTS,
-)  # fmt: skip
+    *(tuned(build, what, device) for build, what, device in _PROGRAMS),
+    *(inferred(tuned(build, what, DEVICE)) for build, what in BY_EVENTS),
+)
