@@ -309,6 +309,62 @@ def correlation(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     return (left * right).sum(0) / (left.norm(dim=0) * right.norm(dim=0))
 
 
+def without_cache() -> Forms:
+    """Compute keys and values of all earlier words again for each word, or keep them."""
+    words, width, sequences, filled, narrow = 1024, 128, 8, 32, torch.bfloat16
+    embedding = nn.Embedding(words, width).to(DEVICE, narrow)
+    scores = nn.Linear(width, words).to(DEVICE, narrow)
+    layers = [DecodingLayer(width, 4, sequences, 64).to(DEVICE, narrow) for _ in range(2)]
+    prompt = torch.randint(words, (sequences, filled)).to(DEVICE)
+
+    @torch.no_grad()
+    def again() -> torch.Tensor:
+        said = prompt
+        for _ in range(3):
+            hidden = embedding(said)
+            for layer in layers:
+                hidden = layer(hidden)
+            said = torch.cat([said, scores(hidden[:, -1]).argmax(-1, keepdim=True)], dim=1)
+        return said
+
+    @torch.no_grad()
+    def with_cache() -> torch.Tensor:
+        chosen = prompt[:, -1]
+        for place in range(filled, filled + 3):
+            hidden = embedding(chosen)
+            for layer in layers:
+                hidden = layer.decode(hidden, place)
+            chosen = scores(hidden).argmax(-1)
+        return chosen
+
+    return Forms(again, with_cache)
+
+
+def repeated_prompt() -> Forms:
+    """Encode the same prompt before each step of a sampling, or once before all."""
+    prompt = torch.randint(1000, (2, 64)).to(DEVICE)
+    encoder = nn.Sequential(nn.Embedding(1000, 128), Attention(128, 4)).to(DEVICE)
+    denoiser = dense_network(384 + 128, 1024, 1024, 384)
+    noise = torch.rand(32, 2, 384).to(DEVICE)
+
+    def form(repeats: bool) -> Step:
+        def encoded() -> torch.Tensor:
+            return torch.mean(encoder(prompt), dim=1).expand(32, 2, 128)
+
+        @torch.no_grad()
+        def step() -> torch.Tensor:
+            pixels, meaning = noise, encoded()
+            for number in range(4):
+                if repeats and number:
+                    meaning = encoded()
+                pixels = torch.lerp(pixels, denoiser(torch.cat([pixels, meaning], dim=-1)), 0.2)
+            return pixels
+
+        return step
+
+    return Forms(form(True), form(False))
+
+
 def inferred(pair: Pair) -> Pair:
     """Return the pair, recorded by the events of operators instead of kernels."""
     return dataclasses.replace(pair, route="inferred")
@@ -323,5 +379,7 @@ PAIRS: Final = (
     inferred(planted("separate_adapters", "adapters beside the weights", separate_adapters)),
     planted("reordered_cache", "a whole cache sorted by beams", reordered_cache),
     planted("mask_in_each_layer", "a mask made in each layer", mask_in_each_layer, DEVICE, FASTER),
+    planted("without_cache", "all words computed again for each", without_cache),
+    planted("repeated_prompt", "one prompt encoded again and again", repeated_prompt),
     planted("metric_of_all", "a metric of all batches after each", metric_of_all),
 )

@@ -6,7 +6,7 @@ import copy
 import io
 import logging
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -287,6 +287,25 @@ def hooked_outputs() -> Forms:
     return Forms(form(True), form(False))
 
 
+def indexed_by_lists() -> Forms:
+    """Choose the rows of each batch by a list of numbers, or by a tensor on the device."""
+    data, goals = torch.rand(4000, 128).to(DEVICE), torch.rand(4000, 16).to(DEVICE)
+
+    def form(by_list: bool) -> Step:
+        model = dense_network(128, 96, 16)
+        batches: list[Any] = [torch.randperm(4000)[:48] for _ in range(8)]
+        batches = [each.tolist() if by_list else each.to(DEVICE) for each in batches]
+
+        def step() -> None:
+            for rows in batches:
+                model.zero_grad()
+                functional.mse_loss(model(data[rows]), goals[rows]).backward()
+
+        return step
+
+    return Forms(form(True), form(False))
+
+
 FAULTS = (
     (looked_up_time, "the place of each time looked up", USUAL),
     (logged_norms, "norms of gradients written into a log", USUAL),
@@ -296,6 +315,7 @@ FAULTS = (
     (list_of_arrays, "a tensor made of a list of arrays", USUAL),
     (augmented_one_by_one, "pictures augmented one by one", USUAL),
     (hooked_outputs, "outputs taken to the host by hooks", USUAL),
+    (indexed_by_lists, "rows chosen by lists of numbers", USUAL),
     (table_for_each, "a table for each feature", QUICK),
 )
 BY_EVENTS = (

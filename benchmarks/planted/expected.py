@@ -92,6 +92,8 @@ BLIND: dict[str, tuple[float, tuple[str, ...]]] = {
     "separate_adapters": (0.29, ("shared_inputs", "elementwise_chain")),
     "reordered_cache": (0.47, ()),
     "mask_in_each_layer": (0.21, ("elementwise_chain",)),
+    "without_cache": (0.86, ()),
+    "repeated_prompt": (0.16, ()),
     "metric_of_all": (0.29, ("elementwise_chain",)),
     "looked_up_time": (0.27, ("item_sync", "dynamic_result")),
     "logged_norms": (0.29, ("item_sync", "blocking_copy", "dynamic_result", *PYTHON)),
@@ -101,6 +103,7 @@ BLIND: dict[str, tuple[float, tuple[str, ...]]] = {
     "list_of_arrays": (0.26, PYTHON),
     "augmented_one_by_one": (0.34, PYTHON),
     "hooked_outputs": (0.18, ("blocking_copy", "exposed_copy", *PYTHON)),
+    "indexed_by_lists": (0.14, ("blocking_copy", "exposed_copy", "filled_on_host", *PYTHON)),
     "table_for_each": (0.72, ("indexing_loop", "tiny_kernels", "host_bound")),
     "penalty_by_hand": (0.45, ("elementwise_chain", "tiny_kernels", "host_bound")),
     "one_environment": (
