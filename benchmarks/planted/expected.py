@@ -69,7 +69,7 @@ LATER: dict[str, tuple[float, tuple[str, ...]]] = {
     "attention_by_hand": (0.46, ("attention_math",)),
     "gate_by_hand": (0.33, ("gate_by_hand", "elementwise_chain")),
     "group_norm_by_hand": (0.35, ("norm_by_hand", "elementwise_chain")),
-    "repeated_keys": (0.90, ("layout_conversion", "growing_tensor")),
+    "repeated_keys": (0.90, ("repeated_tensor", "layout_conversion", "growing_tensor")),
     "wide_weights": (0.45, ("weight_reads", "slow_products", "product_rates")),
     "one_sequence": (0.85, ("weight_reads", "product_series", "product_rates", "indexing_loop")),
     "cell_by_cell": (0.37, ("product_series", "weight_reads", "product_rates", "tiny_kernels")),
@@ -80,8 +80,8 @@ LATER: dict[str, tuple[float, tuple[str, ...]]] = {
 }
 """Of the faults planted when the rules were finished: the share of the step that each should cost,
 as timed once, and the rules that may find it. Written down before any of them was recorded; only
-`tensor_loop` did not exist then, and `indexing_loop` did not know models that are called for each
-item."""
+`tensor_loop` and `repeated_tensor` did not exist then, and `indexing_loop` did not know models that
+are called for each item."""
 
 BLIND: dict[str, tuple[float, tuple[str, ...]]] = {
     "attached_fake": (0.29, ()),

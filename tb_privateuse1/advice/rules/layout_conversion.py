@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.idioms.repeats import repeated
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
 
@@ -24,6 +25,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = np.union1d(copied, case.kernels(_KERNELS))
     rows = rows[~kernels.communication[rows]]
     rows = rows[~fusion.in_chains(case)[rows]]
+    rows = np.setdiff1d(rows, repeated(case.trace).rows)
     claim = case.of_device(case.time(rows, "kernels"))
     if case.share(intervals.length(claim)) < _LEAST:
         return

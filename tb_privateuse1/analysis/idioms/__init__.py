@@ -15,6 +15,7 @@ __all__ = [
     "products",
     "rates",
     "registry",
+    "repeats",
     "series",
     "shared_inputs",
     "tensor_loops",
