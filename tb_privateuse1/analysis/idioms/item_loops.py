@@ -8,33 +8,29 @@ write. What it reads of a size that it writes only later may be the result of th
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import Graph, graph
-from tb_privateuse1.analysis.idioms.rounds import Rounds, find_rounds
+from tb_privateuse1.analysis.idioms.nodes import names_of
+from tb_privateuse1.analysis.idioms.recurrence import call_of, is_recurrent
+from tb_privateuse1.analysis.idioms.rounds import RangeHashes, Rounds, find_rounds
 from tb_privateuse1.analysis.work.arguments import (
     Arguments,
     UnknownWork,
     item_bytes,
-    parse_arguments,
 )
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace.groupby import distinct_values, group_rows
-from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools, Table
+from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I32, I64, Table
 
 PLACES = ("select", "slice", "narrow")
+PARTS = ("unbind", "split", "chunk")
 _ROUNDS = 4
 _LONGEST = 64
 """Places of a round: a model that runs on one item has many of its own."""
-_LAYERS = re.compile("addmm|linear|norm|convolution")
-"""Operators whose vectors are parameters: a bias may have as many bytes as one row."""
-_BASE = 0x9E3779B97F4A7C15
-_INVERSE = pow(_BASE, -1, 1 << 64)
 
 
 @dataclass(frozen=True)
@@ -48,17 +44,50 @@ class ItemLoops(Table):
     place: I64
 
 
+@dataclass(frozen=True)
+class _Loop:
+    """A loop: indices among the operators, and the bytes of items by when the first is taken."""
+
+    first: int
+    second: int
+    until: int
+    rounds: int
+    items: dict[int, int]
+
+
 def item_loops(trace: Trace, top: I64) -> ItemLoops:
     """Return the loops whose rounds take one item after the other and do not need each other.
 
     ``top`` are the operators that no other one called, by thread and start.
     """
     ops = trace.ops
-    anchors = np.flatnonzero(_places(trace)[ops.name[top]])
-    if len(anchors) <= _ROUNDS:
-        return ItemLoops.empty()
-    hashes = _Hashes(ops.name[top])
-    until = np.append(anchors[1:], len(top))
+    loops = [*_by_places(trace, top), *_by_parts(trace, top)]
+    # Where a gradient is computed in each round, the batch is split on purpose.
+    gradient = np.sort(ops.start_ns[(ops.sequence >= 0) & (ops.forward_thread > 0)])
+    chosen = []
+    for one in loops:
+        start, end = int(ops.start_ns[top[one.first]]), int(ops.end_ns[top[one.until - 1]])
+        behind = int(ops.start_ns[top[one.second]])
+        trains = np.ptp(np.searchsorted(gradient, (start, end))) > 0
+        thread = int(ops.thread[top[one.first]])
+        if not trains and not is_recurrent(trace, thread, start, behind, one.items):
+            chosen.append(one)
+    first = np.array([one.first for one in chosen], np.int64)
+    return ItemLoops(
+        thread=ops.thread[top[first]],
+        start_ns=ops.start_ns[top[first]],
+        end_ns=ops.end_ns[top[np.array([one.until for one in chosen], np.int64) - 1]],
+        rounds=np.array([one.rounds for one in chosen], np.int64),
+        place=top[first],
+    )
+
+
+def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
+    """Yield the loops that take the next place of a tensor in each round."""
+    ops = trace.ops
+    hashes = RangeHashes(ops.name[top])
+    anchors = np.flatnonzero(names_of(trace, *PLACES)[ops.name[top]])
+    until = np.append(anchors[1:], len(top))[: len(anchors)]
     _, symbol = group_rows(
         hashes.of(anchors, until).view(np.int64),
         until - anchors,
@@ -68,36 +97,66 @@ def item_loops(trace: Trace, top: I64) -> ItemLoops:
     )
     # The last round has no place behind it that would end it.
     stretches = find_rounds(symbol, _LONGEST, _ROUNDS - 1)
-    loops = _whole(top, anchors, hashes, stretches)
-    return _independent(trace, top, anchors, stretches, loops)
+    read = _Places(trace)
+    for i, loop in enumerate(zip(*_whole(top, anchors, hashes, stretches), strict=True)):
+        first, second, end, rounds = (int(one) for one in loop)
+        begin, period = int(stretches.first[i]), int(stretches.period[i])
+        places = top[anchors[begin : begin + period * int(stretches.rounds[i])]]
+        items = read.items(places.reshape(-1, period)) if rounds >= _ROUNDS else {}
+        if items:
+            yield _Loop(first, second, end, rounds, items)
 
 
-class _Hashes:
-    """Hashes of ranges of a column, for equal ranges equal wherever they are; O(n) in all."""
+def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
+    """Yield the loops over the parts of a tensor that is split before: a round for each part."""
+    ops = trace.ops
+    splits = np.flatnonzero(names_of(trace, *PARTS)[ops.name[top]])
+    if not len(splits):
+        return
+    _, call = group_rows(ops.name[top], ops.shapes[top])  # parts have one size
+    hashes = RangeHashes(call)
+    changes = (np.diff(ops.thread[top]) != 0) | (np.diff(ops.step[top]) != 0)
+    ends = np.append(np.flatnonzero(changes) + 1, len(top))
+    for at in splits.tolist():
+        parts, size = _parts(call_of(trace, int(top[at])))
+        first, end = at + 1, int(ends[np.searchsorted(ends, at, side="right")])
+        longest = (end - first) // parts if parts >= _ROUNDS else 0
+        if not longest:
+            continue
+        again = np.flatnonzero(call[first + 1 : first + longest + 1] == call[first]) + 1
+        until = first + again * parts
+        fits = hashes.of(np.full(len(again), first), until - again) == hashes.of(
+            first + again, until
+        )
+        # One more round would be of something else.
+        more = until + again <= end
+        further = np.where(more, until + again, until)
+        fits &= ~more | (hashes.of(until - again, until) != hashes.of(until, further))
+        for length in again[fits][:1].tolist():
+            start = int(ops.start_ns[top[first]])
+            yield _Loop(first, first + length, first + length * parts, parts, {start: size})
 
-    def __init__(self, column: I32) -> None:
-        weight = np.full(len(column) + 1, _BASE, np.uint64)
-        back = np.full(len(column) + 1, _INVERSE, np.uint64)
-        weight[0] = back[0] = 1
-        self._back = np.cumprod(back)
-        values = (column.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
-        self._sum = np.append(np.uint64(0), np.cumsum(values * np.cumprod(weight)[:-1]))
 
-    def of(self, begin: I64, end: I64) -> np.ndarray:
-        """Return the hash of each range, modulo 2 to the 64."""
-        hashes: np.ndarray = (self._sum[end] - self._sum[begin]) * self._back[begin]
-        return hashes
-
-
-def _places(trace: Trace) -> Bools:
-    """Return a flag per name of the trace: such operators take a place of a tensor."""
-    flags = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in distinct_values(trace.ops.name).tolist():
-        flags[name] = name >= 0 and reduced_name(trace.text(name)) in PLACES
-    return flags
+def _parts(call: Arguments | None) -> tuple[int, int]:
+    """Return the number of parts of a split tensor, and the bytes of one; 0 if unknown."""
+    try:
+        if call is None:
+            return 0, 0
+        x, word = call.tensor(0), reduced_name(call.name)
+        if word == "unbind":
+            count = x.shape[call.integer(1)]
+        elif word == "chunk":
+            count = call.integer(1)
+        else:
+            count = -(-x.shape[call.integer(2)] // call.integer(1))
+        return count, x.bytes // max(count, 1)
+    except (UnknownWork, IndexError, ZeroDivisionError):
+        return 0, 0
 
 
-def _whole(top: I64, anchors: I64, hashes: _Hashes, stretches: Rounds) -> tuple[I64, I64, I64, I64]:
+def _whole(
+    top: I64, anchors: I64, hashes: RangeHashes, stretches: Rounds
+) -> tuple[I64, I64, I64, I64]:
     """Return the first operator, that of the second round, the end, and the number of rounds.
 
     All but the number are indices into ``top``.
@@ -110,38 +169,6 @@ def _whole(top: I64, anchors: I64, hashes: _Hashes, stretches: Rounds) -> tuple[
     until = np.where(fits, last + length, last)
     one_more = fits & (hashes.of(last, until) == hashes.of(first, second))
     return first, second, np.where(one_more, until, last), stretches.rounds + one_more
-
-
-def _independent(
-    trace: Trace,
-    top: I64,
-    anchors: I64,
-    stretches: Rounds,
-    loops: tuple[I64, I64, I64, I64],
-) -> ItemLoops:
-    """Return the loops over items whose rounds do not need each other's results."""
-    ops = trace.ops
-    first, second, until, rounds = loops
-    start, end = ops.start_ns[top[first]], ops.end_ns[top[np.maximum(until - 1, 0)]]
-    behind = ops.start_ns[top[np.minimum(second, len(top) - 1)]]
-    gradient = np.sort(ops.start_ns[(ops.sequence >= 0) & (ops.forward_thread > 0)])
-    trains = np.searchsorted(gradient, end) > np.searchsorted(gradient, start)
-    read = _Places(trace)
-    chosen = []
-    for i in np.flatnonzero((rounds >= _ROUNDS) & ~trains).tolist():
-        begin, period = int(stretches.first[i]), int(stretches.period[i])
-        places = top[anchors[begin : begin + period * int(stretches.rounds[i])]]
-        items = read.items(places.reshape(-1, period))
-        window = int(ops.thread[top[first[i]]]), int(start[i]), int(behind[i])
-        if items and not _recurrent(trace, read, *window, items):
-            chosen.append(i)
-    return ItemLoops(
-        thread=ops.thread[top[first[chosen]]],
-        start_ns=start[chosen],
-        end_ns=end[chosen],
-        rounds=rounds[chosen],
-        place=top[first[chosen]],
-    )
 
 
 class _Places:
@@ -170,37 +197,17 @@ class _Places:
                 first = column[0]
                 if taken.setdefault(int(self._trace.ops.shapes[first]), known[0]) != known[0]:
                     return {}
-                found[int(self._trace.ops.start_ns[first])] = _place_bytes(self._call(first))
+                found[int(self._trace.ops.start_ns[first])] = _place_bytes(
+                    call_of(self._trace, first)
+                )
         return found
-
-    def reads(self, found: Graph, node: int) -> list[int]:
-        """Return the bytes of what a node reads, but for the vectors of a layer."""
-        low, high = np.searchsorted(found.reads.node, (node, node + 1))
-        sizes: list[int] = found.reads.bytes[low:high].tolist()
-        call = None
-        if _LAYERS.search(found.words[found.nodes.word[node]]):
-            call = self._call(int(found.nodes.op[node]))
-        for one in () if call is None else call.tensors():
-            if len(one.shape) == 1 and one.dtype and one.bytes in sizes:
-                sizes.remove(one.bytes)
-        return sizes
 
     def _at(self, row: int) -> int | None:
         """Return the index that a place begins at; None if it was not recorded."""
         key = int(self._trace.ops.name[row]), int(self._trace.ops.concrete[row])
         if key not in self._index:
-            self._index[key] = _first_index(self._call(row))
+            self._index[key] = _first_index(call_of(self._trace, row))
         return self._index[key]
-
-    def _call(self, row: int) -> Arguments | None:
-        ops, text = self._trace.ops, self._trace.text
-        columns = (ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-        if ops.shapes[row] < 0:
-            return None
-        try:
-            return parse_arguments(text(ops.name[row]), *(text(one[row]) for one in columns))
-        except UnknownWork:
-            return None
 
 
 def _first_index(call: Arguments | None) -> int | None:
@@ -227,42 +234,3 @@ def _place_bytes(call: Arguments | None) -> int:
         return math.prod(x.shape) // max(x.shape[dim], 1) * count * item_bytes(x.dtype)
     except (UnknownWork, IndexError):
         return 0
-
-
-def _recurrent(
-    trace: Trace, read: _Places, thread: int, start_ns: int, end_ns: int, items: dict[int, int]
-) -> bool:
-    """Return whether a round of a loop may read what the round before has written.
-
-    ``items`` are the bytes of its places, by the time at which it takes them. A read takes the
-    most recent result or place of its size that nobody has read yet. A read without one may be of
-    the round before, if that writes the size behind it. A result of unknown size is what such a
-    read takes.
-    """
-    found = graph(trace)
-    inside = _nodes_of(found, trace, thread, start_ns, end_ns)
-    begin = trace.ops.start_ns[found.nodes.op[inside]].tolist()
-    written: list[int] = found.nodes.written_bytes[inside].tolist()
-    fresh: Counter[int] = Counter()
-    waiting = sorted(items.items())
-    unexplained = []
-    for at, node in enumerate(range(inside.start, inside.stop)):
-        while waiting and waiting[0][0] <= begin[at]:
-            fresh[waiting.pop(0)[1]] += 1
-        for size in read.reads(found, node):
-            if fresh[size]:
-                fresh[size] -= 1
-            elif MISSING in written[:at]:
-                written[written.index(int(MISSING))] = size
-            else:
-                unexplained.append((at, size))
-        fresh[written[at]] += 1
-    return any({size, MISSING} & set(written[at:]) for at, size in unexplained)
-
-
-def _nodes_of(found: Graph, trace: Trace, thread: int, start_ns: int, end_ns: int) -> slice:
-    """Return the nodes of a thread in a window, which lie together."""
-    low, high = np.searchsorted(found.nodes.thread, (thread, thread + 1))
-    begin = trace.ops.start_ns[found.nodes.op[low:high]]
-    first, last = np.searchsorted(begin, (start_ns, end_ns))
-    return slice(int(low + first), int(low + last))

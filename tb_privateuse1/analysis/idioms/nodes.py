@@ -110,6 +110,17 @@ class _Call:
     known: bool
 
 
+def names_of(trace: Trace, *words: str) -> Bools:
+    """Return a flag per string of the trace: it names operators whose reduced name is one of these.
+
+    The last flag, that of ``NONE``, is off.
+    """
+    flags = np.zeros(len(trace.strings) + 1, np.bool_)
+    for name in groupby.distinct_values(trace.ops.name).tolist():
+        flags[name] = name >= 0 and reduced_name(trace.text(name)) in words
+    return flags
+
+
 @memoize
 def graph(trace: Trace) -> Graph:
     """Return the nodes of a trace and what they read."""

@@ -11,12 +11,11 @@ import math
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, PRODUCT, Graph, graph
+from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, PRODUCT, Graph, graph, names_of
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idioms.rates import printed_memory
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import UnknownWork, parse_arguments
-from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.groupby import distinct_values, group_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
@@ -50,7 +49,7 @@ def repeated(trace: Trace) -> Slow:
 def _copies(trace: Trace, found: Graph) -> tuple[I64, I64]:
     """Return the nodes that copy an expanded tensor, and how often it has each element."""
     ops, nodes = trace.ops, found.nodes
-    expands = np.flatnonzero(_named(trace, "expand")[ops.name] & (ops.kind == OPERATOR))
+    expands = np.flatnonzero(names_of(trace, "expand")[ops.name] & (ops.kind == OPERATOR))
     copies = np.flatnonzero((nodes.role == COPY) & nodes.known)
     if not len(expands) or not len(copies):
         return copies[:0], copies[:0]
@@ -81,14 +80,6 @@ def _copies(trace: Trace, found: Graph) -> tuple[I64, I64]:
     elements = _elements(trace, found, copies)
     fits &= (count[view] == elements) & (elements > 0)
     return copies[fits], times[view][fits]
-
-
-def _named(trace: Trace, word: str) -> Bools:
-    """Return a flag per name of the trace: its reduced name is this word."""
-    flags = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in distinct_values(trace.ops.name).tolist():
-        flags[name] = name >= 0 and reduced_name(trace.text(name)) == word
-    return flags
 
 
 def _expansion(trace: Trace, row: int) -> tuple[int, int]:

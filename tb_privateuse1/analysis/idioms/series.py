@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import MOST_READS, PRODUCT, Graph, graph
+from tb_privateuse1.analysis.idioms.nodes import MOST_READS, PRODUCT, Graph, graph, names_of
 from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
-from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace.groupby import distinct_values, sums
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -41,9 +40,7 @@ def _places_before(trace: Trace, op: I32, begins: Bools) -> I64:
     For the first node of a run it is the number before the second one.
     """
     ops = trace.ops
-    selects = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in distinct_values(ops.name).tolist():
-        selects[name] = reduced_name(trace.text(name)) in _PLACES
+    selects = names_of(trace, *_PLACES)
     until = np.append(0, np.cumsum(selects[ops.name]))[op]
     since = np.diff(until, prepend=0)
     return np.where(begins, np.append(since[1:], 0), since)

@@ -158,3 +158,32 @@ def test_the_same_place_in_each_round_is_no_item() -> None:
 
 def test_three_items_are_fine() -> None:
     assert found(RULE, model(rounds=3, first=1).trace()) == []
+
+
+def parts(rounds: int, carries: bool = False) -> SizedProgram:
+    def body(run: SizedProgram) -> None:
+        values = {"Input type": [BF16, "Scalar"], "Concrete Inputs": ["", "0"]}
+        run.op("aten::unbind", 1, **{"Input Dims": [[8, 1, 1024], []]}, **values)
+        for _ in range(rounds):
+            layer(run, 0)
+            if carries:
+                run.run("aten::add", full(1, 1024), full(1, 1024), host=1)
+        run.run("aten::cat", [full(1, 1024)] * 8, "0", host=1)
+
+    return sized(body)
+
+
+def test_a_loop_over_the_parts_of_a_tensor_has_a_round_for_each() -> None:
+    before, after = parts(8), sized(lambda run: layer(run, 0, rows=8))
+    (row,) = found(RULE, before.trace())
+    assert row.saving_ns is not None
+    assert row.saving_ns == pytest.approx(1000 * (before.now - after.now), rel=0.25)
+
+
+def test_other_numbers_of_rounds_are_of_something_else() -> None:
+    assert found(RULE, parts(7).trace()) == []
+    assert found(RULE, parts(12).trace()) == []
+
+
+def test_cells_that_carry_a_state_take_parts_in_turn() -> None:
+    assert found(RULE, parts(8, carries=True).trace()) == []

@@ -1,0 +1,79 @@
+"""Whether the rounds of a loop may need each other, by the sizes of what they read and write."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.nodes import Graph, graph
+from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork, parse_arguments
+from tb_privateuse1.trace.model import MISSING, Trace
+
+_LAYERS = re.compile("addmm|linear|norm|convolution")
+"""Operators whose vectors are parameters: a bias may have as many bytes as one row."""
+
+
+def is_recurrent(
+    trace: Trace, thread: int, start_ns: int, end_ns: int, items: dict[int, int]
+) -> bool:
+    """Return whether a round of a loop may read what the round before has written.
+
+    ``items`` are the bytes of its places, by the time at which it takes them. A read takes the
+    most recent result or place of its size that nobody has read yet. A read without one may be of
+    the round before, if that writes the size behind it. A result of unknown size is what such a
+    read takes.
+    """
+    found = graph(trace)
+    inside = _nodes_of(found, trace, thread, start_ns, end_ns)
+    begin = trace.ops.start_ns[found.nodes.op[inside]].tolist()
+    written: list[int] = found.nodes.written_bytes[inside].tolist()
+    fresh: Counter[int] = Counter()
+    waiting = sorted(items.items())
+    unexplained = []
+    for at, node in enumerate(range(inside.start, inside.stop)):
+        while waiting and waiting[0][0] <= begin[at]:
+            fresh[waiting.pop(0)[1]] += 1
+        for size in _reads(trace, found, node):
+            if fresh[size]:
+                fresh[size] -= 1
+            elif MISSING in written[:at]:
+                written[written.index(int(MISSING))] = size
+            else:
+                unexplained.append((at, size))
+        fresh[written[at]] += 1
+    return any({size, MISSING} & set(written[at:]) for at, size in unexplained)
+
+
+def _nodes_of(found: Graph, trace: Trace, thread: int, start_ns: int, end_ns: int) -> slice:
+    """Return the nodes of a thread in a window, which lie together."""
+    low, high = np.searchsorted(found.nodes.thread, (thread, thread + 1))
+    begin = trace.ops.start_ns[found.nodes.op[low:high]]
+    first, last = np.searchsorted(begin, (start_ns, end_ns))
+    return slice(int(low + first), int(low + last))
+
+
+def _reads(trace: Trace, found: Graph, node: int) -> list[int]:
+    """Return the bytes of what a node reads, but for the vectors of a layer."""
+    low, high = np.searchsorted(found.reads.node, (node, node + 1))
+    sizes: list[int] = found.reads.bytes[low:high].tolist()
+    call = None
+    if _LAYERS.search(found.words[found.nodes.word[node]]):
+        call = call_of(trace, int(found.nodes.op[node]))
+    for one in () if call is None else call.tensors():
+        if len(one.shape) == 1 and one.dtype and one.bytes in sizes:
+            sizes.remove(one.bytes)
+    return sizes
+
+
+def call_of(trace: Trace, row: int) -> Arguments | None:
+    """Return the recorded inputs of a row of ``trace.ops``; None without shapes."""
+    ops, text = trace.ops, trace.text
+    columns = (ops.shapes, ops.dtypes, ops.strides, ops.concrete)
+    if ops.shapes[row] < 0:
+        return None
+    try:
+        return parse_arguments(text(ops.name[row]), *(text(one[row]) for one in columns))
+    except UnknownWork:
+        return None
