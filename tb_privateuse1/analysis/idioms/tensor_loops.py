@@ -7,6 +7,7 @@ round to round tell the two apart.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,8 @@ from tb_privateuse1.analysis.idioms.flow import flow_within
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.idioms.rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.rounds import Rounds, find_rounds
-from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import distinct_values, group_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -27,6 +29,8 @@ _CHANGES = 0.25
 """The least share of the calls whose sizes are not those of the round before: a model has several
 layers of one size in a row, but not all."""
 _FILLS = ("zero", "fill")
+_LISTS = re.compile(r"::_(foreach|fused)_")
+"""Operators on lists of tensors; a backend without their kernels runs one operator per tensor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,7 @@ def tensor_loops(trace: Trace) -> TensorLoops:
     nodes = found.nodes
     usable = np.isin(nodes.role, FUSIBLE) & nodes.known & ~nodes.in_optimizer
     usable &= ~found.named(*_FILLS)  # the rule on zeroed gradients has these
+    usable &= ~_in_lists(trace)[nodes.op]  # those on for-each operators have these
     _, symbol = group_rows(nodes.word, nodes.thread, nodes.step)
     equal = find_rounds(np.where(usable, symbol, -1), _LONGEST, _ROUNDS)
     loop = equal.of_rows(len(nodes))
@@ -63,6 +68,16 @@ def tensor_loops(trace: Trace) -> TensorLoops:
         duration_ns=sums(loop, nodes.duration_ns, len(equal)),
         fused_ns=_together_ns(trace, found, equal, loop),
     )
+
+
+def _in_lists(trace: Trace) -> Bools:
+    """Return which operators run inside of one that takes a list of tensors."""
+    ops = trace.ops
+    named = np.zeros(len(trace.strings) + 1, np.bool_)
+    for name in distinct_values(ops.name).tolist():
+        named[name] = name >= 0 and _LISTS.search(trace.text(name)) is not None
+    inside: Bools = intervals.nearest(ops.parent, named[ops.name]) >= 0
+    return inside
 
 
 def _changes(found: Graph, equal: Rounds, loop: I64) -> I64:

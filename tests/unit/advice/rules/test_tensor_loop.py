@@ -101,3 +101,14 @@ def test_an_optimizer_is_another_rule() -> None:
                 average(run, tensor)
 
     assert found(RULE, program(optimizer).trace()) == []
+
+
+def test_a_for_each_operator_without_a_kernel_is_another_rule() -> None:
+    """The program already calls it for the whole list."""
+
+    def lists(run: SizedProgram) -> None:
+        with run.around("aten::_foreach_mul_"):
+            for tensor in PARAMETERS:
+                run.run("aten::mul_", tensor, "0.99", host=1)
+
+    assert found(RULE, program(lists).trace()) == []
