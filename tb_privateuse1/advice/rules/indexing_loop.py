@@ -85,6 +85,7 @@ def _found(case: RuleContext) -> _Found:
     runs = _runs(case, top, np.flatnonzero(case.named("ops", _NAMES)[top] & ~loading))
     known = intervals.union(items.start_ns, items.end_ns)
     beside = intervals.covered_length(known, runs.ranges.start_ns, runs.ranges.end_ns) == 0
+    items = items.take(items.independent)
     others = runs.ranges.take(beside)
     ranges = Ranges(
         thread=np.concatenate((items.thread, others.thread)),

@@ -24,7 +24,7 @@ from tb_privateuse1.analysis.work.arguments import (
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I32, I64, Table
+from tb_privateuse1.trace.table import I32, I64, Bools, Table
 
 PLACES = ("select", "slice", "narrow")
 PARTS = ("unbind", "split", "chunk")
@@ -35,28 +35,36 @@ _LONGEST = 64
 
 @dataclass(frozen=True)
 class ItemLoops(Table):
-    """Loops, by thread and start; ``place`` is the operator that takes the first item."""
+    """Loops over items; ``place`` is the operator that takes the first one.
+
+    ``independent`` says that no round can need another.
+    """
 
     thread: I32
     start_ns: I64
     end_ns: I64
     rounds: I64
     place: I64
+    independent: Bools
 
 
 @dataclass(frozen=True)
 class _Loop:
-    """A loop: indices among the operators, and the bytes of items by when the first is taken."""
+    """A loop: indices among the operators, and the items of its first round.
+
+    An item has its bytes and those of its tensor, by when it is taken; None if rounds take the
+    items of each other.
+    """
 
     first: int
     second: int
     until: int
     rounds: int
-    items: dict[int, int]
+    items: dict[int, tuple[int, int]] | None
 
 
 def item_loops(trace: Trace, top: I64) -> ItemLoops:
-    """Return the loops whose rounds take one item after the other and do not need each other.
+    """Return the loops whose rounds take one item after the other.
 
     ``top`` are the operators that no other one called, by thread and start.
     """
@@ -64,14 +72,18 @@ def item_loops(trace: Trace, top: I64) -> ItemLoops:
     loops = [*_by_places(trace, top), *_by_parts(trace, top)]
     # Where a gradient is computed in each round, the batch is split on purpose.
     gradient = np.sort(ops.start_ns[(ops.sequence >= 0) & (ops.forward_thread > 0)])
-    chosen = []
+    chosen, independent = [], []
     for one in loops:
         start, end = int(ops.start_ns[top[one.first]]), int(ops.end_ns[top[one.until - 1]])
         behind = int(ops.start_ns[top[one.second]])
         trains = np.ptp(np.searchsorted(gradient, (start, end))) > 0
         thread = int(ops.thread[top[one.first]])
-        if not trains and not is_recurrent(trace, thread, start, behind, one.items):
+        if not trains:
             chosen.append(one)
+            apart = one.items is not None
+            independent.append(
+                apart and not is_recurrent(trace, thread, start, behind, one.items or {})
+            )
     first = np.array([one.first for one in chosen], np.int64)
     return ItemLoops(
         thread=ops.thread[top[first]],
@@ -79,6 +91,7 @@ def item_loops(trace: Trace, top: I64) -> ItemLoops:
         end_ns=ops.end_ns[top[np.array([one.until for one in chosen], np.int64) - 1]],
         rounds=np.array([one.rounds for one in chosen], np.int64),
         place=top[first],
+        independent=np.array(independent, np.bool_),
     )
 
 
@@ -103,7 +116,7 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
         begin, period = int(stretches.first[i]), int(stretches.period[i])
         places = top[anchors[begin : begin + period * int(stretches.rounds[i])]]
         items = read.items(places.reshape(-1, period)) if rounds >= _ROUNDS else {}
-        if items:
+        if items != {}:
             yield _Loop(first, second, end, rounds, items)
 
 
@@ -134,7 +147,9 @@ def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
         fits &= ~more | (hashes.of(until - again, until) != hashes.of(until, further))
         for length in again[fits][:1].tolist():
             start = int(ops.start_ns[top[first]])
-            yield _Loop(first, first + length, first + length * parts, parts, {start: size})
+            yield _Loop(
+                first, first + length, first + length * parts, parts, {start: (size, size * parts)}
+            )
 
 
 def _parts(call: Arguments | None) -> tuple[int, int]:
@@ -178,14 +193,13 @@ class _Places:
         self._trace = trace
         self._index: dict[tuple[int, int], int | None] = {}
 
-    def items(self, rows: np.ndarray) -> dict[int, int]:
-        """Return the bytes of the places that advance, by their start in the first round.
+    def items(self, rows: np.ndarray) -> dict[int, tuple[int, int]] | None:
+        """Return the bytes of the places that advance, and of all of their tensors.
 
-        ``rows`` are operators, a row per round. Without any such place, or with two different
-        ones of a tensor in a round, which may be its own and that of the round before, there are
-        none.
+        The keys are the starts in the first round; ``rows`` are operators, a row per round. None
+        for two different places of a tensor in a round: its own and that of the round before.
         """
-        found: dict[int, int] = {}
+        found: dict[int, tuple[int, int]] = {}
         taken: dict[int, int] = {}
         for column in rows.T.tolist():
             index = [self._at(row) for row in column]
@@ -196,7 +210,7 @@ class _Places:
             if steps != {0}:
                 first = column[0]
                 if taken.setdefault(int(self._trace.ops.shapes[first]), known[0]) != known[0]:
-                    return {}
+                    return None
                 found[int(self._trace.ops.start_ns[first])] = _place_bytes(
                     call_of(self._trace, first)
                 )
@@ -220,17 +234,18 @@ def _first_index(call: Arguments | None) -> int | None:
         return None
 
 
-def _place_bytes(call: Arguments | None) -> int:
-    """Return the bytes of a place, 0 if they are unknown."""
+def _place_bytes(call: Arguments | None) -> tuple[int, int]:
+    """Return the bytes of a place and of its tensor, 0 if they are unknown."""
     try:
         if call is None:
-            return 0
+            return 0, 0
         x, dim, start = call.tensor(0), call.integer(1), call.integer(2)
         count = 1
         if reduced_name(call.name) == "slice":
             count = min(call.integer(3), x.shape[dim]) - start
         elif reduced_name(call.name) == "narrow":
             count = call.integer(3)
-        return math.prod(x.shape) // max(x.shape[dim], 1) * count * item_bytes(x.dtype)
+        whole = math.prod(x.shape) * item_bytes(x.dtype)
+        return whole // max(x.shape[dim], 1) * count, whole
     except (UnknownWork, IndexError):
-        return 0
+        return 0, 0

@@ -16,33 +16,39 @@ _LAYERS = re.compile("addmm|linear|norm|convolution")
 
 
 def is_recurrent(
-    trace: Trace, thread: int, start_ns: int, end_ns: int, items: dict[int, int]
+    trace: Trace, thread: int, start_ns: int, end_ns: int, items: dict[int, tuple[int, int]]
 ) -> bool:
     """Return whether a round of a loop may read what the round before has written.
 
-    ``items`` are the bytes of its places, by the time at which it takes them. A read takes the
-    most recent result or place of its size that nobody has read yet. A read without one may be of
-    the round before, if that writes the size behind it. A result of unknown size is what such a
-    read takes.
+    ``items`` are the bytes of its places and of their tensors, by the time at which it takes them.
+    A round that copies something and reads all of such a tensor keeps its state there. A read
+    takes the most recent result or place of its size that nobody has read yet. A read without one
+    may be of the round before, if that writes the size behind it. A result of unknown size is what
+    such a read takes.
     """
     found = graph(trace)
     inside = _nodes_of(found, trace, thread, start_ns, end_ns)
     begin = trace.ops.start_ns[found.nodes.op[inside]].tolist()
     written: list[int] = found.nodes.written_bytes[inside].tolist()
     fresh: Counter[int] = Counter()
-    waiting = sorted(items.items())
+    waiting = sorted((time, size) for time, (size, _) in items.items())
+    copies = found.named("copy", "_copy_from")[inside]
+    wholes = {whole for _, whole in items.values()} if copies.any() else set()
     unexplained = []
     for at, node in enumerate(range(inside.start, inside.stop)):
         while waiting and waiting[0][0] <= begin[at]:
             fresh[waiting.pop(0)[1]] += 1
         for size in _reads(trace, found, node):
+            if size in wholes:
+                return True
             if fresh[size]:
                 fresh[size] -= 1
             elif MISSING in written[:at]:
                 written[written.index(int(MISSING))] = size
             else:
                 unexplained.append((at, size))
-        fresh[written[at]] += 1
+        if not copies[at]:  # it may be into a place: then nothing reads it
+            fresh[written[at]] += 1
     return any({size, MISSING} & set(written[at:]) for at, size in unexplained)
 
 

@@ -187,3 +187,29 @@ def test_other_numbers_of_rounds_are_of_something_else() -> None:
 
 def test_cells_that_carry_a_state_take_parts_in_turn() -> None:
     assert found(RULE, parts(8, carries=True).trace()) == []
+
+
+def cache(run: SizedProgram) -> None:
+    """Each round writes a place and reads all places: the cache carries the state."""
+    for i in range(8):
+        item(run, i)
+        run.run("aten::copy_", full(1, 1024), full(1, 1024), host=1)
+        run.run("aten::mean", full(8, 1024), "[0]", host=1)
+        layer(run, 0)
+
+
+def test_a_cache_that_is_written_and_read_is_no_item() -> None:
+    assert found(RULE, sized(cache).trace()) == []
+
+
+def prefix(run: SizedProgram) -> None:
+    """Each row needs the row before."""
+    for i in range(1, 64):
+        item(run, i - 1, name="aten::select")
+        run.run("aten::mul", ROW, ROW, host=20)
+        item(run, i, name="aten::select")
+        run.run("aten::add", ROW, ROW, host=20)
+
+
+def test_a_row_that_needs_the_row_before_is_no_item() -> None:
+    assert found(RULE, sized(prefix).trace()) == []
