@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.advice.rules.base import RuleContext, join_list, percent, say
-from tb_privateuse1.analysis.memory import allocations, categories
+from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, categories
 from tb_privateuse1.analysis.memory.allocations import Blocks, Level
 from tb_privateuse1.analysis.memory.categories import Category, Split
-from tb_privateuse1.analysis.steps.training_phases import find_passes
+from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes, phase_kinds
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Memory
 from tb_privateuse1.trace.table import I64
 
@@ -39,6 +40,8 @@ class PeakUse:
     """Empty if no category is known."""
     most: Category | None
     """The known category with most of it."""
+    in_optimizer: bool = False
+    """The peak is within a step of the optimizer."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +93,53 @@ def peak_use(case: RuleContext, device: tuple[int, int]) -> PeakUse:
     parts = join_list(
         say("{share} {what}", share=percent(row.share), what=_LABELS[row.category]) for row in named
     )
-    at = _phase(case, int(level.at_ns[peak]))
-    return PeakUse(
-        say(" At the peak{phase} it holds {parts}.", phase=at, parts=parts), named[0].category
+    at_ns = int(level.at_ns[peak])
+    sentence = say(
+        " At the peak{phase} it holds {parts}.{modules}",
+        phase=_phase(case, at_ns),
+        parts=parts,
+        modules=_modules(case, found, peak) if named[0].category == "activations" else "",
+    )
+    return PeakUse(sentence, named[0].category, _in_optimizer(case, at_ns))
+
+
+def _modules(case: RuleContext, found: DeviceMemory, peak: int) -> str:
+    """Return the sentence on the modules with most activations, and the cost to recompute them."""
+    trace, blocks, row = case.trace, found.blocks, found.level.rows[peak]
+    alive = (blocks.allocation >= 0) & (blocks.allocation <= row) & (blocks.gone > row)
+    own = np.flatnonzero(alive & (found.split.of == categories.ACTIVATIONS))
+    owner = by_operator.owning_operators(trace, found.events.op[blocks.allocation[own]])
+    own, owner = own[owner >= 0], owner[owner >= 0]
+    most = by_module.repeated_class(trace, owner, blocks.bytes[own])
+    whole = int(found.level.allocated[peak])
+    if most is None or most.bytes < _MUCH * whole:
+        return ""
+    cost = intervals.length(intervals.intersect(most.forward, case.window))
+    figures = {
+        "share": percent(most.bytes / whole),
+        "count": most.instances,
+        "module": f"`{most.name}`",
+    }
+    if not cost:
+        return say(" {share} of it were made in the {count} instances of {module}.", **figures)
+    return say(
+        " {share} of it were made in the {count} instances of {module}. To recompute that would "
+        "take about {cost} of the time.",
+        **figures,
+        cost=percent(case.share(cost)),
     )
 
 
+def _in_optimizer(case: RuleContext, at_ns: int) -> bool:
+    ops = case.trace.ops
+    steps = phase_kinds(case.trace) == STEPPING
+    return bool((steps & (ops.start_ns <= at_ns) & (ops.end_ns > at_ns)).any())
+
+
 def _phase(case: RuleContext, at_ns: int) -> str:
-    """Return the words on the pass of training at an instant; empty in none."""
+    """Return the words on the phase of training at an instant; empty in none."""
+    if _in_optimizer(case, at_ns):
+        return say(", in the optimizer's step,")
     passes = find_passes(case.trace)
     place = int(np.searchsorted(passes.forward_ns, at_ns, side="right")) - 1
     if place < 0 or at_ns >= passes.end_ns[place]:

@@ -62,7 +62,11 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             how=say("Saves no time by itself: it endangers the run."),
             confidence="high",
             urgent=True,
-            fix=None if use.most is None else _FIXES.get(use.most),
+            fix=_TEMPORARY
+            if use.most == "temporaries" and use.in_optimizer
+            else None
+            if use.most is None
+            else _FIXES.get(use.most),
         )
 
 
@@ -81,6 +85,12 @@ _FIXES: dict[Category, str] = {
     ),
 }
 """By the category with most of the peak; of activations it is the rule's."""
+
+
+_TEMPORARY = say(
+    "Use a fused optimizer (fused=True): for-each ones make temporary results as large as all "
+    "parameters. Or update parameters one by one (foreach=False), or in the backward pass."
+)
 
 
 def _is_pool(case: RuleContext, level_bytes: I64, capacity: int) -> bool:

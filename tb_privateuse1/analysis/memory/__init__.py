@@ -3,10 +3,13 @@
 ``allocations`` pairs allocations with releases and has the totals. ``devices`` describes and
 selects devices. ``by_operator`` sums memory by operator and lists live blocks. ``categories``
 guesses the purpose of a block, with ``parameter_sizes`` for parameters and optimizer state.
+``by_module`` sums blocks by classes of modules. ``late_releases`` finds memory of the previous step
+that fills the peak.
 """
 
 __all__ = [
     "allocations",
+    "by_module",
     "by_operator",
     "categories",
     "devices",

@@ -74,3 +74,48 @@ def test_the_peak_says_what_it_holds_and_when() -> None:
     (row,) = found(RULE, make.trace(*events, deviceProperties=DEVICES))
     assert "At the peak, in the forward pass, it holds" in row.explanation
     assert "60 % activations" in row.explanation
+
+
+def test_modules_with_most_activations_are_named_with_the_cost_to_recompute_them() -> None:
+    """Two blocks of two layers each: the block counts, which is the outermost repeated class."""
+    links, events, total = {"Sequence number": 0}, [make.frame("nn.Module: Net_0", 0, 90)], 6 * GIB
+    for i in range(4):
+        at = 10 + 20 * i
+        if i % 2 == 0:
+            events.append(make.frame(f"nn.Module: Block_{i // 2}", at - 5, at + 33))
+        events += [
+            make.frame(f"nn.Module: Layer_{i}", at - 2, at + 12),
+            make.op("aten::mm", at, at + 10, **links),
+            make.launch(at + 4, at + 5, i),
+            make.kernel("gemm", at + 6, at + 16, i),
+        ]
+        total += 2 * GIB
+        events.append(make.memory(at + 2, 2 * GIB, total, Addr=4096 * (i + 1)))
+    events += [
+        make.step(1, 0, 200),
+        make.op(
+            "autograd::engine::evaluate_function: MmBackward0", 100, 190, **links,
+            **{"Fwd thread id": 1},
+        ),
+        make.launch(110, 112, 9),
+        make.kernel("gemm_backward", 115, 195, 9),
+    ]  # fmt: skip
+    for i in range(4):
+        total -= 2 * GIB
+        events.append(make.memory(120 + 10 * i, -2 * GIB, total, Addr=4096 * (i + 1)))
+    devices = [{**DEVICES[0], "totalGlobalMem": 15 * GIB}]
+    (row,) = found(RULE, make.trace(*events, deviceProperties=devices))
+    assert "57 % of it were made in the 2 instances of `Block`." in row.explanation
+    assert "To recompute that would take about 20 % of the time." in row.explanation
+
+
+def test_temporaries_of_the_optimizer_have_a_fix_of_their_own() -> None:
+    events = [
+        make.annotation("Optimizer.step#Adam.step", 10, 90),
+        make.op("aten::_foreach_mul", 20, 80),
+        make.memory(30, 9 * GIB, 15 * GIB),
+        make.memory(60, -9 * GIB, 6 * GIB),
+    ]
+    (row,) = found(RULE, make.trace(*events, deviceProperties=DEVICES))
+    assert "At the peak, in the optimizer's step, it holds" in row.explanation
+    assert row.fix.startswith("Use a fused optimizer")
