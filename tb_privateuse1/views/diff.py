@@ -11,11 +11,12 @@ import numpy as np
 from tb_privateuse1.analysis.account import table as account_table
 from tb_privateuse1.analysis.comparison import items_per_step, significance
 from tb_privateuse1.analysis.comparison import memory as comparison_memory
+from tb_privateuse1.analysis.comparison.decomposition import decompositions
 from tb_privateuse1.analysis.comparison.items_per_step import By, Figures, Items, Name
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
 from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
 from tb_privateuse1.analysis.kernel_names import name_fields
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -163,7 +164,10 @@ def diff(
         now_steps=len(now_steps),
         base_total_ns=_total(old, unit),
         now_total_ns=_total(now, unit),
-        notes=tuple(_notes(trace, base, len(now_steps), len(base_steps))),
+        notes=(
+            *_notes(trace, base, len(now_steps), len(base_steps)),
+            *_decomposed(trace, base, now_steps, base_steps),
+        ),
     )
 
 
@@ -371,3 +375,26 @@ def _notes(trace: Trace, base: Trace, now_steps: int, base_steps: int) -> Iterat
     if trace.meta.vendor != base.meta.vendor:
         hint = say("Compare operators and modules: kernels have other names.")
         yield Finding("other_vendor", say("They come from different accelerators."), hint)
+
+
+def _decomposed(trace: Trace, base: Trace, now_steps: I64, base_steps: I64) -> Iterator[Finding]:
+    """Return a note on operators for which only the base has a kernel of their own."""
+    if found := decompositions(base, trace, base_steps, now_steps):
+        message = say(
+            "Operators launch more kernels here than in the base: {operators}.",
+            operators=join_list(
+                say(
+                    "{name} ({now:.0f} instead of {base:.0f}, {share} of the device's time)",
+                    name=one.name,
+                    now=one.now_kernels,
+                    base=one.base_kernels,
+                    share=f"{one.share:.1%}",
+                )
+                for one in found[:_MOST_DECOMPOSED]
+            ),
+        )
+        hint = say("The backend of the base has a kernel for each, which this one could register.")
+        yield Finding("decomposed_operators", message, hint, len(found), severity="info")
+
+
+_MOST_DECOMPOSED = 5

@@ -25,7 +25,7 @@ class ModuleClass:
 
 
 def repeated_class(trace: Trace, ops: I64, size: I64) -> ModuleClass | None:
-    """Return the class with most memory of which there are several instances.
+    """Return the class of several instances with most memory.
 
     ``ops`` are the operators that made blocks of ``size`` bytes. Of classes with as much memory the
     one with the fewest instances counts, which is the outermost. None without such modules.

@@ -309,3 +309,22 @@ def test_work_agrees_with_the_other_views() -> None:
         assert one.now_flops == round((other.flops or 0) / 2)
         for key in ("tflop_per_s", "gb_per_s", "roof_share"):
             assert getattr(one, f"now_{key}") == getattr(one, f"base_{key}") == getattr(other, key)
+
+
+def test_operators_that_only_the_base_has_a_kernel_for_are_named() -> None:
+    def norms(parts: int) -> Trace:
+        made: list[Event] = []
+        for i in range(3):
+            at = 1000.0 * i
+            made += [step(i, at, at + 900), op("aten::native_layer_norm", at + 5, at + 100)]
+            for part in range(parts):
+                number, begin = 10 * i + part, at + 10 + 10 * part
+                made += [op(f"aten::part_{part}", begin, begin + 8)]
+                made += [launch(begin + 1, begin + 2, number)]
+                made += [kernel("k", begin + 5, begin + 10, number)]
+        return trace(*made)
+
+    (found,) = (note for note in diff(norms(5), norms(1)).notes if note.severity == "info")
+    assert found.code == "decomposed_operators"
+    assert "aten::native_layer_norm (5 instead of 1, 100.0% of the device's time)" in found.message
+    assert "decomposed_operators" not in {note.code for note in diff(norms(1), norms(5)).notes}

@@ -14,7 +14,7 @@ LENGTH = 1000
 
 
 def shape(size: int) -> dict[str, Any]:
-    """Return the arguments of an operator that reads so many bytes."""
+    """Return the arguments of an operator that reads this size."""
     return {"Input Dims": [[size // 4]], "Input type": ["float"]}
 
 
