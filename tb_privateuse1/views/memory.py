@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1.analysis.memory import allocations, by_operator, categories
+from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, categories
 from tb_privateuse1.analysis.memory import devices as memory_devices
 from tb_privateuse1.analysis.memory.allocations import (
     UNKNOWN,
@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.memory.allocations import (
     MemoryGrowth,
     MemoryStep,
 )
+from tb_privateuse1.analysis.memory.by_module import AliveModule
 from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, MemoryOperator
 from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.analysis.memory.devices import MemoryDevice
@@ -73,6 +74,8 @@ class MemoryUse(Result):
     """``change``: the trace has no Total Allocated, the curve is the sum of Bytes from 0."""
     steps: tuple[MemoryStep, ...]
     alive: tuple[AliveRow, ...]
+    alive_modules: tuple[AliveModule, ...]
+    """The same by class of module and phase."""
     operators: tuple[MemoryOperator, ...]
     allocations: int
     """How many there are in the window; ``rows`` are the largest."""
@@ -121,6 +124,7 @@ def memory(
     inside = _largest_first(events, blocks, start, end)
     shown_rows = inside[offset : offset + limit]
     split = categories.categorize(trace, events, level, blocks)
+    peak = _known_peak(level, blocks, start, end)
     largest, kind = blocks.take(shown_rows), split.of[shown_rows]
     by_category, over_time = categories.category_rows(
         level, events, blocks, split, start, end, points
@@ -134,7 +138,12 @@ def memory(
         growth=growth,
         basis=("allocated" if level.has_totals else "change") if shown else None,
         steps=steps,
-        alive=_alive(trace, events, level, blocks, level.peak(start, end)),
+        alive=()
+        if peak is None
+        else tuple(by_operator.live_blocks(trace, events, level, blocks, peak)),
+        alive_modules=()
+        if peak is None
+        else tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
         rows=tuple(by_operator.allocation_rows(trace, events, largest, kind)),
@@ -194,13 +203,10 @@ def _window(events: Memory, level: Level, start: int, end: int) -> MemoryWindow:
     )
 
 
-def _alive(
-    trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int | None
-) -> tuple[AliveRow, ...]:
-    """Nothing where the trace has no totals or no addresses."""
-    if peak is None or not level.has_totals or (blocks.fate == UNKNOWN).all():
-        return ()
-    return tuple(by_operator.live_blocks(trace, events, level, blocks, peak))
+def _known_peak(level: Level, blocks: Blocks, start: int, end: int) -> int | None:
+    """Return the peak's entry; None where the trace has no totals or no addresses."""
+    known = level.has_totals and not (blocks.fate == UNKNOWN).all()
+    return level.peak(start, end) if known else None
 
 
 def _curve(level: Level, start: int, end: int, points: int) -> tuple[MemoryPoint, ...]:

@@ -55,6 +55,15 @@ export interface AdviceTable {
   steps: number;
 }
 
+/** Memory that is alive at a peak, by class of module and phase; the rows sum to the peak. */
+export interface AliveModule {
+  module: string | null;
+  phase: "forward" | "backward" | "optimizer" | "outside" | "earlier" | "unexplained";
+  allocations: number | null;
+  bytes: number;
+  share: number;
+}
+
 /** Blocks that are alive at a peak; the rows sum to the peak. */
 export interface AliveRow {
   source: "operator" | "earlier" | "unexplained";
@@ -873,6 +882,7 @@ export interface MemoryUse {
   basis: "allocated" | "change" | null;
   steps: MemoryStep[];
   alive: AliveRow[];
+  alive_modules: AliveModule[];
   operators: MemoryOperator[];
   allocations: number;
   rows: Allocation[];

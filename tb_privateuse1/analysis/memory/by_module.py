@@ -3,14 +3,105 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from tb_privateuse1.analysis.memory import by_operator
+from tb_privateuse1.analysis.memory.allocations import Blocks, Level
+from tb_privateuse1.analysis.operators import module_of
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.groupby import distinct_values, group_rows, sums
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.model import NONE, Memory, Trace
 from tb_privateuse1.trace.table import I32, I64
+
+AlivePhase = Literal["forward", "backward", "optimizer", "outside", "earlier", "unexplained"]
+"""``earlier``: allocated before the recording; ``unexplained``: the rest, negative if releases were
+not reported."""
+
+
+@dataclass(frozen=True)
+class AliveModule:
+    """Memory that is alive at a peak, by class of module and phase; the rows sum to the peak."""
+
+    module: str | None
+    """The class of the innermost module around the allocation; of its forward operator in the
+    backward pass. Null outside of modules, and without stacks."""
+    phase: AlivePhase
+    """The phase in which it was allocated."""
+    allocations: int | None
+    bytes: int
+    share: float
+    """Of the peak."""
+
+
+def alive_modules(
+    trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int
+) -> list[AliveModule]:
+    """Return what is alive at entry ``peak`` of ``level``, most bytes first.
+
+    ``events`` are those of one device in order of time.
+    """
+    whole = int(level.allocated[peak])
+    found, earlier, rest = by_operator.alive_at(level, blocks, peak)
+    at = found.allocation
+    module = np.append(_class_numbers(trace), NONE)[
+        module_of.operator_modules(trace, events.op[at])
+    ]
+    phase = _phases(trace, events, at)
+    first, group = group_rows(module, phase)
+    size = sums(group, found.bytes, len(first))
+    count = np.bincount(group, minlength=len(first))
+    rows = [
+        AliveModule(
+            _class_text(trace, int(module[row])),
+            _PHASES[phase[row]],
+            int(count[i]),
+            int(size[i]),
+            int(size[i]) / whole if whole else 0.0,
+        )
+        for i, row in enumerate(first.tolist())
+    ]
+    others: tuple[tuple[AlivePhase, int], ...] = (("earlier", earlier), ("unexplained", rest))
+    rows += [
+        AliveModule(None, name, None, ns, ns / whole if whole else 0.0) for name, ns in others if ns
+    ]
+    return sorted(rows, key=lambda row: -row.bytes)
+
+
+_PHASES: tuple[AlivePhase, ...] = ("forward", "backward", "optimizer", "outside")
+_FORWARD, _BACKWARD, _OPTIMIZER, _OUTSIDE = range(len(_PHASES))
+
+
+def _phases(trace: Trace, events: Memory, rows: I64) -> I64:
+    """Return the phase of each of these allocations, an index into ``_PHASES``."""
+    at = events.ts_ns[rows]
+    near = training_phases.phases_around(trace, events.op[rows], events.thread[rows], at)
+    passes = training_phases.find_passes(trace)
+    place = np.searchsorted(passes.forward_ns, at, side="right") - 1
+    until = np.append(passes.backward_ns, np.iinfo(np.int64).min)[place]
+    optimizes = np.isin(near.kind, (training_phases.STEPPING, training_phases.RESETTING))
+    forward = near.in_module | (at < until)
+    return np.select(
+        (near.kind == training_phases.BACKWARD, optimizes, forward),
+        (_BACKWARD, _OPTIMIZER, _FORWARD),
+        _OUTSIDE,
+    )
+
+
+def _class_numbers(trace: Trace) -> I64:
+    """Return for each string the first one that names a module of the same class."""
+    first: dict[str, int] = {}
+    return np.array(
+        [first.setdefault(call_tree.class_of(text), i) for i, text in enumerate(trace.strings)],
+        np.int64,
+    )
+
+
+def _class_text(trace: Trace, string: int) -> str | None:
+    text = trace.text(string).removeprefix(call_tree.MODULE)
+    return call_tree.class_of(text) or None
 
 
 @dataclass(frozen=True)

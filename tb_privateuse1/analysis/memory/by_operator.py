@@ -86,17 +86,13 @@ def live_blocks(
     trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int
 ) -> list[AliveRow]:
     """Return the blocks alive at entry ``peak`` of ``level`` by operator, most bytes first."""
-    row, whole = level.rows[peak], int(level.allocated[peak])
-    alive = (blocks.allocation >= 0) & (blocks.allocation <= row) & (blocks.gone > row)
-    found = blocks.take(alive & (blocks.fate != UNKNOWN))
+    whole = int(level.allocated[peak])
+    found, earlier, rest = alive_at(level, blocks, peak)
     owner = owning_operators(trace, events.op[found.allocation])
     keys = np.stack((_of(trace.ops.name, owner), _of(trace.ops.shapes, owner)))
     groups, member = np.unique(keys, axis=1, return_inverse=True)
     size, count = np.zeros(len(groups.T), np.int64), np.bincount(member)
     np.add.at(size, member, found.bytes)
-    freed = blocks.bytes[(blocks.fate == EARLIER) & (blocks.release <= row)]
-    earlier = max(level.before - int(freed.sum()), 0)
-    rest = whole - int(size.sum()) - earlier
 
     def share(size: int) -> float:
         return size / whole if whole else 0.0
@@ -110,6 +106,16 @@ def live_blocks(
     if rest:
         rows.append(AliveRow("unexplained", None, None, None, rest, share(rest)))
     return sorted(rows, key=lambda r: -r.bytes)
+
+
+def alive_at(level: Level, blocks: Blocks, peak: int) -> tuple[Blocks, int, int]:
+    """Return the blocks alive at entry ``peak``, and bytes from earlier and without explanation."""
+    row = level.rows[peak]
+    alive = (blocks.allocation >= 0) & (blocks.allocation <= row) & (blocks.gone > row)
+    found = blocks.take(alive & (blocks.fate != UNKNOWN))
+    freed = blocks.bytes[(blocks.fate == EARLIER) & (blocks.release <= row)]
+    earlier = max(level.before - int(freed.sum()), 0)
+    return found, earlier, int(level.allocated[peak]) - int(found.bytes.sum()) - earlier
 
 
 def allocation_rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) -> list[Allocation]:

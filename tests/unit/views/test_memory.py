@@ -293,3 +293,28 @@ def test_operators_equal_those_of_torch_tb_profiler(name: str, tmp_path: Path) -
                    r.increase_bytes, r.allocated_bytes, r.allocations, r.calls]
             for name in told if (r := rows.get(name))
         } == dict(told)  # fmt: skip
+
+
+def test_what_is_alive_at_the_peak_by_module_and_phase() -> None:
+    """A layer keeps 40 bytes, its backward pass makes 20, and the optimizer's state is 10."""
+    links = {"Sequence number": 7}
+    backward = {**links, "Fwd thread id": 1}
+    made = trace(
+        frame("nn.Module: Linear_3", 5, 30),
+        op("aten::mm", 10, 20, **links),
+        op("autograd::engine::evaluate_function: MmBackward0", 40, 60, **backward),
+        op("aten::mm", 45, 55, **backward),
+        annotation("Optimizer.step#Adam.step", 70, 90),
+        event(15, 40, 140, Addr=4096),
+        event(50, 20, 160, Addr=8192),
+        event(75, 10, 170, Addr=12288),
+    )
+    result = memory(made)
+    rows = [(r.module, r.phase, r.allocations, r.bytes) for r in result.alive_modules]
+    assert rows == [
+        (None, "earlier", None, 100),
+        ("Linear", "forward", 1, 40),
+        ("Linear", "backward", 1, 20),
+        (None, "optimizer", 1, 10),
+    ]
+    assert sum(r.share for r in result.alive_modules) == pytest.approx(1)

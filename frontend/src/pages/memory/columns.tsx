@@ -1,5 +1,12 @@
 // The columns of the tables below the memory chart.
-import type { AliveRow, Allocation, MemoryCategory, MemoryOperator, MemoryStep } from "../../api/types";
+import type {
+  AliveModule,
+  AliveRow,
+  Allocation,
+  MemoryCategory,
+  MemoryOperator,
+  MemoryStep,
+} from "../../api/types";
 import { quote } from "../../lib/filter";
 import { duration, signedBytes } from "../../lib/format";
 import { nameOf, stepLabel } from "../../state/selection";
@@ -61,6 +68,37 @@ export const ALIVE: readonly Column<AliveRow>[] = [
   }),
   field("bytes", texts.ofAlive.size, "bytes", 96, { additive: true }),
   field("allocations", texts.ofAlive.allocations, "count", 96, { additive: true }),
+];
+
+export const MODULES: readonly Column<AliveModule>[] = [
+  {
+    key: "module",
+    ...texts.ofModules.module,
+    kind: "text",
+    width: 260,
+    value: (r) => r.module ?? texts.noModule,
+    code: (r) => r.module ?? "",
+    cell: (r) => <span class={`value ${r.module ? "" : "muted"}`}>{r.module ?? texts.noModule}</span>,
+  },
+  {
+    key: "phase",
+    ...texts.ofModules.phase,
+    kind: "text",
+    width: 160,
+    value: (r) => texts.phases[r.phase].label,
+    code: (r) => r.phase,
+    cell: (r) => (
+      <span class="value" title={texts.phases[r.phase].title}>
+        {texts.phases[r.phase].label}
+      </span>
+    ),
+  },
+  field("share", texts.ofModules.share, "share", 160, {
+    additive: true,
+    bar: (r) => (r.allocations === null ? "other" : "kernel"),
+  }),
+  field("bytes", texts.ofModules.size, "bytes", 96, { additive: true }),
+  field("allocations", texts.ofModules.allocations, "count", 96, { additive: true }),
 ];
 
 export const KINDS: readonly Column<MemoryCategory>[] = [

@@ -9,7 +9,7 @@ import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
 import type { Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
-import { ALIVE, allocationColumns, KINDS, OPERATORS, STEPS, TOTALS } from "./columns";
+import { ALIVE, allocationColumns, KINDS, MODULES, OPERATORS, STEPS, TOTALS } from "./columns";
 
 const texts = t.memoryTables;
 const nouns = texts.nouns;
@@ -28,7 +28,7 @@ interface TablesProps {
   onLife: (life: Life | null) => void;
 }
 
-const TABS = ["alive", "categories", "operators", "allocations", "steps"] as const;
+const TABS = ["alive", "modules", "categories", "operators", "allocations", "steps"] as const;
 type Tab = (typeof TABS)[number];
 
 export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
@@ -56,6 +56,18 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
           rowKey={(r) => `${r.source} ${r.operator ?? ""} ${r.input_shapes ?? ""}`}
           defaultSort="-bytes"
           onOpen={(r) => toAllocations(filterOf(r))}
+        />
+      );
+    case "modules":
+      return (
+        <Table
+          {...common}
+          name="memory-modules"
+          {...nouns.module}
+          columns={MODULES}
+          rows={result.alive_modules}
+          rowKey={(r) => `${r.phase} ${r.module ?? ""}`}
+          defaultSort="-bytes"
         />
       );
     case "categories":
@@ -110,6 +122,12 @@ function Tabs({ result, tab, first }: TabsProps) {
           label: texts.alive,
           disabled: result.alive.length === 0,
           title: result.alive.length === 0 ? t.memory.needsAddresses : texts.aliveHelp,
+        },
+        {
+          value: "modules",
+          label: texts.byModule,
+          disabled: result.alive_modules.length === 0,
+          title: result.alive_modules.length === 0 ? t.memory.needsAddresses : texts.byModuleHelp,
         },
         {
           value: "categories",

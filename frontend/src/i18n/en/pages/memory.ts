@@ -1,4 +1,4 @@
-import type { AliveRow, Allocation, MemoryCategory } from "../../../api/types";
+import type { AliveModule, AliveRow, Allocation, MemoryCategory } from "../../../api/types";
 import { count, plural } from "../../count";
 
 export const memory = {
@@ -130,10 +130,21 @@ const sources: Record<AliveRow["source"], { label: string; title: string }> = {
   },
 };
 
+const phases: Record<AliveModule["phase"], Told> = {
+  forward: { label: "forward", title: "Allocated in the forward pass, or in the call of a module." },
+  backward: { label: "backward", title: "Allocated in the backward pass." },
+  optimizer: { label: "optimizer", title: "Allocated in the optimizer's step or its reset." },
+  outside: { label: "outside", title: "Allocated in none of these." },
+  earlier: { label: "before the recording", title: sources.earlier.title },
+  unexplained: { label: "not explained by events", title: sources.unexplained.title },
+};
+
 export const memoryTables = {
   table: "Table",
   alive: "Live at peak",
   aliveHelp: "The operators that allocated what was live at the peak",
+  byModule: "By module",
+  byModuleHelp: "The modules and phases that allocated what was live at the peak",
   byCategory: "By category",
   byCategoryHelp: "Parameters, gradients, optimizer state, activations, inputs, temporaries",
   byOperator: "By operator",
@@ -143,6 +154,7 @@ export const memoryTables = {
   noSteps: "The trace has no steps.",
   nouns: {
     group: { noun: "group", nouns: "groups" },
+    module: { noun: "module and phase", nouns: "modules and phases" },
     category: { noun: "category", nouns: "categories" },
     operator: { noun: "operator", nouns: "operators" },
     step: { noun: "step", nouns: "steps" },
@@ -152,6 +164,8 @@ export const memoryTables = {
   showMore: "show more",
   fates,
   sources,
+  phases,
+  noModule: "outside of modules",
   mostlyReleases: "Mostly releases: a tensor's memory goes when Python lets go of it.",
   toTimeline: "Show what ran then in the timeline",
   noFrames: "no Python frames around",
@@ -159,6 +173,16 @@ export const memoryTables = {
   ofAlive: {
     operator: { title: "Allocated by", help: "The innermost operator that does not only allocate." },
     inputShapes: { title: "Input shapes" },
+    share: { title: "Share of peak" },
+    size: { title: "Size" },
+    allocations: { title: "Allocations" },
+  },
+  ofModules: {
+    module: {
+      title: "Module",
+      help: "The class of the innermost module; in the backward pass that of the forward operator.",
+    },
+    phase: { title: "Phase", help: "In which it was allocated." },
     share: { title: "Share of peak" },
     size: { title: "Size" },
     allocations: { title: "Allocations" },
