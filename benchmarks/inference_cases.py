@@ -25,7 +25,7 @@ from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.model import NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
@@ -120,14 +120,10 @@ def hide(path: Path, least: int = 30) -> Case | None:
     linked = (kernels.launch >= 0) & (kernels.op >= 0)
     if linked.sum() < least:
         return None
-    # One whose launch is not recorded was launched no later than the next one of the stream; those
-    # ahead of all recorded ones before the recording.
-    called = kernels.launch >= 0
-    call = np.where(called, launches.start_ns[kernels.launch], np.iinfo(np.int64).max)
-    call = np.minimum.accumulate(call[::-1])[::-1]
-    call[: called.argmax()] = np.iinfo(np.int64).min
+    call = np.where(kernels.launch >= 0, launches.start_ns[kernels.launch], NONE)
     fastest = int(np.percentile((kernels.start_ns - call)[linked], 1))
     latency = fastest if _MIN_LATENCY_NS <= fastest <= _MAX_LATENCY_NS else _LATENCY_NS
+    call = _launched(kernels, call, latency)
     ids, elapsed = _elapsed(trace, call, kernels.end_ns, latency)
     external_id = np.where(linked, trace.ops.external_id[kernels.op], UNLINKED)
     shift = trace.start_ns
@@ -137,6 +133,25 @@ def hide(path: Path, least: int = 30) -> Case | None:
         Sidecar(ids, elapsed, {"launch_latency_ns": latency, "elapsed_resolution_ns": 1000}),
         Truth(external_id, kernels.start_ns + shift, kernels.end_ns + shift),
     )
+
+
+def _launched(kernels: Kernels, call: I64, latency: int) -> I64:
+    """Return when each kernel of a stream was launched; ``call`` is ``NONE`` if it is not recorded.
+
+    Such a one was launched no later than the next one of the stream and than its own start allows;
+    ahead of all recorded ones, before the recording. But on an idle device it started at once.
+    """
+    never, ever = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    recorded = call != NONE
+    before = np.concatenate(([never // 2], np.maximum.accumulate(kernels.end_ns)[:-1]))
+    idle = kernels.start_ns - before > latency
+    idle[0] = kernels.start_ns[0] > latency
+    at_once = np.where(recorded, call, ever)
+    at_once = np.minimum(np.minimum.accumulate(at_once[::-1])[::-1], kernels.start_ns - latency)
+    launched = np.where(recorded, call, at_once)
+    first = int(recorded.argmax())
+    launched[:first] = np.maximum.accumulate(np.where(idle, at_once, never)[:first])
+    return np.minimum.accumulate(launched[::-1])[::-1]
 
 
 def _elapsed(trace: Trace, call: I64, end: I64, latency: int) -> tuple[I64, I64]:

@@ -7,7 +7,6 @@ differences are the two costs. It takes at most 20 ms of the host's processor ti
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,11 +86,21 @@ def measure_costs(
         return Costs(mark, mark_bound)
     period = (elapsed[KERNELS] + _RESOLUTION_NS // 2 - (2 * inside + 1) * mark) / _OPERATORS
     least, most = _alone(short, latency_ns, make_event, evidence)
-    # An event behind a kernel that is shorter than its launch waits for the host instead.
-    if period < 2 * (most - least):
-        return Costs(mark, mark_bound)
+    return Costs(mark, mark_bound, *gap_between(period, least, most))
+
+
+def gap_between(period: float, least: float, most: float) -> tuple[int, int] | tuple[None, None]:
+    """Return the gap between kernels and its bound, in ns, or None for both if it is not known.
+
+    ``period`` is the time from a kernel to the next one in a row, ``least`` and ``most`` are limits
+    of the time of one alone.
+    """
+    # An event behind a kernel that is shorter than its launch waits for the host instead. One alone
+    # that takes longer than in a row waited for something else: a busy host, or a device at rest.
+    if period < 2 * (most - least) or period + _ALONE_NS < least:
+        return None, None
     low, high = max(period - most - _ALONE_NS, 0.0), max(period - least, 0.0) + _ALONE_NS
-    return Costs(mark, mark_bound, round((low + high) / 2), round((high - low) / 2))
+    return round((low + high) / 2), round((high - low) / 2)
 
 
 def _within(row: Any, outer: Any) -> bool:
@@ -127,7 +136,8 @@ def _alone(
 ) -> tuple[float, float]:
     """Return limits of the kernel's time alone on the idle device.
 
-    It was launched inside its operator: no earlier than the call, and no later than the return.
+    It was launched inside its operator: no earlier than the call, and no later than the return. A
+    busy host can only delay what is seen, so that the shortest of some tries counts.
     """
     least, most = [], []
     for _ in range(_TRIES):
@@ -146,4 +156,4 @@ def _alone(
         least.append(done - returned - latency_ns)
         most.append(done - called - latency_ns)
     evidence["alone_ns"] = {"least": least, "most": most}
-    return statistics.median(least), statistics.median(most)
+    return min(least), min(most)

@@ -54,6 +54,10 @@ class Machine:
     latency: int = LATENCY
     mark: int = MARK
     gap: int = GAP
+    dear: int = 0
+    """How much more than ``mark`` every 50th mark costs."""
+    hesitates: int = 0
+    """How much later than the latency a kernel begins on an idle device, at most."""
     now: int = 1_000_000
     device: int = 0
     shapes: dict[str, Any] = field(default_factory=dict)
@@ -65,6 +69,8 @@ class Machine:
     """The host's times of all launches."""
     markers: list[tuple[int, int]] = field(default_factory=list)
     """Times of the markers at the ends of steps: of the record, and of the device."""
+    marks: int = 0
+    chance: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def run(self, op: Op) -> None:
         """One operator with all that is inside."""
@@ -98,12 +104,15 @@ class Machine:
 
     def _launch(self, kernel: int) -> tuple[int, int]:
         self.launched.append(self.now)
-        begin = max(self.now + self.latency, self.device + self.gap)
+        late = int(self.chance.integers(0, self.hesitates + 1))
+        begin = max(self.now + self.latency + late, self.device + self.gap)
         self.device = begin + kernel
         return begin, self.device
 
     def _mark(self) -> int:
-        self.device = max(self.now + self.latency, self.device) + self.mark
+        self.marks += 1
+        cost = self.mark + (self.dear if self.marks % 50 == 0 else 0)
+        self.device = max(self.now + self.latency, self.device) + cost
         return self.device
 
 
@@ -126,6 +135,8 @@ def simulate(
     others: Others | None = None,
     mark: int = MARK,
     gap: int = GAP,
+    dear: int = 0,
+    hesitates: int = 0,
     record_launches: bool = False,
     record_markers: bool = False,
     **facts: Any,
@@ -133,9 +144,13 @@ def simulate(
     """Run a program behind a device that is busy for another ``backlog`` ns, and infer.
 
     ``record_launches``, ``record_markers``: the sidecar has the launches, and a marker at the end
-    of each outermost operator.
+    of each outermost operator. ``dear``: what every 50th mark costs more. ``hesitates``: how much
+    later a kernel begins on an idle device, at most.
     """
-    machine = Machine(mark=mark, gap=gap, now=1_000_000 + shift, shapes=shapes or {})
+    machine = Machine(
+        mark=mark, gap=gap, dear=dear, hesitates=hesitates, now=1_000_000 + shift,
+        shapes=shapes or {},
+    )  # fmt: skip
     machine.device = machine.now + backlog
     for op in program:
         machine.run(op)

@@ -158,9 +158,10 @@ def _kernel_gap(sidecar: Sidecar) -> tuple[int, int, Constant]:
         why = say("As on known devices.")
         shown = Constant("kernel_gap", _GAP_NS, 0, _GAP_HIGH_NS, "assumed", None, why)
         return _GAP_NS, _GAP_HIGH_NS, shown
-    # The host times the kernel alone, so that the limits may be wider than what devices have.
+    # The host times the kernel alone, so that limits that reach 0 show no gap: then it is that of
+    # known devices.
     least, most = max(value - bound, 0), value + bound
-    most = most if least else min(most, _GAP_HIGH_NS)
+    most = most if least else _GAP_HIGH_NS
     value = min(max(_GAP_NS, least), most)
     why = say("Short kernels in a row, less one alone on the idle device.")
     return value, most, Constant("kernel_gap", value, least, most, "capture", None, why)
@@ -171,7 +172,7 @@ def with_event_cost(c: Calibration, shown: EventCost) -> Calibration:
 
     Without any range, the constant that is shown stays.
     """
-    scatter = Calibration.event_doubt_ns
+    scatter = Calibration.event_doubt_ns + shown.scatter_ns
     low, high = max(shown.cost_ns - scatter, 0), shown.cost_ns + scatter
     constants = c.constants
     if shown.samples:

@@ -33,13 +33,15 @@ class EventCost:
     """The mean cost of an event, its error, and the mean of what is cut from an elapsed time.
 
     All in ns. ``samples`` is the number of ranges that show them. Where these do not agree, events
-    cost the device different times, and the error is as large as the largest cost.
+    cost the device different times, and the error is as large as the largest cost. ``scatter_ns``
+    is how much a few events cost more or less than most.
     """
 
     cost_ns: int
     doubt_ns: int
     cut_ns: int
     samples: int
+    scatter_ns: int = 0
 
 
 def event_cost(
@@ -80,9 +82,14 @@ def event_cost(
             c.resolution_ns,
             c.cut_ns,
         )
-    cost = min(max(cost, low), high)
-    doubt = max(_LEAST_DOUBT_NS, int(min(_SURELY * deviation, max(cost - low, high - cost))))
-    return EventCost(int(cost), doubt, int(cut), len(row))
+    nearest = min(max(cost, low), high)
+    off = abs(nearest - cost)
+    if off > max(_SURELY * deviation, _LEAST_DOUBT_NS):
+        # The cost that every range allows is not the mean: single events cost more or less.
+        doubt = max(_LEAST_DOUBT_NS, int(_SURELY * deviation))
+        return EventCost(int(cost), doubt, int(cut), len(row), int(off))
+    doubt = max(_LEAST_DOUBT_NS, int(min(_SURELY * deviation, max(nearest - low, high - nearest))))
+    return EventCost(int(nearest), doubt, int(cut), len(row))
 
 
 def _fit_cut(ranges: I64, resolution: int, usual: int) -> tuple[float, float, float]:

@@ -247,15 +247,9 @@ def estimate_lengths(
         shares = kernel_placement.launch_share(placement.draft, sites, typical.length, events, c)
     if shares is not None:
         limits = kernel_placement.placement_limits(
-            sites,
-            cautious.blocked,
-            events,
-            stream.ops,
-            likely.bounds,
-            cautious.solution.spans,
-            stream.c,
-            shares,
-        )
+            sites, cautious.blocked, events, stream.ops, likely.bounds, cautious.solution.spans,
+            stream.c, shares,
+        )  # fmt: skip
     placed = kernel_placement.estimate_placement(
         limits, sites, events, likely.within, likely.solution.spans, c, shares
     )
@@ -263,7 +257,9 @@ def estimate_lengths(
     placed, typical = kernel_placement.distrust_preempted(
         placed, sites, typical, events, cautious.solution.bounds, stream.c
     )
+    late = kernel_placement.lateness(placement.draft, sites, typical.length, events, c)
     placed = kernel_placement.serialize(kernel_placement.fill_lengths(placed, typical))
+    placed = kernel_placement.allow_late_starts(placed, late)
     return Lengths(placed, helped, names)
 
 

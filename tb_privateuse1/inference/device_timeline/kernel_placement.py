@@ -32,6 +32,10 @@ _TAIL_SHARE, _TAIL_LOW_NS, _TAIL_HIGH_NS = 0.15, 1_000, 4_000
 _SHARES = 20
 """The least number of visible launches that show where in operators launches lie."""
 
+_LATE_SHARE, _LATE = 0.3, 0.9
+"""The share of kernels that began later than any launch in their segment could be, above which the
+device takes a varying time to begin, and the share of these times in the bounds."""
+
 _OUTSIDE = 0.005
 """The share of visible launches on either side that bounds leave out."""
 
@@ -246,6 +250,37 @@ def launch_share(
     low, likely, high = np.percentile(share, (100 * _OUTSIDE, 50, 100 * (1 - _OUTSIDE)))
     longest = np.percentile(host[samples][inside], 100 * (1 - _OUTSIDE))
     return Shares(float(low), float(likely), float(high), int(longest))
+
+
+def lateness(
+    placed: Placed, sites: LaunchSites, typical: I64, events: EventPairs, c: Calibration
+) -> int:
+    """Return how much later than its launch and the latency a kernel may begin on an idle device.
+
+    The samples are those of ``launch_share``; 0 if few of them began later than any launch in their
+    segments explains.
+    """
+    latest = events.host_ns[sites.last]
+    if sites.launched is not None:
+        latest = np.minimum(latest, sites.launched[1] + CLOCK_NS)
+    samples = (placed.evidence == END_PINNED) & (typical > 0) & sites.sure
+    late = (placed.end - typical - c.latency_ns - latest)[samples]
+    if len(late) < _SHARES or (late > 0).mean() <= _LATE_SHARE:
+        return 0
+    return int(np.percentile(late, 100 * _LATE))
+
+
+def allow_late_starts(placed: Placed, late_ns: int) -> Placed:
+    """Return the kernels with limits for starts that are later than launches explain."""
+    idle = ~np.isin(placed.evidence, (EVENTS, SYNC))
+    latest = np.maximum(placed.start_high, np.minimum(placed.start_high + late_ns, placed.end_high))
+    least = np.maximum(placed.length_low - late_ns, 0)
+    shorter = placed.evidence == END_PINNED
+    return dataclasses.replace(
+        placed,
+        start_high=np.where(idle, latest, placed.start_high),
+        length_low=np.where(shorter, least, placed.length_low),
+    )
 
 
 def distrust_preempted(

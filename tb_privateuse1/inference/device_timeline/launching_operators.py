@@ -207,8 +207,9 @@ def correct_by_evidence(
     rests = np.bincount(key[segments.op[segments.closing & ~unsure[segments.op]]], minlength=count)
     idle = (rests >= _ENOUGH) & (works * 3 < rests)
     host = _median(key, ops.end_ns - ops.start_ns, count)
-    # Few launches are that quick: one call that surely launched nothing decides for all.
-    never = (host < _LAUNCH_NS) & (rests > 0)
+    # Few launches are that quick: one call that surely launched nothing decides for all, unless
+    # more of them surely worked.
+    never = (host < _LAUNCH_NS) & (rests > 0) & (works <= rests)
     fastest = np.min(host[(works >= _ENOUGH) & ~never], initial=_LAUNCH_NS / _QUICK_SHARE)
     quick = host < fastest * _QUICK_SHARE
     launches: Bools = may & ~(idle | never | (quick & (works == 0)))[key]

@@ -15,7 +15,7 @@ def test_measured_costs_hold_the_devices_own(tmp_path: Path) -> None:
         answer["costs"] = []
         for cost, gap in ((300, 0), (2000, 0), (1200, 900)):
             refdevice.configure(event_cost_ns=cost, kernel_gap_ns=gap)
-            for _ in range(5):  # a preempted thread measures nothing
+            for _ in range(8):  # a preempted thread measures nothing
                 calibration._calibrate.cache_clear()
                 costs = calibration.calibrate("refdev").costs
                 if costs.mark_ns is not None and costs.gap_ns is not None:
@@ -26,7 +26,8 @@ def test_measured_costs_hold_the_devices_own(tmp_path: Path) -> None:
     )
     for cost, gap, mark, mark_bound, measured, bound in done.answer["costs"]:
         assert abs(mark - cost) <= mark_bound
-        assert abs(measured - gap) <= bound
+        # On a busy machine a kernel alone takes longer than in a row: no gap is measured then.
+        assert measured is None or abs(measured - gap) <= bound
 
 
 def test_a_profiler_that_runs_already_prevents_the_measurement(tmp_path: Path) -> None:
@@ -40,3 +41,17 @@ def test_a_profiler_that_runs_already_prevents_the_measurement(tmp_path: Path) -
         """,
     )
     assert done.answer["mark"] is None
+
+
+def test_a_kernel_that_took_longer_alone_than_in_a_row_shows_no_gap(tmp_path: Path) -> None:
+    """A busy host or a device at rest delayed it: the gap would come out as none."""
+    done = device(
+        tmp_path,
+        """
+        from tb_privateuse1.capture import queue_costs
+        answer["late"] = queue_costs.gap_between(56_000, 95_000, 99_000)
+        answer["right"] = queue_costs.gap_between(57_000, 54_500, 58_000)
+        """,
+    )
+    assert done.answer["late"] == [None, None]
+    assert done.answer["right"] == [1_750, 1_750]

@@ -52,3 +52,17 @@ def test_without_device_time_between_its_events_an_operator_launched_nothing() -
     for i in range(3):
         machine.run(step(i, *[quick] * 4, Op("aten::mm", 8 * US, US, 90 * US), *[quick] * 4))
     assert spurious(machine) == []
+
+
+def test_one_call_without_visible_work_does_not_outvote_those_that_worked() -> None:
+    """A quick operator's kernel is once so short that it does not show between two events."""
+    machine = Machine(gap=0, shapes={"Input Dims": [[64, 64]]})
+    behind = Op("aten::mm", 8 * US, US, 90 * US)
+    fill = Op("aten::fill_", US, 500, 6 * US)
+    tiny = Op("aten::fill_", US, 500, 100)
+    for i in range(3):
+        machine.run(step(i, *[behind] * 3, fill, fill, tiny if i == 1 else fill, behind))
+    shown = {number for number, (begin, end) in machine.kernels.items() if end - begin > US}
+    trace = simulate.infer_from(machine.events, machine.elapsed, launch_latency_ns=simulate.LATENCY)
+    found = set(trace.ops.external_id[trace.kernels.op].tolist())
+    assert shown <= found <= set(machine.kernels)
