@@ -1,8 +1,11 @@
 """How fast the device timeline is inferred: a trace repeated in time until it is large.
 
-    python -m benchmarks.inference_speed [--only NAME] [--ops 1000000] [--profile]
+    python -m benchmarks.inference_speed [--only NAME] [--sizes 1e5,1e6] [--profile]
 
-Processor time of one core per trace; only ``infer.timeline`` is measured, not reading.
+Processor time of one core per trace; only ``infer_timeline`` is measured, not reading. Beside it is
+the same time in running maxima: how often ``np.maximum.accumulate`` goes over the trace's events
+meanwhile. That is measured in the same process right afterwards, so that a core shared with others
+changes it less.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import argparse
 import cProfile
 import dataclasses
 import pstats
+import resource
 import time
 
 import numpy as np
@@ -48,6 +52,17 @@ def repeated(ops: Ops, times: int) -> Ops:
     return Ops(**columns)
 
 
+def running_maximum(events: int) -> float:
+    """Seconds of the processor for one running maximum over a column."""
+    column = np.arange(events)
+    seconds = []
+    for _ in range(5):
+        began = time.process_time()
+        np.maximum.accumulate(column, out=column)
+        seconds.append(time.process_time() - began)
+    return min(seconds)
+
+
 def measure(case: Case, ops: Ops, wanted: int, profiled: bool) -> tuple[int, float]:
     """Operators and seconds of the processor."""
     ops = repeated(ops, max(round(wanted / len(ops)), 1))
@@ -68,7 +83,7 @@ def main() -> None:
     """Print a line per trace and size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
-    parser.add_argument("--ops", type=int, default=1_000_000)
+    parser.add_argument("--sizes", default="1e5,1e6", help="operators, with commas between")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     for case in (*inference_cases.simulated(), *inference_cases.hidden()):
@@ -79,9 +94,15 @@ def main() -> None:
         once = host_events.build_host(
             case.raw, case.sidecar, trace_metadata.detect_vendor(case.raw, case.sidecar)
         ).ops
-        for size in (options.ops // 10, options.ops):
-            ops, seconds = measure(case, once, size, options.profile)
-            print(f"{name:28}{ops:>10} operators {seconds:8.2f} s {ops / seconds / 1e3:8.0f} k/s")
+        for size in options.sizes.split(","):
+            ops, seconds = measure(case, once, int(float(size)), options.profile)
+            # The peak of the largest so far: sizes grow.
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+            maxima = seconds / running_maximum(2 * ops)
+            print(
+                f"{name:28}{ops:>10} operators {seconds:8.2f} s {ops / seconds / 1e3:8.0f} k/s "
+                f"{maxima:8.0f} running maxima {peak:8} MB"
+            )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ EMPTY: Set = (np.empty(0, np.int64), np.empty(0, np.int64))
 _LIMIT = 1 << 62
 _MAX_ROUNDS = 2000
 _MAX_LOOKS = 16
+_SPARSE = 32
 
 
 def union(starts: I64, ends: I64) -> Set:
@@ -182,7 +183,13 @@ def enclosing(parent: I32, inner: Bools) -> Bools:
     """Return which rows have one of the inner rows below them."""
     outer = np.zeros(len(parent), np.bool_)
     up = parent[inner]
-    while len(up := np.unique(up[up >= 0])):
+    while len(up := up[up >= 0]):
+        if _SPARSE * len(up) > len(parent):  # without sorting
+            new = np.zeros(len(parent), np.bool_)
+            new[up] = True
+            up = np.flatnonzero(new).astype(np.int32)
+        else:
+            up = np.unique(up)
         up = up[~outer[up]]
         outer[up] = True
         up = parent[up]

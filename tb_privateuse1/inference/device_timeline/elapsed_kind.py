@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.i18n import join_sentences, say
-from tb_privateuse1.inference.base import Strings
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.inference.base import Strings, named
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.inference_basis import Kind as Name
 from tb_privateuse1.trace.model import MISSING, NONE, Ops
@@ -81,7 +81,7 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
     positive = known[known > 0]
     if not len(positive):
         return Kind("none", 0, say("No operator has a device time above 0."))
-    values = np.unique(positive)
+    values = groupby.distinct_values(positive)
     resolution = int(np.gcd.reduce(values))
     if len(values) < _VALUES and resolution % _MILLISECOND_NS:
         # A few values have a common divisor by chance.
@@ -186,11 +186,10 @@ def _fallback_share(ops: Ops, strings: Strings) -> float:
 
     torch's fallback for operators that a backend lacks copies its inputs with ``aten::_to_cpu``.
     """
-    used = np.unique(ops.name).tolist()
-    copies = np.isin(ops.name, [i for i in used if strings.all[i] == "aten::_to_cpu"])
+    copies = named(ops.name, strings, "aten::_to_cpu".__eq__)
     if not copies.any():
         return 0.0
-    aten = np.isin(ops.name, [i for i in used if strings.all[i].startswith("aten::")])
+    aten = named(ops.name, strings, lambda name: name.startswith("aten::"))
     outer = aten & (intervals.nearest(ops.parent, aten) == NONE)
     host = ops.end_ns - ops.start_ns
     around = outer & intervals.enclosing(ops.parent, copies)

@@ -85,8 +85,9 @@ def place_kernels(
     refused = _contradicted(prior.solution, events, basis)
     if refused is not None:
         return refused
-    cautious = solve_cautious(stream, prior)
-    likely = solve_likely(stream, prior, cautious)
+    cautious, behind = solve_cautious(stream, prior), prior.behind
+    del prior  # its bounds take a tenth of the memory
+    likely = solve_likely(stream, behind, cautious)
     refused = _contradicted(likely.solution, events, basis)
     if refused is not None and not len(cautious.sites.op):
         return refused
@@ -105,8 +106,9 @@ def solve_prior(stream: StreamInput, may: Bools) -> Prior:
     launching = known_launches.launching_segments(stream.known, stream.events, may)
     nobody = np.zeros(len(stream.ops), np.bool_)
     solved = stream_solution.solve_stream(stream, launching, nobody, stream.c)
-    prompt = solved.events.host_high_ns + stream.c.latency_ns + stream.c.jitter_ns
-    return Prior(may, solved.solution, solved.events, solved.solution.bounds.low > prompt)
+    solution, events = solved.solution, solved.events
+    prompt = events.host_high_ns + stream.c.latency_ns + stream.c.jitter_ns
+    return Prior(may, solution, events, solution.bounds.low > prompt)
 
 
 def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
@@ -128,10 +130,7 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     if stream.known is not None:
         copies = launching_operators.copy_operators(ops, strings)
         use, sites = known_launches.launch_sites(stream.known, segments, copies)
-        blocked = blocking[sites.op]
-        return Cautious(
-            may, blocking, solution, events, segments, use, sites, blocked, solved.estimate
-        )
+        return Cautious(may, blocking, solution, events, segments, use, sites, solved.estimate)
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
     foreign = launching_operators.custom_operators(ops, strings)
     use = launching_operators.choose_segments(
@@ -146,11 +145,10 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     sites = LaunchSites(
         segments.op[use], segments.first[use], segments.last[use], surely[use], copies
     )
-    blocked = blocking[sites.op]
-    return Cautious(may, blocking, solution, events, segments, use, sites, blocked, solved.estimate)
+    return Cautious(may, blocking, solution, events, segments, use, sites, solved.estimate)
 
 
-def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likely:
+def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Likely:
     """Return the likely device time of each event, and the bounds that are stated.
 
     Assumes launches at the sites only, the cost of an event as ranges under backlog show it, and
@@ -164,7 +162,7 @@ def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likel
     if stream.known is not None:
         launching = stream.known.launching
     idle = solver.host_paced(stream.events, ops, c)
-    shown = event_cost.event_cost(ops, cautious.events, cautious.may, prior.behind, c)
+    shown = event_cost.event_cost(ops, cautious.events, cautious.may, behind, c)
     likely_c = calibration.with_event_cost(c, shown)
     blocking = cautious.blocking | idle
     solve = functools.partial(

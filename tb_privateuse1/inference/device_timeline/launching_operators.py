@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.inference.base import Strings, named
 from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration, EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -50,6 +50,8 @@ _LAUNCH_NS, _QUICK_SHARE = 2_500, 0.4
 """The least host time of a launch: of any driver's, and as a share of the fastest seen.
 
 Real launches take 4 µs and more of host time."""
+
+_COPIES = frozenset(("aten::_copy_from", "aten::copy_", "aten::_to_cpu"))
 
 _ANCESTORS = 4
 """The number of ancestors that tell the same operator's calls apart."""
@@ -87,12 +89,12 @@ def host_only() -> frozenset[str]:
 
 def may_launch(ops: Ops, strings: Strings) -> Bools:
     """Return per operator whether its name allows that its own body launches."""
-    names = np.unique(ops.name).tolist()
-    never = [i for i in names if _is_launch_free(strings.all[i])]
+    never = named(ops.name, strings, _is_launch_free)
     # A data loader builds batches on the host, before they are copied to the device.
-    loaders = np.isin(ops.name, [i for i in names if strings.all[i].startswith(_LOADER)])
-    loading = intervals.nearest(ops.parent, loaders) >= 0
-    may: Bools = (ops.kind == OPERATOR) & ~np.isin(ops.name, never) & ~loading
+    loaders = named(ops.name, strings, lambda name: name.startswith(_LOADER))
+    may: Bools = (ops.kind == OPERATOR) & ~never
+    if loaders.any():
+        may &= intervals.nearest(ops.parent, loaders) < 0
     return may
 
 
@@ -106,29 +108,23 @@ def may_wait_for_streams(ops: Ops, strings: Strings) -> Bools:
 
     Programs and autograd's engine do so between operators, communication inside its own.
     """
-    wanted = [i for i in np.unique(ops.name).tolist() if _LAUNCH_FREE.match(strings.all[i])]
-    waits: Bools = (ops.kind != OPERATOR) | np.isin(ops.name, wanted)
+    wanted = named(ops.name, strings, lambda name: bool(_LAUNCH_FREE.match(name)))
+    waits: Bools = (ops.kind != OPERATOR) | wanted
     return waits
 
 
 def custom_operators(ops: Ops, strings: Strings) -> Bools:
     """Return the operators of libraries outside torch, except wrappers of collectives."""
-    names = [
-        i
-        for i in np.unique(ops.name).tolist()
-        if _CUSTOM.match(strings.all[i]) and not _COLLECTIVE.search(strings.all[i])
-    ]
-    named: Bools = np.isin(ops.name, names)
-    return named
+    return named(ops.name, strings, _is_custom)
+
+
+def _is_custom(name: str) -> bool:
+    return bool(_CUSTOM.match(name)) and not _COLLECTIVE.search(name)
 
 
 def operator_keys(ops: Ops) -> I64:
     """Return one number per operator, shapes and dtypes."""
-    key = ops.name.astype(np.int64)
-    for column in (ops.shapes, ops.dtypes):
-        pair = key * (int(column.max(initial=0)) + 2) + column + 1
-        _, key = np.unique(pair, return_inverse=True)
-    return key.astype(np.int64)
+    return groupby.group_rows(ops.name, ops.shapes, ops.dtypes)[1].astype(np.int64, copy=False)
 
 
 def placed_keys(ops: Ops, key: I64) -> I64:
@@ -311,7 +307,7 @@ def blocking_operators(
     A copy waited if its host time is far above its device time and the device is not behind at its
     end.
     """
-    reads = _named(ops, strings, ("aten::_local_scalar_dense",))
+    reads = named(ops.name, strings, "aten::_local_scalar_dense".__eq__)
     copied = may & copy_operators(ops, strings)
     host = ops.end_ns - ops.start_ns
     caught_up = (
@@ -328,10 +324,4 @@ def blocking_operators(
 
 def copy_operators(ops: Ops, strings: Strings) -> Bools:
     """Return the operators that copy a tensor, by their names."""
-    return _named(ops, strings, ("aten::_copy_from", "aten::copy_", "aten::_to_cpu"))
-
-
-def _named(ops: Ops, strings: Strings, names: tuple[str, ...]) -> Bools:
-    wanted = [i for i in np.unique(ops.name).tolist() if strings.all[i] in names]
-    named: Bools = np.isin(ops.name, wanted)
-    return named
+    return named(ops.name, strings, _COPIES.__contains__)

@@ -87,7 +87,7 @@ class Cautious:
 
     Per operator: ``may`` launch, ``blocking`` (waits for its work). ``segments`` are the own
     segments of operators that may launch, ``use`` those that get a kernel. ``sites`` has a row per
-    kernel; ``blocked`` are the kernels of blocking operators.
+    kernel.
     """
 
     may: Bools
@@ -97,9 +97,13 @@ class Cautious:
     segments: Segments
     use: Bools
     sites: LaunchSites
-    blocked: Bools
     estimate: Callable[[], Solution]
     """Returns the solution with likely times, which only a doubtful likely phase needs."""
+
+    @property
+    def blocked(self) -> Bools:
+        """Return the kernels of blocking operators."""
+        return self.blocking[self.sites.op]
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,16 @@ from functools import cached_property
 import numpy as np
 
 from tb_privateuse1.inference.device_timeline import constraints
-from tb_privateuse1.inference.device_timeline.base import ANY, Bounds, Calibration, EventPairs
+from tb_privateuse1.inference.device_timeline.base import (
+    ANY,
+    NEVER,
+    Bounds,
+    Calibration,
+    EventPairs,
+)
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
 from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -110,6 +116,43 @@ def elapsed_limits(elapsed_ns: I64, calibration: Calibration) -> tuple[I64, I64]
     return low, high
 
 
+class _Attempts:
+    """The earliest times by some late time stamps, which the solutions of a phase repeat.
+
+    They are stored by what they differ in from the first ones.
+    """
+
+    def __init__(self) -> None:
+        self._first: I64 | None = None
+        self._others: dict[tuple[bytes, ...], tuple[I64, I64, I64]] = {}
+
+    def solve(
+        self, problem: Problem, key: tuple[bytes, ...], ready: I64, late: I64
+    ) -> tuple[I64, I64]:
+        """Return the earliest times, and the ends of operators whose late first event moves them.
+
+        ``key`` names ``ready``. ``late``, per operator, is when an end is not due to its record.
+        """
+        if self._first is not None and key in self._others:
+            at, value, ends = self._others[key]
+            low = self._first.copy()
+            low[at] = value
+            return low, ends
+        events, node = problem.events, problem.node
+        low = constraints.earliest_times(problem.tree, problem.spans, ready)
+        low = _apply_outside_tree(events, problem.in_tree, node, low)
+        begun, due, done = low[events.start], ready[events.start], low[events.end]
+        pushes = (problem.floor < due) & (begun <= due) & (done > late)
+        pushes &= done <= begun + node[0] + 1000
+        pushed = np.zeros(len(events), np.bool_)
+        pushed[events.end[pushes]] = True
+        ends = np.flatnonzero(pushed)
+        self._first = low if self._first is None else self._first
+        at = np.flatnonzero(low != self._first)
+        self._others[key] = at, low[at], ends
+        return low, ends
+
+
 @dataclass(frozen=True)
 class Problem:
     """The input of all passes: events and their tree, limits of elapsed times, constants.
@@ -127,6 +170,12 @@ class Problem:
     prompt: I64
     reach: int
     c: Calibration
+    attempts: _Attempts = field(default_factory=_Attempts)
+
+    @cached_property
+    def floor(self) -> I64:
+        """The earliest device time of each operator's first event if its time stamp is late."""
+        return self.events.host_floor_ns[self.events.start] + self.c.latency_ns
 
     @cached_property
     def spans(self) -> Spans:
@@ -175,14 +224,12 @@ def solve(problem: Problem, launch_free: Bools, points: SyncPoints) -> Solution:
             Bounds(empty, empty, empty), Spans(empty, empty, 0, ()), none, none, none, 0, empty
         )
     prompt, c = problem.prompt, problem.c
-    ready = problem.ready.copy()
     anchored = launch_free & (problem.spans.segment_low > c.event_high_ns)
     limit = np.where(anchored, prompt, np.int64(ANY))
     promptness = _Promptness(problem, launch_free)
     promptness.limit_idle(limit)
     np.minimum.at(limit, points.event, points.latest)
-    np.maximum.at(ready, points.event, points.earliest)
-    low, relaxed = _repair(problem, ready, limit)
+    low, relaxed = _repair(problem, points, limit)
     wrong = low > limit
     spans, low, high, anchored, unknown = _tighten_bounds(
         problem, promptness.without(wrong), low, limit, anchored, wrong
@@ -240,35 +287,31 @@ def _reach(tree: Tree, in_tree: Bools, elapsed_low: I64, extent: int) -> int:
     return 4 * (extent + int(elapsed_low.sum(where=outer)) + 10**9)
 
 
-def _repair(problem: Problem, ready: I64, limit: I64) -> tuple[I64, int]:
+def _repair(problem: Problem, points: SyncPoints, limit: I64) -> tuple[I64, int]:
     """Return the earliest solution, with room for late time stamps if it passes a limit.
 
-    ``ready`` is changed to where there is room. The count is that of the operators.
+    The count is that of the operators whose time stamps are late.
     """
-    events, c = problem.events, problem.c
-    start, end = events.start, events.end
-    least, floor = problem.node[0], events.host_floor_ns[start] + c.latency_ns
-    late = ready[end] + c.jitter_ns
+    events, ready = problem.events, problem.ready.copy()
+    np.maximum.at(ready, points.event, points.earliest)
+    certain = points.earliest > NEVER
+    key: tuple[bytes, ...] = points.event[certain].tobytes(), points.earliest[certain].tobytes()
+    late = ready[events.end] + problem.c.jitter_ns
     relaxed = 0
     for _ in range(_REPAIRS):
-        low = constraints.earliest_times(problem.tree, problem.spans, ready)
-        low = _apply_outside_tree(events, problem.in_tree, problem.node, low)
+        low, ends = problem.attempts.solve(problem, key, ready, late)
         passed = np.flatnonzero(low > limit)
         if not len(passed):
             break
         # Its first event is as early as its time stamp allows, and its device time moves all
         # later events.
-        begun, due, done = low[start], ready[start], low[end]
-        pushes = (floor < due) & (begun <= due) & (done <= begun + least + 1000) & (done > late)
-        pushed = np.zeros(len(events), np.bool_)
-        pushed[end[pushes]] = True
-        ends = np.flatnonzero(pushed)
-        at = np.searchsorted(ends, passed, side="right") - 1
-        row = np.unique(events.op[ends[at[at >= 0]]])
+        at = groupby.distinct_values(np.searchsorted(ends, passed, side="right") - 1)
+        row = events.op[ends[at[at >= 0]]]
         if not len(row):
             break
         relaxed += len(row)
-        ready[start[row]] = floor[row]
+        ready[events.start[row]] = problem.floor[row]
+        key = *key, row.tobytes()
     return low, relaxed
 
 

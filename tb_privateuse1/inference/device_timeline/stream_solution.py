@@ -114,7 +114,12 @@ class _Claims:
         free = dataclasses.replace(self, points=sync_points.drop_earliest(self.points))
         most = free.solve()
         late = self.points.earliest > most.bounds.high[self.points.event]
-        claims = dataclasses.replace(self, points=sync_points.drop_earliest(self.points, late))
+        if not late.any():
+            return (free, most) if most.crossing < solution.crossing else (self, solution)
+        points = sync_points.drop_earliest(self.points, late)
+        if (points.nearer == NEVER).all() and (points.earliest == NEVER).all():
+            return free, most
+        claims = dataclasses.replace(self, points=points)
         solution = claims.solve()
         return (free, most) if most.crossing < solution.crossing else (claims, solution)
 
@@ -158,9 +163,10 @@ def _drop_contradicted(all_claims: _Claims, wrong: Bools) -> tuple[_Claims, Solu
         best = claims.without(used).solve()
     elif used.any():
         rest = used & ~_compatible(claims, best)
-        solution = claims.without(rest).solve()
-        if not solution.crossing:
-            best, used = solution, rest
+        if (rest != used).any():
+            solution = claims.without(rest).solve()
+            if not solution.crossing:
+                best, used = solution, rest
     wrong = (wrong | used) & all_claims.claimed()
     count = int(all_claims.launch_free.sum()) + len(all_claims.points.event)
     return claims.without(used), dataclasses.replace(
