@@ -133,6 +133,15 @@ class Dashboard:
         """A key figure; None where the page shows that there is none."""
         return number(self.value(f"figure-{name}"))
 
+    def busy_ns(self) -> float | None:
+        """The device's busy time in the account; 0 without any, None without an account."""
+        self.rests()
+        account = self.get("account-classes")
+        if not account.count():
+            return None
+        device = account.locator('[data-group="device"]')
+        return number(device.get_attribute("data-value") or "") if device.count() else 0
+
     def pick(self, what: str, value: str | int) -> None:
         """Choose from the picker of ``run``, ``rank``, ``span`` or ``step``."""
         self.get(f"{what}-picker").click()

@@ -62,7 +62,13 @@ function OfTrace({
 }) {
   // Over all steps: the step selector, the badges and the chart need it whatever is selected.
   // A page that does without goes before.
-  const base: Resource<Overview> = useView("overview", selected, {}, null, page.alone !== undefined);
+  const base: Resource<Overview> = useView(
+    "overview",
+    selected,
+    { brief: true },
+    null,
+    page.alone !== undefined,
+  );
   const overview = base.loaded.status === "ready" ? base.loaded.value : null;
   const Component = page.component;
   const Alone = page.alone;

@@ -19,9 +19,7 @@ export type Category = (typeof CATEGORIES)[number];
 export const LABELS: Readonly<Record<Category, string>> = t.color;
 
 /** How well something is known: solid, hatched, hollow. Of what is bounded only limits are known. */
-export const LOOKS = ["measured", "inferred", "bounded"] as const;
-
-export type Look = (typeof LOOKS)[number];
+export type Look = "measured" | "inferred" | "bounded";
 
 /** The look of an activity of this evidence. */
 export function lookOf(evidence: string): Look {

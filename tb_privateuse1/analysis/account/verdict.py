@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches, within
 from tb_privateuse1.analysis.account.table import Account, ClassTime, account_table, has_account
+from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.recording.durations import write_duration, write_share
 from tb_privateuse1.analysis.recording.judged_part import judged_part
@@ -191,7 +192,7 @@ def _sentence(
             what, share = part.name, write_share(part.share)
             head = say("{head} ({what} {share})", head=head, what=what, share=share)
     elif chain and leading.group in ("queue", "outside"):
-        head = say("{head}, most before {chain}", head=head, chain=chain)
+        head = say("{head}, most before {chain}", head=head, chain=display_name(chain))
     elif chain:
         head = say("{head}, most in {chain}", head=head, chain=chain)
     head = say("{sentence}.", sentence=head)

@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Request
 from tb_privateuse1.server.static_files import BUNDLE
 from tests.support.axe import settled
 from tests.support.dashboard import ALONE, Dashboard
-from tests.support.page_states import PAGES
 from tests.support.server import Server
 
 FIRST_PAGE_BYTES = 130_000
@@ -43,10 +42,11 @@ def test_the_first_page_is_small_and_the_pages_load_the_rest(
 
     page.on("request", on_request)
     page.goto(f"{tensorboard.url}{ALONE}#p.privateuse1.run=ddp")
-    page.get_by_test_id("figure-busy_ns").wait_for()
+    page.get_by_test_id("figure-utilisation").wait_for()
     first = names(asked)
     assert sum(map(packed, first)) < FIRST_PAGE_BYTES
-    for name in PAGES:
+    rail = page.locator("nav.rail a").evaluate_all("all => all.map(a => a.dataset.testid)")
+    for name in (one.removeprefix("rail-") for one in rail):
         page.get_by_test_id(f"rail-{name}").click()
         page.get_by_test_id(f"page-{name}").wait_for()
         page.locator("main [data-testid=loading]").wait_for(state="detached")
@@ -62,7 +62,7 @@ def test_a_script_that_cannot_be_loaded_is_an_error_with_a_way_out(dashboard: Da
     dashboard.page.route("**/assets/sql-*.js", lambda route: route.abort())
     settled(dashboard.open(run="ddp"))
     dashboard.get("rail-sql").click()
-    dashboard.shows("error", code="page_error")
+    dashboard.shows("error", code="network")
     dashboard.page.unroute_all()
     dashboard.get("retry").click()
     dashboard.shows("sql-text")

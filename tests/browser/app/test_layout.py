@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
+from playwright.sync_api import expect
 
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard
 from tests.support.page_states import PAGES
+from tests.support.server import Server, serve
+from tests.support.shared_traces import FOLDER, needs_traces
 
 _FAULTS = """() => {
     const ellipsis = (e) =>
@@ -58,17 +63,63 @@ _FAULTS = """() => {
 }"""
 
 
+def faults(dashboard: Dashboard, run: str, base: str, width: int) -> dict[str, list[str]]:
+    """What is wrong on each page of a run in a window of this width."""
+    dashboard.page.set_viewport_size({"width": width, "height": 900})
+    found = {}
+    for name in PAGES:
+        settled(dashboard.open(run=run, base=base, view=name))
+        if wrong := dashboard.frame.evaluate(_FAULTS):
+            found[name] = wrong
+    return found
+
+
+WIDTHS = pytest.mark.parametrize("width", [1440, 1024, 600])
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("width", [1440, 1024, 600])
+@WIDTHS
 @pytest.mark.parametrize("run", ["ddp", "mlp"])
 def test_every_page_has_room(dashboard: Dashboard, run: str, width: int) -> None:
-    dashboard.page.set_viewport_size({"width": width, "height": 900})
-    faults = {}
-    for name in PAGES:
-        settled(dashboard.open(run=run, base="ddp", view=name))
-        if found := dashboard.frame.evaluate(_FAULTS):
-            faults[name] = found
-    assert faults == {}
+    assert faults(dashboard, run, "ddp", width) == {}
+
+
+@pytest.mark.long
+@WIDTHS
+def test_every_page_has_room_in_chinese_and_dark(dashboard: Dashboard, width: int) -> None:
+    dashboard.open(run="mlp").frame.evaluate(
+        "() => localStorage.setItem('tb_privateuse1.language', 'zh')"
+    )
+    dashboard.page.emulate_media(color_scheme="dark")
+    assert faults(dashboard, "mlp", "ddp", width) == {}
+    expect(dashboard.inside.locator("html")).to_have_attribute("lang", "zh")
+    expect(dashboard.inside.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+RECORDINGS = (
+    "cuda/h100_timesformer", "cuda/two_ranks_of_128", "rocm/sglang_decode", "mtia/inference",
+)  # fmt: skip
+"""One step with stacks; ranks and long names; graph replays; another vendor without stacks."""
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("recordings")
+    for name in RECORDINGS:
+        (folder / name.replace("/", "_")).symlink_to(FOLDER / name)
+    with serve("--logdir", folder) as server:
+        yield server
+
+
+@needs_traces
+@pytest.mark.long
+@WIDTHS
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_every_page_of_a_real_recording_has_room(
+    visit: Callable[[Server], Dashboard], recordings: Server, name: str, width: int
+) -> None:
+    run, base = (one.replace("/", "_") for one in (name, RECORDINGS[0]))
+    assert faults(visit(recordings), run, base, width) == {}
 
 
 def test_the_table_of_kernels_fits(dashboard: Dashboard) -> None:

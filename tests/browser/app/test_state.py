@@ -37,8 +37,8 @@ def test_every_picker_writes_the_address(dashboard: Dashboard) -> None:
     dashboard.shows("span-picker", value=2)
     dashboard.pick("span", 1)
     dashboard.shows("span-picker", value=1)
-    dashboard.shows("table-steps", rows=1)
-    expect(dashboard.get("step-chart")).to_have_count(0)  # one bar compares nothing
+    dashboard.shows("account")
+    expect(dashboard.get("steps")).to_have_count(0)  # one step compares nothing
     assert dashboard.state() == {"run": "mlp", "span": "1"}
 
 
@@ -155,7 +155,7 @@ def test_keys(dashboard: Dashboard) -> None:
 
 def test_dark_mode_follows_the_host_at_once(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp")
-    dashboard.shows("figure-busy_ns")
+    dashboard.shows("figure-utilisation")
     page = dashboard.inside.locator("html")
 
     def background() -> str:
@@ -207,7 +207,7 @@ def test_a_link_to_what_is_gone(
     dashboard.open(**place)
     expect(dashboard.shows("error", code=code, status=404)).to_contain_text(says)
     dashboard.get("default-trace").click()
-    dashboard.shows("figure-busy_ns")
+    dashboard.shows("figure-utilisation")
     assert dashboard.state() == {}
 
 
@@ -226,7 +226,7 @@ def test_below_a_path_prefix(visit: Callable[[Server], Dashboard], prefixed: Ser
     assert len(dashboard.rows("operators")) == len(now["rows"])
     dashboard.get("rail-overview").click()
     account = prefixed.plugin("overview?run=mlp&step=10").json["account"]
-    assert dashboard.figure("busy_ns") == account["window_ns"] - account["idle_ns"]
+    assert dashboard.busy_ns() == account["window_ns"] - account["idle_ns"]
 
 
 def test_opened_alone(visit: Callable[[Server], Dashboard], prefixed: Server) -> None:
@@ -253,7 +253,7 @@ def test_opened_alone(visit: Callable[[Server], Dashboard], prefixed: Server) ->
 def test_a_letter_alone_leads_nowhere_on_a_page_that_was_just_loaded(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp").shows("page-overview")
     dashboard.frame.evaluate("() => { performance.now = () => 200; }")  # ms since it was loaded
-    dashboard.get("totals").click()
+    dashboard.get("account").click()
     dashboard.page.keyboard.press("d")
     dashboard.page.keyboard.press("k")
     dashboard.page.wait_for_timeout(300)

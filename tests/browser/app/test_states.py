@@ -29,7 +29,7 @@ def test_an_unreadable_trace_says_why(dashboard: Dashboard) -> None:
     dashboard.get("retry").click()
     dashboard.shows("error", code=told["code"])
     dashboard.pick("run", "ddp")  # the others are not affected
-    dashboard.shows("figure-busy_ns")
+    dashboard.shows("figure-utilisation")
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +49,14 @@ def test_an_empty_logdir_explains_itself_until_there_is_a_trace(
     expect(empty).to_contain_text(f"No traces in {logs} yet")
     expect(empty).to_contain_text("capture.tensorboard_trace_handler")
     made.write(logs)
-    dashboard.shows("figure-busy_ns")
+    dashboard.shows("figure-utilisation")
     dashboard.shows("run-picker", value="ddp")
 
 
 def test_a_server_that_went_away(visit: Callable[[Server], Dashboard], logdir: Path) -> None:
     with serve("--logdir", logdir) as server:
         dashboard = visit(server).open(run="ddp")
-        dashboard.shows("figure-busy_ns")
+        dashboard.shows("figure-utilisation")
         # What the page still asks for when the server ends is cut off in one way or another.
         dashboard.watch.expected.append("ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE)")
     dashboard.get("rail-kernels").click()

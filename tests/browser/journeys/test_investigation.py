@@ -162,7 +162,7 @@ def test_from_a_slow_run_of_cuda_to_its_line(dashboard: Dashboard) -> None:
     steps = dashboard.get("table-steps")
     trail.click(steps.locator('th[data-column="duration_ns"] button'), sort="-duration_ns")
     trail.click(row(dashboard, "steps").locator('td[data-column="name"]'), step=str(SLOW_STEP))
-    top = dashboard.get("top-operators").locator("tr").first.get_by_role("link")
+    top = dashboard.get("hotspot-rows").locator("tr").first.get_by_role("link")
     trail.click(top, view="operators", step=str(SLOW_STEP), filter='name = "aten::mm"')
     assert to_the_source(trail, "aten::mm") == "model.py:31"
     frames = dashboard.get("to-frame").all_inner_texts()
@@ -184,8 +184,8 @@ def test_from_a_slow_step_of_a_recording_to_its_line(dashboard: Dashboard, run: 
     slow = row(dashboard, "steps")
     name = slow.get_attribute("data-key") or ""
     trail.click(slow.locator('td[data-column="name"]'), step=name.partition("#")[2])
-    top = dashboard.get("top-operators").locator("tr").first
-    operator = top.get_attribute("data-key") or ""
+    top = dashboard.get("hotspot-rows").locator("tr").first
+    operator = (top.get_attribute("data-key") or "").removeprefix("operator ")
     trail.click(top.get_by_role("link"), view="operators")
     line = to_the_source(trail, operator)
     assert line.partition(":")[0].endswith(".py")

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support import make, trace_files
+from tests.support.axe import settled
 from tests.support.dashboard import Dashboard, number
 from tests.support.server import Server, serve
 
@@ -216,3 +217,11 @@ def test_memory_side_by_side(two: Dashboard) -> None:
     two.get("group-operators").click()
     expect(two.get("table-diff-memory")).to_have_count(0)
     expect(two.get("table-diff")).to_be_visible()
+
+
+def test_a_comparison_of_two_ranks_says_so(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="diff", base="ddp", baserank=1)
+    expect(dashboard.shows("ranks-differ")).to_contain_text("rank 0 is compared with rank 1")
+    dashboard.open(run="ddp", view="diff", base="ddp", baserank=0, basestep=1).shows("base")
+    settled(dashboard)
+    expect(dashboard.get("ranks-differ")).to_have_count(0)

@@ -173,19 +173,13 @@ def test_the_host_alone(page: Dashboard) -> None:
 
 
 def test_what_gloo_does_on_the_host_is_measured_and_the_rest_is_not(page: Dashboard) -> None:
-    page.open(run="gloo")
-    chart = page.shows("step-chart")
-    looks = {
-        (part.get_attribute("data-part"), part.get_attribute("data-look"))
-        for part in chart.locator("[data-part]").all()
-    }
-    assert ("communication", "measured") in looks
-    assert ("communication", "inferred") not in looks
-    assert ("kernel", "inferred") in looks
-    assert ("kernel", "measured") not in looks
-    legend = page.get("legend")
-    assert legend.locator('[data-key="communication"] .swatch.measured').count() == 1
-    assert legend.locator('[data-key="communication"] .swatch.inferred').count() == 0
+    page.open(run="gloo").get("open-averages").click()
+    swatches = page.get("averages").locator("tr[data-key]")
+    looks = swatches.evaluate_all(
+        "rows => rows.map(r => [r.dataset.key, r.querySelector('.swatch')?.className])"
+    )
+    assert ["kernel", "swatch inferred"] in looks
+    assert ["cpu", "swatch measured"] in looks
     steps = page.server.plugin("overview?run=gloo").json["steps"]
     assert all(s["communication_host_ns"] == s["communication_ns"] > 0 for s in steps)
 

@@ -78,6 +78,21 @@ def test_from_a_kernel_to_its_operator_and_back(dashboard: Dashboard) -> None:
     expect(name).to_have_text(links["operator"]["name"])
 
 
+def test_from_a_runtime_call_to_its_kernel_and_back(dashboard: Dashboard) -> None:
+    kernel = result(dashboard, "links?run=ddp&table=kernels&index=0")
+    launch = kernel["launch"]
+    canvas(dashboard, run="ddp", item=f"launches:{launch['index']}")
+    name = dashboard.get("details-name")
+    expect(name).to_have_text(launch["name"], timeout=WAIT_MS)
+    dashboard.get("to-kernel").first.click()
+    expect(name).to_have_text(kernel["item"]["name"])
+    dashboard.page.go_back()
+    expect(name).to_have_text(launch["name"])
+    dashboard.page.keyboard.press("]")
+    expect(name).to_have_text(kernel["item"]["name"])
+    assert dashboard.state()["item"] == "kernels:0"
+
+
 def test_search_finds_what_is_not_on_the_screen(dashboard: Dashboard) -> None:
     found = canvas(dashboard, run="mlp", range="0..40")
     hits = result(dashboard, "search?run=mlp&text=mm")

@@ -54,7 +54,7 @@ function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "r
     time: time === "device" || time === "host" ? time : "best",
   });
   const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, other.place, by]));
-  const steps = useView("overview", other, {}, null);
+  const steps = useView("overview", other, { brief: true }, null);
   const overview = steps.loaded.status === "ready" ? steps.loaded.value : null;
   return (
     <div class="diff fill" aria-busy={loaded !== resource.loaded}>

@@ -11,17 +11,15 @@ interface DeviceUseProps {
   step: number | null;
 }
 
-/** Nothing where neither the device's work nor a batch can be known. */
+/** Nothing where neither the device's work nor a batch is known; the roofline's page says why. */
 export function DeviceUse({ now, step }: DeviceUseProps) {
   const { use } = now;
-  const counted = use.samples_per_s ?? use.tokens_per_s;
-  if (now.provenance.timeline === "none" && counted === null) return null;
-  // A reason that is the same for all stands once.
-  const reasons = new Set([use.use_missing, counted === null ? use.samples_missing : null]);
+  if ((use.mfu ?? use.product_flops ?? use.samples_per_s ?? use.tokens_per_s) === null) return null;
   return (
     <section data-testid="device-use">
       <h2>
-        {texts.title} <small class="muted">{texts.note(step)}</small>
+        {use.mfu === null && use.product_flops === null ? texts.throughput : texts.title}{" "}
+        <small class="muted">{texts.note(step)}</small>
       </h2>
       <dl class="facts">
         {use.mfu !== null && <Share name="mfu" use={use} />}
@@ -32,7 +30,9 @@ export function DeviceUse({ now, step }: DeviceUseProps) {
         <PerSecond name="samples_per_s" use={use} />
         <PerSecond name="tokens_per_s" use={use} />
       </dl>
-      {[...reasons].map((reason) => reason !== null && <Reason key={reason} text={reason} />)}
+      {use.mfu === null && use.use_missing !== null && now.provenance.timeline !== "none" && (
+        <Reason text={use.use_missing} />
+      )}
       {now.modelled && (
         <p class="small">
           <ModelledNote modelled={now.modelled} />

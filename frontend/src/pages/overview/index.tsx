@@ -1,90 +1,92 @@
-// The overview: step time, utilization of the device, top findings.
-import { useMemo } from "preact/hooks";
-import { CATEGORIES, DEVICE } from "../../lib/color";
+// The overview: what limits the recording, where its time goes, and what to fix first.
 import type { Overview as Result } from "../../api/types";
-import { useLatest, useView } from "../../state/use-result";
-import { state } from "../../state/url";
+import { useLatest, useView, type Resource } from "../../state/use-result";
 import { t } from "../../i18n";
-import { Averages } from "./averages";
 import { TopFindings } from "./top-findings";
 import { KeyFigures } from "./key-figures";
 import { DeviceUse } from "./device-use";
+import { Hotspots } from "./hotspots";
 import { IdleBefore } from "./idle-before";
-import { hasTime, selectedStep, Steps } from "./steps";
 import { RecordingLine } from "./recording-line";
+import { RooflineThumbnail } from "./roofline-thumbnail";
+import { Steps } from "./steps";
 import { VerdictLine } from "./verdict-line";
 import { TimeAccount } from "./time-account";
-import { TimeByStep } from "./time-by-step";
+import { Card } from "../shared/card";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
-import { TimelineSource } from "../shared/timeline-source";
-import { Show } from "../shared/load-states";
-import { Facts, TopKernels, TopOperators, TotalsCard } from "../shared/cards";
+import { Facts, TotalsCard } from "../shared/cards";
 
 const texts = t.overview;
 
-/** The chart always shows all steps; figures and totals are of the selected one. Until these are
- * there the last ones stay, and with them the place on the page and the focus. */
+/** Each card asks for its own data and comes when that is there. Of a selected step the last figures
+ * stay until the next are there, and with them the place on the page and the focus. */
 export function Overview({ selected, base }: PageProps) {
-  const { run, rank, span } = selected.place;
-  const resource = useView("overview", selected, {});
-  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  const { run, rank, span, step } = selected.place;
+  const all = useView("overview", selected, {}, null);
+  const ofStep = useView("overview", selected, step === null ? null : {});
+  const asked = step === null ? all : ofStep;
+  const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}`);
+  const now: Resource<Result> = { ...asked, loaded };
   return (
-    <Show resource={{ ...resource, loaded }}>
-      {(now) => <Page selected={selected} all={base} now={now} busy={loaded !== resource.loaded} />}
-    </Show>
-  );
-}
-
-interface OverviewPageProps {
-  selected: PageProps["selected"];
-  all: Result;
-  now: Result;
-  busy: boolean;
-}
-
-function Page({ selected, all, now, busy }: OverviewPageProps) {
-  // What the trace does not tell is not shown as 0. Communication may be the host's own (gloo).
-  const hostOnly = all.provenance.timeline === "none";
-  const categories = useMemo(
-    () => (hostOnly ? CATEGORIES.filter((c) => !DEVICE.has(c) || hasTime(all.steps, c)) : CATEGORIES),
-    [all, hostOnly],
-  );
-  const { step } = state.value;
-  return (
-    <div class="overview" aria-busy={busy}>
-      <div>
-        <RecordingLine overview={all} />
-        <VerdictLine overview={all} />
-      </div>
-      {hostOnly && <NoDeviceTimes overview={all} />}
-      <KeyFigures all={all} now={now} step={step} />
+    <div class="overview" aria-busy={loaded !== asked.loaded}>
+      <Card lines={2} resource={all}>
+        {(result) => (
+          <div>
+            <RecordingLine overview={result} />
+            <VerdictLine overview={result} />
+          </div>
+        )}
+      </Card>
+      {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
+      <Card lines={3} resource={step === null ? { ...now, loaded: { status: "ready", value: base } } : now}>
+        {(result) => <KeyFigures all={base} now={result} step={step} />}
+      </Card>
       <div class="columns">
-        <section class="wide">
-          <TimeAccount now={now} step={step} />
-          <Steps all={all} categories={categories} />
-          <Averages all={all} categories={categories} chosen={selectedStep(all)} />
-        </section>
-        <section class="side">
-          <TopFindings selected={selected} />
-          <TotalsCard overview={now} step={step} />
-          <DeviceUse now={now} step={step} />
-          <TopOperators overview={now} />
-        </section>
+        <Card title={t.timeAccount.title} lines={12} resource={now}>
+          {(result) => <TimeAccount now={result} step={step} />}
+        </Card>
+        <TopFindings selected={selected} />
       </div>
-      <TimeByStep all={all} step={step} />
-      <div class="columns equal top">
-        <IdleBefore now={now} />
-        <TopKernels overview={now} />
+      <div class="columns">
+        <div class="side">
+          <Hotspots selected={selected} />
+          <Card lines={6} resource={now}>
+            {(result) => <IdleBefore now={result} />}
+          </Card>
+        </div>
+        <Aside selected={selected} base={base} now={now} />
       </div>
-      <section>
-        <h2>{texts.meaning(t.timelineSource.explained[all.provenance.timeline].label)}</h2>
-        <TimelineSource overview={now} />
-      </section>
+      {base.steps.length > 1 && (
+        <Card title={texts.steps} lines={12} resource={all}>
+          {(result) => <Steps all={result} />}
+        </Card>
+      )}
       <div class="columns equal">
-        <Facts title={texts.device} facts={all.device} testid="device-facts" />
-        <Facts title={texts.run} facts={all.run} testid="run-facts" />
+        {base.device.length > 0 && <Facts title={texts.device} facts={base.device} testid="device-facts" />}
+        <Facts title={texts.run} facts={base.run} testid="run-facts" />
       </div>
+    </div>
+  );
+}
+
+interface AsideProps extends PageProps {
+  now: Resource<Result>;
+}
+
+/** What follows from the figures of the selected steps. */
+function Aside({ selected, base, now }: AsideProps) {
+  return (
+    <div class="side">
+      <Card lines={6} resource={now}>
+        {(result) => (
+          <>
+            <TotalsCard overview={result} step={selected.place.step} />
+            <DeviceUse now={result} step={selected.place.step} />
+          </>
+        )}
+      </Card>
+      {base.use.product_flops !== null && <RooflineThumbnail selected={selected} />}
     </div>
   );
 }

@@ -4,7 +4,6 @@ import { boundOf, count, duration, percent, percentRange } from "../../lib/forma
 import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
 import { KeyFigure } from "../../widgets/controls/key-figure";
-import { timeRange } from "./account-limits";
 
 const texts = t.keyFigures;
 
@@ -97,16 +96,18 @@ interface DeviceFiguresProps {
 function DeviceFigures({ now, step, inferred }: DeviceFiguresProps) {
   return (
     <>
-      <KeyFigure
-        name="utilisation"
-        label={texts.utilisation.label(step)}
-        exact={now.utilisation}
-        unit={texts.share}
-        value={percent(now.utilisation)}
-        bound={now.utilisation === null ? "" : utilisationRange(now, inferred)}
-        note={now.utilisation === null ? texts.utilisation.none : texts.utilisation.note}
-        help={texts.utilisation.help}
-      />
+      {now.utilisation !== null && (
+        <KeyFigure
+          name="utilisation"
+          label={texts.utilisation.label(step)}
+          exact={now.utilisation}
+          unit={texts.share}
+          value={percent(now.utilisation)}
+          bound={utilisationRange(now, inferred)}
+          note={texts.utilisation.note}
+          help={texts.utilisation.help}
+        />
+      )}
       {now.sm_efficiency !== null && (
         <KeyFigure
           name="sm_efficiency"
@@ -118,16 +119,17 @@ function DeviceFigures({ now, step, inferred }: DeviceFiguresProps) {
           help={texts.smEfficiency.help}
         />
       )}
-      <BusyAndIdle now={now} step={step} />
-      <KeyFigure
-        name="kernels"
-        label={texts.kernels.label(step)}
-        exact={now.totals.kernels}
-        unit={texts.kernels.unit}
-        value={count(now.totals.kernels)}
-        note={others(now.totals)}
-        help={texts.kernels.help}
-      />
+      {now.totals.kernels !== null && (
+        <KeyFigure
+          name="kernels"
+          label={texts.kernels.label(step)}
+          exact={now.totals.kernels}
+          unit={texts.kernels.unit}
+          value={count(now.totals.kernels)}
+          note={others(now.totals)}
+          help={texts.kernels.help}
+        />
+      )}
     </>
   );
 }
@@ -136,34 +138,6 @@ function DeviceFigures({ now, step, inferred }: DeviceFiguresProps) {
 function utilisationRange({ utilisation_low: low, utilisation_high: high }: Overview, inferred: boolean) {
   if (low === null || high === null) return inferred ? texts.between(t.format.unknownRange) : "";
   return low === high ? "" : texts.between(percentRange(low, high));
-}
-
-/** The two parts of the window. */
-function BusyAndIdle({ now, step }: { now: Overview; step: number | null }) {
-  // Without a device, or without its times, nothing is known of either.
-  const account = now.utilisation === null ? null : now.account;
-  const whole = account?.window_ns ?? 0;
-  const figure = (name: "busy" | "idle", ns: number | null) => {
-    const range = ns === null ? "" : timeRange(ns, account?.idle_bound_ns ?? null, whole);
-    return (
-      <KeyFigure
-        name={`${name}_ns`}
-        label={texts[name].label(step)}
-        exact={ns}
-        unit="ns"
-        value={duration(ns)}
-        bound={range && texts.between(range)}
-        note={ns === null ? "" : texts.ofWindow(percent(ns / whole))}
-        help={texts[name].help}
-      />
-    );
-  };
-  return (
-    <>
-      {figure("busy", account && whole - account.idle_ns)}
-      {figure("idle", account?.idle_ns ?? null)}
-    </>
-  );
 }
 
 function others(totals: Overview["totals"]): string {

@@ -1,45 +1,53 @@
 // The steps of the overview: chart, legend and table. A click selects a step.
 import { useMemo } from "preact/hooks";
-import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } from "../../lib/color";
-import { duration, exactDuration, percent } from "../../lib/format";
+import { CATEGORIES } from "../../lib/color";
+import { duration, exactDuration } from "../../lib/format";
 import type { Overview, Step } from "../../api/types";
 import { nameOf, stepLabel, stepNumber } from "../../state/selection";
 import { tableInUrl } from "../../state/table-in-url";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { StackedBars } from "../../widgets/charts/stacked-bars";
-import type { Bar, BarPart } from "../../widgets/charts/stacked-bars-layout";
+import type { Bar } from "../../widgets/charts/stacked-bars-layout";
 import { field, type Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import { DataWarnings } from "../shared/data-warnings";
 import { StepLink } from "../shared/step-link";
+import { Averages } from "./averages";
+import { stepSeries, type Series } from "./step-series";
 
 const texts = t.overview;
 
-interface StepsProps {
-  all: Overview;
-  /** Parts that the trace can tell of. */
-  categories: readonly Category[];
-}
-
-export function Steps({ all, categories }: StepsProps) {
+/** Nothing where there are not two steps to compare. */
+export function Steps({ all }: { all: Overview }) {
+  const series = useMemo(() => stepSeries(all), [all]);
+  if (all.steps.length < 2) return null;
+  const chosen = selectedStep(all);
   return (
-    <>
+    <section data-testid="steps">
       <Title selectable={all.steps.some((s) => stepNumber(s.name) !== null)} />
       <DataWarnings findings={all.provenance.warnings} figures={["steps"]} />
-      {all.steps.length === 0 ? (
-        <p class="muted">{texts.noSteps}</p>
-      ) : (
-        <>
-          <StepChart all={all} categories={categories} />
-          <StepTable all={all} categories={categories} />
-        </>
+      <StackedBars
+        bars={all.steps.map((s) => barOf(s, series, all.provenance.timeline === "inferred"))}
+        parts={series}
+        hatched={new Set(series.filter((one) => one.hatched).map((one) => one.key))}
+        selected={chosen?.name ?? null}
+        average={all.average_step_ns}
+        onSelect={choose}
+      />
+      <Legend series={series} average={all.average_step_ns} />
+      <StepTable all={all} series={series} chosen={chosen} />
+      {all.averages.length > 0 && (
+        <details>
+          <summary data-testid="open-averages">{t.averages.title}</summary>
+          <Averages all={all} categories={CATEGORIES} chosen={chosen} />
+        </details>
       )}
-    </>
+    </section>
   );
 }
 
-export function selectedStep({ steps }: Overview): Step | null {
+function selectedStep({ steps }: Overview): Step | null {
   const { step } = state.value;
   return step === null ? null : (steps.find((s) => stepNumber(s.name) === step) ?? null);
 }
@@ -71,42 +79,47 @@ function Title({ selectable }: { selectable: boolean }) {
   );
 }
 
-const PARTS = CATEGORIES.map((c): BarPart => ({ key: c, label: LABELS[c], fill: color(c) }));
-const NONE: ReadonlySet<Category> = new Set();
+const barOf = (step: Step, series: readonly Series[], inferred: boolean): Bar => ({
+  key: step.name,
+  label: stepLabel(step.name),
+  total: step.duration_ns,
+  parts: Object.fromEntries(series.map((one) => [one.key, one.ns(step) ?? 0])),
+  incomplete: step.incomplete,
+  ...(inferred && {
+    bound: step.duration_bound_ns,
+    bounds: Object.fromEntries(series.map((one) => [one.key, one.bound(step)])),
+  }),
+});
 
-function StepChart({ all, categories }: StepsProps) {
-  const { step } = state.value;
-  const inferred = all.provenance.timeline === "inferred";
+function Legend({ series, average }: { series: readonly Series[]; average: number | null }) {
   return (
-    <>
-      {/* A single bar compares nothing: the legend has its parts. */}
-      {all.steps.length > 1 && (
-        <StackedBars
-          bars={all.steps.map((s) => barOf(s, inferred))}
-          parts={PARTS}
-          hatched={inferred ? DEVICE : NONE}
-          selected={selectedStep(all)?.name ?? null}
-          average={all.average_step_ns}
-          onSelect={choose}
-        />
+    <ul class="legend" data-testid="legend" aria-label={texts.legend}>
+      {series.map(({ key, label, help, fill, hatched }) => (
+        <li key={key} data-key={key} title={help}>
+          <i class={`swatch ${hatched ? "inferred" : "measured"}`} style={{ "--fill": fill }} />
+          {label}
+        </li>
+      ))}
+      {average !== null && (
+        <li title={exactDuration(average)}>
+          <i class="dash" />
+          {texts.average}
+        </li>
       )}
-      <Legend
-        steps={all.steps.filter((s) => step === null || stepNumber(s.name) === step)}
-        inferred={inferred}
-        categories={categories}
-        average={all.steps.length > 1 ? all.average_step_ns : null}
-      />
-    </>
+    </ul>
   );
 }
 
-function StepTable({ all, categories }: StepsProps) {
-  const columns = useMemo(() => stepColumns(all.steps, categories), [all, categories]);
+interface StepTableProps {
+  all: Overview;
+  series: readonly Series[];
+  chosen: Step | null;
+}
+
+function StepTable({ all, series, chosen }: StepTableProps) {
+  const columns = useMemo(() => stepColumns(all.steps, series), [all, series]);
   return (
-    <div
-      class="steptable"
-      style={{ "--rows": Math.min(10, all.steps.length + (all.steps.length > 1 ? 2 : 1)) }}
-    >
+    <div class="steptable" style={{ "--rows": Math.min(8, all.steps.length + 2) }}>
       <Table
         name="steps"
         {...texts.step}
@@ -115,22 +128,18 @@ function StepTable({ all, categories }: StepsProps) {
         rowKey={(s) => s.name}
         {...tableInUrl()}
         defaultSort="start_ns"
-        selected={selectedStep(all)?.name ?? null}
+        inferred={all.provenance.timeline === "inferred"}
+        selected={chosen?.name ?? null}
         onOpen={(s) => choose(s.name)}
       />
     </div>
   );
 }
 
-/** The time of a part of a step; null of the device's if it is not known. */
-export const part = (step: Step, category: Category): number | null => step[`${category}_ns`];
+/** A column whose time is below this share of every step is left out, until the reader adds it. */
+const LEAST_SHARE = 0.01;
 
-/** Whether a part has time in any of the steps. */
-export const hasTime = (steps: readonly Step[], category: Category): boolean =>
-  steps.some((s) => (part(s, category) ?? 0) > 0);
-
-/** Parts without time in any step are left out, until the reader adds them. */
-const stepColumns = (steps: readonly Step[], categories: readonly Category[]): readonly Column<Step>[] => [
+const stepColumns = (steps: readonly Step[], series: readonly Series[]): readonly Column<Step>[] => [
   {
     key: "name",
     ...texts.columns.step,
@@ -138,23 +147,7 @@ const stepColumns = (steps: readonly Step[], categories: readonly Category[]): r
     width: 64,
     value: (s) => nameOf(s.name),
     code: (s) => s.name,
-    cell: (s) => (
-      <span class="value">
-        {stepLabel(s.name)}
-        {s.incomplete && (
-          <span class="warn" title={texts.cutOffHelp}>
-            {" "}
-            {texts.cutOff}
-          </span>
-        )}
-        {s.primed && (
-          <span class="muted" title={texts.primedHelp}>
-            {" "}
-            {texts.primed}
-          </span>
-        )}
-      </span>
-    ),
+    cell: (s) => <StepName step={s} />,
   },
   field("start_ns", texts.columns.start, "time", 72, {
     cell: (s) => (
@@ -167,90 +160,37 @@ const stepColumns = (steps: readonly Step[], categories: readonly Category[]): r
     additive: true,
     bound: (s) => s.duration_bound_ns,
   }),
-  ...categories.map(
-    (category): Column<Step> => ({
-      key: `${category}_ns`,
-      title: LABELS[category],
+  ...series.map(
+    (one): Column<Step> => ({
+      key: `${one.key}_ns`,
+      title: one.label,
       kind: "time",
-      width: Math.max(72, LABELS[category].length * 7.4 + 14),
+      width: Math.max(76, one.label.length * 7.4 + 14),
       additive: true,
-      help: texts.part(LABELS[category]),
-      value: (s) => part(s, category),
-      optional: !hasTime(steps, category),
-      bound: (s) => s[`${category}_bound_ns`],
+      help: one.help,
+      optional: steps.every((s) => (one.ns(s) ?? 0) < LEAST_SHARE * s.duration_ns),
+      value: one.ns,
+      bound: one.bound,
     }),
   ),
 ];
 
-function barOf(step: Step, inferred: boolean): Bar {
-  const parts = Object.fromEntries(CATEGORIES.map((c) => [c, part(step, c) ?? 0]));
-  const bounds = Object.fromEntries(CATEGORIES.map((c) => [c, step[`${c}_bound_ns`]]));
-  return {
-    key: step.name,
-    label: stepLabel(step.name),
-    total: step.duration_ns,
-    parts,
-    incomplete: step.incomplete,
-    ...(inferred && { looks: looksOf(step), bound: step.duration_bound_ns, bounds }),
-  };
-}
-
-/** How the parts of an inferred step are known: what gloo does on the host was measured. */
-function looksOf(step: Step): Partial<Record<Category, Partial<Record<Look, number>>>> {
-  const hosted = step.communication_host_ns;
-  const bounded = step.kernel_bounded_ns ?? 0;
-  return {
-    kernel: { inferred: (step.kernel_ns ?? 0) - bounded, bounded },
-    memcpy: { inferred: step.memcpy_ns ?? 0 },
-    memset: { inferred: step.memset_ns ?? 0 },
-    communication: { measured: hosted, inferred: (step.communication_ns ?? 0) - hosted },
-    unknown: { inferred: step.unknown_ns ?? 0 },
-  };
-}
-
-/** How a part is known in these steps: several ways, if there are. */
-function looksIn(steps: readonly Step[], category: Category, inferred: boolean): Look[] {
-  const all = inferred ? steps.map((s) => looksOf(s)[category] ?? {}) : [];
-  const found = LOOKS.filter((look) => all.some((one) => (one[look] ?? 0) > 0));
-  return found.length > 0 ? found : [inferred && DEVICE.has(category) ? "inferred" : "measured"];
-}
-
-interface LegendProps {
-  steps: readonly Step[];
-  inferred: boolean;
-  categories: readonly Category[];
-  average: number | null;
-}
-
-function Legend({ steps, inferred, categories, average }: LegendProps) {
-  const total = steps.reduce((sum, s) => sum + s.duration_ns, 0);
+function StepName({ step: s }: { step: Step }) {
   return (
-    <ul class="legend" data-testid="legend" aria-label={texts.legend}>
-      {categories.map((c) => {
-        const known = steps.some((s) => part(s, c) !== null);
-        const ns = steps.reduce((sum, s) => sum + (part(s, c) ?? 0), 0);
-        return (
-          <li
-            key={c}
-            data-key={c}
-            data-value={ns}
-            class={ns === 0 ? "muted none" : ""}
-            title={exactDuration(known ? ns : null)}
-          >
-            {looksIn(steps, c, inferred).map((look) => (
-              <i key={look} class={`swatch ${look}`} style={{ "--fill": color(c) }} />
-            ))}
-            {LABELS[c]} <b>{percent(known && total > 0 ? ns / total : null)}</b>{" "}
-            {ns > 0 && <span class="muted">{duration(ns)}</span>}
-          </li>
-        );
-      })}
-      {average !== null && (
-        <li title={exactDuration(average)}>
-          <i class="dash" />
-          {texts.average} <span class="muted">{duration(average)}</span>
-        </li>
+    <span class="value">
+      {stepLabel(s.name)}
+      {s.incomplete && (
+        <span class="warn" title={texts.cutOffHelp}>
+          {" "}
+          {texts.cutOff}
+        </span>
       )}
-    </ul>
+      {s.primed && (
+        <span class="muted" title={texts.primedHelp}>
+          {" "}
+          {texts.primed}
+        </span>
+      )}
+    </span>
   );
 }

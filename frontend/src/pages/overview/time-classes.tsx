@@ -30,7 +30,7 @@ export function TimeClasses({ groups, window, end }: TimeClassesProps) {
       <Heads inferred={inferred} />
       {groups.map((g) => (
         <tbody key={g.group}>
-          <tr class="group" data-group={g.group}>
+          <tr class="group" data-group={g.group} data-value={g.ns}>
             <th scope="rowgroup">{texts.groups[g.group]}</th>
             <td {...numberOf(uncertain(g))}>{duration(g.ns)}</td>
             <td {...numberOf(uncertain(g))}>{percent(g.ns / window)}</td>

@@ -7,6 +7,8 @@ import { t } from "../../i18n";
 import { SeverityMark } from "../shared/data-warnings";
 import { MARKS } from "../shared/finding-parts";
 import { linkProps } from "../../state/links";
+import { sourceOf } from "../../lib/python-stack";
+import { ShortSourceLink } from "../shared/source-link";
 
 const texts = t.topFindings;
 
@@ -28,7 +30,12 @@ export function TopFindings({ selected }: { selected: Selected }) {
       <h2>
         {texts.title} <small class="muted">{texts.titleNote}</small>
       </h2>
-      {loaded.status === "loading" && <p class="muted">{texts.looking}</p>}
+      {loaded.status === "loading" && (
+        <>
+          <p class="muted late">{texts.looking}</p>
+          <div class="skeleton late" style={{ "--lines": 9 }} />
+        </>
+      )}
       {loaded.status === "failed" && (
         <p class="muted" role="alert">
           {texts.failed(loaded.failure.message)}{" "}
@@ -67,6 +74,7 @@ function more(found: number, shown: number): string {
 
 function Line({ row }: { row: AdviceRow }) {
   const mark = MARKS[row.severity];
+  const source = sourceOf(row.source);
   return (
     <li data-key={row.rule} data-value={row.saving_ns ?? ""}>
       <SeverityMark severity={mark.shape} word={mark.word} />
@@ -75,8 +83,10 @@ function Line({ row }: { row: AdviceRow }) {
       </a>
       <span title={texts.ofSteps(exactDuration(row.saving_ns))}>
         <b>−{percent(row.saving_share)}</b>{" "}
-        <span class="muted">{texts.perStep(duration(row.saving_per_step_ns))}</span>
+        <span class="muted">{texts.perStep(duration(row.saving_per_step_ns))}</span>{" "}
+        {source && <ShortSourceLink {...source} />}
       </span>
+      <p class="muted small">{row.fix}</p>
     </li>
   );
 }

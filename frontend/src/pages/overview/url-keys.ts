@@ -5,4 +5,6 @@ export const OVERVIEW_KEYS = {
   ...TABLE_KEYS,
   /** The device whose time is shown, by its number; null stands for all. */
   device: text(RESET_BY.rank),
+  /** What the rows of the table are by; null stands for operators. */
+  by: text(),
 };

@@ -35,10 +35,10 @@ const LOADING = {
   cancel: () => undefined,
 } as const;
 
-/** After an update of the server the script has another name, which only the whole page knows. */
+/** The server is gone; or after its update the script has another name, which only the whole page knows. */
 const failed = () =>
   ({
     ...LOADING,
-    loaded: { status: "failed", failure: new Failure("page_error", texts.failed, texts.hint) },
+    loaded: { status: "failed", failure: new Failure("network", t.client.unreachable, texts.hint) },
     retry: () => location.reload(),
   }) as const;

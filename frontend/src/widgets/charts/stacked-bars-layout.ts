@@ -1,5 +1,4 @@
 // Where the bars of a chart are, and the paths of their parts.
-import { LOOKS, type Look } from "../../lib/color";
 import { niceTicks } from "./ticks";
 
 /** One of the parts that the bars are stacked of. */
@@ -18,8 +17,6 @@ export interface Bar {
   parts: Readonly<Record<string, number>>;
   /** Cut off by the end of the recording: drawn faint, with a dashed outline. */
   incomplete: boolean;
-  /** How parts are known; a part that is not here has one look, see `hatched`. */
-  looks?: Readonly<Record<string, Readonly<Partial<Record<Look, number>>>>>;
   /** How far off an inferred total and its parts may be; null where that is not known. */
   bound?: number | null;
   bounds?: Readonly<Record<string, number | null>>;
@@ -56,13 +53,6 @@ export function scaleOf(bars: readonly Bar[], width: number): Scale {
   };
 }
 
-/** The looks of a part and how much has each, the best known first. */
-export function segments(bar: Bar, key: string, hatched: ReadonlySet<string>): [Look, number][] {
-  const byLook = bar.looks?.[key];
-  if (!byLook) return [[hatched.has(key) ? "inferred" : "measured", bar.parts[key] ?? 0]];
-  return LOOKS.flatMap((look): [Look, number][] => (byLook[look] ? [[look, byLook[look]]] : []));
-}
-
 /** How far off the bars may be, as one path. */
 export const whiskers = (bars: readonly Bar[], { x, y, barWidth }: Scale): string =>
   bars
@@ -76,36 +66,32 @@ export const whiskers = (bars: readonly Bar[], { x, y, barWidth }: Scale): strin
 const whisker = (x: number, top: number, low: number): string =>
   `M${x - 3} ${top}h6M${x - 3} ${low}h6M${x} ${top}V${low}`;
 
-type Paths = Record<Look, { whole: string; cut: string }>;
+/** The path of a part in whole bars, and in those that are cut off. */
+interface Paths {
+  whole: string;
+  cut: string;
+}
 
 /** The paths of each part, in the order of the parts. */
 export function pathsOf(
   bars: readonly Bar[],
   parts: readonly BarPart[],
   { x, y, barWidth: width }: Scale,
-  hatched: ReadonlySet<string>,
 ): Paths[] {
-  const paths = parts.map(
-    (): Paths => ({
-      measured: { whole: "", cut: "" },
-      inferred: { whole: "", cut: "" },
-      bounded: { whole: "", cut: "" },
-    }),
-  );
+  const paths = parts.map((): Paths => ({ whole: "", cut: "" }));
   bars.forEach((bar, i) => {
     let base = 0;
     parts.forEach(({ key }, part) => {
-      for (const [look, ns] of segments(bar, key, hatched)) {
-        const path = paths[part]?.[look];
-        if (ns <= 0 || !path) continue;
-        const low = y(base);
-        base += ns;
-        // A hairline between the parts: they differ by more than color.
-        const height = low - y(base);
-        const gap = height > 3 ? 1 : 0;
-        path[bar.incomplete ? "cut" : "whole"] +=
-          `M${px(x(i))} ${px(low - gap)}h${px(width)}V${px(y(base))}h${px(-width)}z`;
-      }
+      const ns = bar.parts[key] ?? 0;
+      const path = paths[part];
+      if (ns <= 0 || !path) return;
+      const low = y(base);
+      base += ns;
+      // A hairline between the parts: they differ by more than color.
+      const height = low - y(base);
+      const gap = height > 3 ? 1 : 0;
+      path[bar.incomplete ? "cut" : "whole"] +=
+        `M${px(x(i))} ${px(low - gap)}h${px(width)}V${px(y(base))}h${px(-width)}z`;
     });
   });
   return paths;

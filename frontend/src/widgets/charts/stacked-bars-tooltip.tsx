@@ -1,7 +1,7 @@
 // What a bar is made of, beside it.
 import { boundOf, exactDuration, percent } from "../../lib/format";
 import { t } from "../../i18n";
-import { segments, type Bar, type BarPart, type Scale } from "./stacked-bars-layout";
+import type { Bar, BarPart, Scale } from "./stacked-bars-layout";
 
 interface BarTooltipProps {
   bar: Bar;
@@ -40,9 +40,10 @@ export function BarTooltip({ bar, index, scale, width, noun, parts, hatched }: B
             return (
               <tr key={key}>
                 <td>
-                  {segments(bar, key, hatched).map(([look]) => (
-                    <i key={look} class={`swatch ${look}`} style={{ "--fill": fill }} />
-                  ))}
+                  <i
+                    class={`swatch ${hatched.has(key) ? "inferred" : "measured"}`}
+                    style={{ "--fill": fill }}
+                  />
                   {label}
                 </td>
                 <td>

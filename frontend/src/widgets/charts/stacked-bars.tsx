@@ -1,6 +1,5 @@
 // Stacked bars, one per step: own SVG, one path per part however many bars there are.
 import { useId, useRef, useState } from "preact/hooks";
-import { LOOKS, type Look } from "../../lib/color";
 import { duration } from "../../lib/format";
 import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
@@ -178,34 +177,23 @@ interface PartsProps {
 }
 
 function Parts({ id, bars, parts, scale, hatched }: PartsProps) {
-  const paths = pathsOf(bars, parts, scale, hatched);
+  const paths = pathsOf(bars, parts, scale);
   return (
     <>
-      {parts.flatMap((part, i) =>
-        LOOKS.map((look) => {
-          const { whole = "", cut = "" } = paths[i]?.[look] ?? {};
-          if (!whole && !cut) return null;
-          return (
-            <g key={`${part.key}-${look}`} data-part={part.key} data-look={look} {...fillOf(part, look, id)}>
-              <path d={whole} />
-              <path d={cut} opacity="0.45" />
-            </g>
-          );
-        }),
-      )}
+      {parts.map((part, i) => {
+        const { whole = "", cut = "" } = paths[i] ?? {};
+        if (!whole && !cut) return null;
+        const look = hatched.has(part.key) ? "inferred" : "measured";
+        const fill = look === "inferred" ? `url(#${id}-${part.key})` : part.fill;
+        return (
+          <g key={part.key} data-part={part.key} data-look={look} fill={fill}>
+            <path d={whole} />
+            <path d={cut} opacity="0.45" />
+          </g>
+        );
+      })}
     </>
   );
-}
-
-function fillOf({ key, fill }: BarPart, look: Look, id: string) {
-  switch (look) {
-    case "measured":
-      return { fill };
-    case "inferred":
-      return { fill: `url(#${id}-${key})` };
-    default:
-      return { fill, "fill-opacity": 0.12, stroke: fill, "stroke-dasharray": "3 2" };
-  }
 }
 
 /** Around bars that the end of the recording cuts off, and around the selected one. */

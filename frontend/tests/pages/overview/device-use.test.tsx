@@ -68,9 +68,11 @@ test("inferred times give ranges", () => {
   expect(row("samples_per_s")?.textContent).toContain("(7.00 to 9.00)");
 });
 
-test("what is missing is said once, with what to do", () => {
+test("a reason stands beside what is known, and nothing stands alone", () => {
   const reason = "Record with record_shapes=True.";
-  const text = show({ ...NONE, use_missing: reason, samples_missing: reason, tokens_missing: reason });
+  const lacking = { use_missing: reason, samples_missing: reason, tokens_missing: reason };
+  expect(show({ ...NONE, ...lacking })).toBe("");
+  const text = show({ ...NONE, ...lacking, tokens_per_s: 9 });
   expect(text.split(reason)).toHaveLength(2);
   expect(row("mfu")).toBeNull();
 });

@@ -5,7 +5,6 @@ import { act } from "preact/test-utils";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Account, ClassTime, Overview, Stretch } from "../../../src/api/types";
 import { TimeAccount } from "../../../src/pages/overview/time-account";
-import { TimeByStep } from "../../../src/pages/overview/time-by-step";
 import { PAGE_KEYS } from "../../../src/pages/url-keys";
 import { follow, go } from "../../../src/state/url";
 
@@ -207,30 +206,4 @@ test("each of several devices has its own account, and the URL says which is sho
   expect(get("account-window").textContent).toMatch(/^on device 3, of 3 steps, 1.00 µs: idle 1.00 µs, 100 %/);
   act(() => get("group-all").click());
   expect(location.hash).not.toContain("device");
-});
-
-describe("time by step", () => {
-  const step = (n: number, kernel: number, host: number) => ({
-    name: `ProfilerStep#${n}`,
-    idle_ns: host,
-    idle_bound_ns: 0,
-    classes: [
-      { name: "kernel", ns: kernel },
-      { name: "dispatch", ns: host },
-    ].filter((c) => c.ns > 0),
-  });
-  const all = overview({ account_steps: [step(1, 400, 100), step(2, 500, 0)] });
-  test("has a bar of each step, and a column of each class", () => {
-    show(<TimeByStep all={all} step={2} />);
-    expect(get("account-chart").getAttribute("data-bars")).toBe("2");
-    const parts = [...get("account-chart").querySelectorAll("[data-part]")];
-    expect(parts.map((p) => p.getAttribute("data-part"))).toEqual(["kernel", "dispatch"]);
-    const columns = [...get("table-account-steps").querySelectorAll("th")].map((e) => e.textContent);
-    expect(columns).toEqual(["Step", "Idle", "label of kernel", "label of dispatch"]);
-    expect(document.querySelector(".chosen")).not.toBeNull();
-  });
-  test("is not there with one step", () => {
-    const lone = overview({ account_steps: [step(1, 400, 100)] });
-    expect(show(<TimeByStep all={lone} step={null} />).textContent).toBe("");
-  });
 });

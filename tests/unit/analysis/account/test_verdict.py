@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from tb_privateuse1.analysis.account.verdict import Verdict, verdict
+from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, span, step, trace
 from tests.support.uncertain import pair
@@ -93,3 +94,14 @@ def test_communication_and_a_host_alone_have_kinds_of_their_own() -> None:
 
 def test_nothing_judged_has_no_verdict() -> None:
     assert verdict(trace()) is None
+
+
+def test_a_kernel_that_waits_in_the_queue_has_the_name_that_people_read() -> None:
+    full = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_tn"
+    events = []
+    for i in range(20):
+        events += [launch(2 * i, 2 * i + 1, i + 1), kernel(full, 50 * i + 45, 50 * i + 55, i + 1)]
+    found = judged(trace(step(1, 0, 1000), op("aten::mm", 0, 45), *events))
+    assert found.cause == full
+    assert f"most before {display_name(full)}." in found.sentence
+    assert display_name(full) == "GEMM bf16 128×64×64"

@@ -6,9 +6,6 @@ export const overview = {
   clickOne: "click one to select it",
   selected: (step: number) => `step ${step} selected`,
   showAll: "show all",
-  noSteps: "The trace has no steps.",
-  /** What a word such as `inferred` stands for. */
-  meaning: (word: string) => `What ${word} means here`,
   device: "Device",
   run: "Run",
   cutOff: "cut off",
@@ -86,7 +83,6 @@ export const keyFigures = {
   },
   utilisation: {
     label: (step: number | null) => (step === null ? "Device utilization" : ofStep("Utilization", step)),
-    none: "no device times",
     note: "busy within the steps",
     help: "Busy device time within the steps' windows, as a share of these windows.",
   },
@@ -95,16 +91,7 @@ export const keyFigures = {
     note: (occupancy: string) => `occupancy ${occupancy}`,
     help: "Within the steps, the share of multiprocessors that held blocks; and the occupancy of kernels, weighted by duration. CUPTI estimates both from launches.",
   },
-  ofWindow: (share: string) => `${share} of the window`,
   between: (range: string) => `(${range})`,
-  busy: {
-    label: (step: number | null) => ofStep("Busy", step),
-    help: "Within the steps, at least one device activity ran: the union over all streams.",
-  },
-  idle: {
-    label: (step: number | null) => ofStep("Idle", step),
-    help: "Within the steps, no device activity ran. Busy and idle time sum to the window.",
-  },
   kernels: {
     label: (step: number | null) => ofStep("Kernels", step),
     unit: "kernels",
@@ -128,7 +115,7 @@ export const keyFigures = {
 
 /** Where all time of the window goes. */
 export const timeAccount = {
-  title: "Where the time goes",
+  title: "Account of time",
   window: (step: number | null, steps: number, time: string) =>
     step !== null
       ? `of step ${step}, ${time}`
@@ -174,16 +161,35 @@ export const timeAccount = {
   noEvent: "no event",
 };
 
-/** The same of each step. */
-export const timeByStep = {
-  title: "Time by step",
-  note: "the same classes; they sum to each step's window",
-  legend: "Classes of time",
-  step: { noun: "step", nouns: "steps", label: "time by step" },
-  columns: {
-    step: { title: "Step" },
-    idle: { title: "Idle", help: "No device activity ran: the sum of all classes but the device's." },
+/** Where the time of the step goes, by name. */
+export const hotspots = {
+  title: "Where the time goes",
+  note: {
+    device: "device time, per cent of the step; streams that overlap count each",
+    host: "host time of operators, per cent of the step; threads count each",
   },
+  by: "Rows",
+  groups: {
+    operator: { label: "Operator", title: "By operator", without: "no parent operator" },
+    kernel: { label: "Kernel", title: "By kernel", without: "no kernel" },
+    module: {
+      label: "Module class",
+      title: "By class of the innermost module",
+      without: "outside of modules",
+    },
+    line: { label: "Source line", title: "By the innermost line of your program", without: "no source line" },
+    annotation: { label: "Annotation", title: "By the innermost annotation", without: "no annotation" },
+  },
+  none: "Nothing ran in the steps.",
+  events: (name: string, events: number, measure: "device" | "host") =>
+    `${name}\n${measure === "device" ? plural(events, "activity", "activities") : plural(events, "call")}`,
+  others: (rows: number, share: string) => `${plural(rows, "more row")}: ${share}`,
+};
+
+/** The small roofline. */
+export const rooflineThumbnail = {
+  title: (points: number) => `Roofline: ${plural(points, "kernel")} under the roof. Open the page`,
+  axes: "FLOP/s over FLOP per byte: the line is the roof",
 };
 
 /** The operators that the idle device waited for. */
@@ -204,6 +210,7 @@ export const idleBefore = {
 /** What the steps use of the device's peak, and their samples and tokens. */
 export const deviceUse = {
   title: "Use of the device's peak",
+  throughput: "Throughput",
   note: (step: number | null) => (step === null ? "complete steps" : `step ${step}`),
   rows: {
     mfu: {

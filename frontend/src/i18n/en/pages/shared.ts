@@ -112,8 +112,7 @@ export const loadStates = {
 };
 
 export const onDemand = {
-  failed: "The page's script could not be loaded",
-  hint: "The server may have been updated or stopped. Retry loads everything again.",
+  hint: "The server has stopped, or it was updated. Retry loads the whole page.",
 };
 
 export const eventLink = {
@@ -194,7 +193,6 @@ export const cards = {
   totals: "Device totals",
   totalsNote: (step: number | null) =>
     `${step === null ? "of the recording" : `of step ${step}`}, as shares of the window`,
-  noDeviceTimes: "No device times.",
   rows: {
     compute: {
       label: "Computation, total",
@@ -223,14 +221,5 @@ export const cards = {
   },
   linked: (linked: string, unlinked: number) =>
     `${linked} activities are linked to the operator that launched them${unlinked ? `, ${count(unlinked)} are not` : ""}.`,
-  topOperators: "Top operators",
-  topKernels: "Top kernels",
-  byHostSelf: "by host self time",
-  byDeviceSelf: "by device self time",
-  byHost: "by host time",
-  byDevice: "by device time",
-  unlinked: (time: string) => `${time} more has no parent operator: a graph replay or a custom launch.`,
-  none: "None.",
-  calls: (name: string, calls: number) => `${name}\n${count(calls)} calls`,
   notTold: "Not in the trace.",
 };

@@ -9,8 +9,6 @@ export const overview: Translation<typeof english.overview> = {
   clickOne: "点击选中一个迭代",
   selected: (step) => `已选中迭代 ${step}`,
   showAll: "显示全部",
-  noSteps: "trace 中没有迭代。",
-  meaning: (word) => `此处“${word}”的含义`,
   device: "设备",
   run: "运行",
   cutOff: "被截断",
@@ -81,7 +79,6 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
   },
   utilisation: {
     label: (step) => (step === null ? "设备利用率" : ofStep("利用率", step)),
-    none: "没有设备时间",
     note: "迭代内的繁忙占比",
     help: "迭代时间窗口内设备的繁忙时间占这些窗口的比例。",
   },
@@ -90,16 +87,7 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     note: (occupancy) => `占用率 ${occupancy}`,
     help: "迭代内有线程块驻留的多处理器占比；以及按时长加权的 kernel 占用率。两者均由 CUPTI 根据下发配置估算。",
   },
-  ofWindow: (share) => `占时间窗口的 ${share}`,
   between: (range) => `（${range}）`,
-  busy: {
-    label: (step) => ofStep("繁忙", step),
-    help: "迭代内至少有一个设备活动在运行的时间：所有流的并集。",
-  },
-  idle: {
-    label: (step) => ofStep("空闲", step),
-    help: "迭代内没有设备活动在运行的时间。繁忙与空闲之和等于时间窗口。",
-  },
   kernels: {
     label: (step) => ofStep("Kernel", step),
     unit: "个 kernel",
@@ -118,7 +106,7 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
 };
 
 export const timeAccount: Translation<typeof english.timeAccount> = {
-  title: "时间的去向",
+  title: "时间账目",
   window: (step, steps, time) =>
     step !== null
       ? `迭代 ${step}，${time}`
@@ -163,15 +151,29 @@ export const timeAccount: Translation<typeof english.timeAccount> = {
   noEvent: "没有事件",
 };
 
-export const timeByStep: Translation<typeof english.timeByStep> = {
-  title: "各迭代的时间",
-  note: "分类相同；各类之和等于每个迭代的时间窗口",
-  legend: "时间分类",
-  step: { noun: "迭代", nouns: "迭代", label: "各迭代的时间" },
-  columns: {
-    step: { title: "迭代" },
-    idle: { title: "空闲", help: "没有设备活动在运行：除设备在运行以外各类之和。" },
+export const hotspots: Translation<typeof english.hotspots> = {
+  title: "时间的去向",
+  note: {
+    device: "设备时间，占迭代的百分比；并行的流分别计入",
+    host: "算子的主机时间，占迭代的百分比；各线程分别计入",
   },
+  by: "行",
+  groups: {
+    operator: { label: "算子", title: "按算子", without: "没有上级算子" },
+    kernel: { label: "Kernel", title: "按 kernel", without: "没有 kernel" },
+    module: { label: "模块类", title: "按最内层模块的类", without: "不在任何模块中" },
+    line: { label: "源码行", title: "按您程序中最内层的代码行", without: "没有源码行" },
+    annotation: { label: "标注", title: "按最内层的标注", without: "没有标注" },
+  },
+  none: "这些迭代中没有任何活动。",
+  events: (name, events, measure) =>
+    `${name}\n${count(events)} ${measure === "device" ? "个活动" : "次调用"}`,
+  others: (rows, share) => `另外 ${count(rows)} 行：${share}`,
+};
+
+export const rooflineThumbnail: Translation<typeof english.rooflineThumbnail> = {
+  title: (points) => `Roofline：上限之下的 ${count(points)} 个 kernel。打开页面`,
+  axes: "纵轴 FLOP/s，横轴 FLOP/byte：折线为上限",
 };
 
 export const idleBefore: Translation<typeof english.idleBefore> = {
@@ -190,6 +192,7 @@ export const idleBefore: Translation<typeof english.idleBefore> = {
 
 export const deviceUse: Translation<typeof english.deviceUse> = {
   title: "设备峰值的利用",
+  throughput: "吞吐量",
   note: (step) => (step === null ? "完整迭代" : spaced(`迭代 ${step}`)),
   rows: {
     mfu: {

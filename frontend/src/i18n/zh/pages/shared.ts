@@ -93,8 +93,7 @@ export const loadStates: Translation<typeof english.loadStates> = {
 };
 
 export const onDemand: Translation<typeof english.onDemand> = {
-  failed: "无法加载此页面的脚本",
-  hint: "服务器可能已更新或停止。重试会重新加载全部内容。",
+  hint: "服务器已停止，或已更新。重试会重新加载整个页面。",
 };
 
 export const eventLink: Translation<typeof english.eventLink> = {
@@ -167,7 +166,6 @@ export const topFindings: Translation<typeof english.topFindings> = {
 export const cards: Translation<typeof english.cards> = {
   totals: "设备总计",
   totalsNote: (step) => `${step === null ? "整个采集过程" : `迭代 ${step}`}，占时间窗口的比例`,
-  noDeviceTimes: "没有设备时间。",
   rows: {
     compute: { label: "计算（总计）", title: "至少有一个通信以外的 kernel 在运行。" },
     communication: {
@@ -190,14 +188,5 @@ export const cards: Translation<typeof english.cards> = {
   },
   linked: (linked, unlinked) =>
     `${linked} 个活动已关联到下发它的算子${unlinked ? `，${count(unlinked)} 个未关联` : ""}。`,
-  topOperators: "耗时最多的算子",
-  topKernels: "耗时最多的 kernel",
-  byHostSelf: "按主机自身时间",
-  byDeviceSelf: "按设备自身时间",
-  byHost: "按主机时间",
-  byDevice: "按设备时间",
-  unlinked: (time) => `另有 ${time} 不由任何算子下发，例如图重放。`,
-  none: "无。",
-  calls: (name, calls) => `${name}\n${count(calls)} 次调用`,
   notTold: "trace 中没有相关信息。",
 };

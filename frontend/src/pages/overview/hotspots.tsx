@@ -1,0 +1,107 @@
+// Where the time of the step goes: by operator, kernel, module class, line of source or annotation.
+import type { Hotspot, Hotspots as Result, Options } from "../../api/types";
+import { categoryOf, type Category } from "../../lib/color";
+import { quote } from "../../lib/filter";
+import { percent } from "../../lib/format";
+import { withoutFolders } from "../../lib/python-stack";
+import { linkProps, type LinkProps } from "../../state/links";
+import type { Selected } from "../../state/selection";
+import { go, state } from "../../state/url";
+import { useLatest, useView } from "../../state/use-result";
+import { t } from "../../i18n";
+import { Bars, type BarRow } from "../../widgets/charts/bars";
+import { Segmented } from "../../widgets/controls/segmented";
+import { Card } from "../shared/card";
+
+const texts = t.hotspots;
+
+type By = NonNullable<Options["hotspots"]["by"]>;
+const BY: readonly By[] = ["operator", "kernel", "module", "line", "annotation"];
+
+export function Hotspots({ selected }: { selected: Selected }) {
+  const by = BY.find((one) => one === state.value.by) ?? "operator";
+  const { run, rank, span } = selected.place;
+  const resource = useView("hotspots", selected, { by });
+  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  return (
+    <Card title={texts.title} lines={12} resource={{ ...resource, loaded }}>
+      {(result) => <Content result={result} by={by} isLate={loaded !== resource.loaded} />}
+    </Card>
+  );
+}
+
+function Content({ result, by, isLate }: { result: Result; by: By; isLate: boolean }) {
+  const { rows, others, measure } = result;
+  return (
+    <section data-testid="hotspots" data-value={result.step_ns} data-key={by} aria-busy={isLate}>
+      <h2>
+        {texts.title} <small class="muted">{texts.note[measure]}</small>
+      </h2>
+      <div class="toolbar">
+        <Segmented
+          label={texts.by}
+          value={by}
+          onPick={(value) => go({ by: value === "operator" ? null : value }, "replace")}
+          choices={result.groups.map((value) => ({ value, ...texts.groups[value] }))}
+        />
+      </div>
+      {rows.length === 0 ? (
+        <p class="muted">{texts.none}</p>
+      ) : (
+        <Bars testid="hotspot-rows" rows={barsOf(result, by)} />
+      )}
+      {others !== null && (
+        <p class="muted small" data-testid="hotspot-others" data-value={others.step_ns}>
+          {texts.others(others.rows, percent(others.share))}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Bars in the scale of the largest, numbers as they are. */
+function barsOf({ rows, measure, provenance }: Result, by: By): BarRow[] {
+  const largest = Math.max(0, ...rows.map((row) => row.share ?? 0));
+  return rows.map((row) => ({
+    key: keyOf(row),
+    label: labelOf(row, by),
+    ns: row.step_ns,
+    bound: row.bound_ns,
+    share: row.share !== null && largest > 0 ? row.share / largest : null,
+    title: texts.events(fullNameOf(row, by), row.events, measure),
+    category: categoryFor(row, measure),
+    inferred: provenance.timeline === "inferred" && measure === "device",
+    note: percent(row.share),
+    ...linkOf(row, by),
+  }));
+}
+
+const keyOf = ({ name, full_name: full, launcher, kind }: Hotspot): string =>
+  `${kind} ${full ?? name ?? ""} ${launcher ?? ""}`.trim();
+
+const fullNameOf = (row: Hotspot, by: By): string => row.full_name ?? row.name ?? noName(row, by);
+
+const labelOf = (row: Hotspot, by: By): string =>
+  row.name === null ? noName(row, by) : by === "line" ? withoutFolders(row.name) : row.name;
+
+const noName = ({ launcher }: Hotspot, by: By): string => launcher ?? texts.groups[by].without;
+
+const categoryFor = ({ kind, name }: Hotspot, measure: Result["measure"]): Category =>
+  name === null ? "other" : measure === "host" ? "cpu" : categoryOf(kind === "line" ? "operator" : kind);
+
+/** The page that has more of a row. */
+function linkOf({ name, full_name: full, launcher }: Hotspot, by: By): LinkProps | object {
+  if (name === null || launcher !== null) return {};
+  switch (by) {
+    case "operator":
+      return linkProps({ view: "operators", filter: `name = ${quote(name)}` });
+    case "kernel":
+      return linkProps({ view: "kernels", filter: `name = ${quote(full ?? name)}` });
+    case "module":
+      return linkProps({ view: "operators", group: "module", filter: `module = ${quote(name)}` });
+    case "line":
+      return linkProps({ view: "operators", group: "stack", filter: quote(name) });
+    case "annotation":
+      return linkProps({ view: "flame", filter: name });
+  }
+}

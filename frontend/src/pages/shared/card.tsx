@@ -1,0 +1,38 @@
+// A part of a page with its own data: a placeholder of its height, an error of its own, or its content.
+import type { ComponentChildren } from "preact";
+import type { Resource } from "../../state/use-result";
+import { t } from "../../i18n";
+
+interface CardProps<T> {
+  title?: ComponentChildren;
+  /** How many lines the placeholder has. */
+  lines: number;
+  resource: Resource<T>;
+  children: (value: T) => ComponentChildren;
+}
+
+/** Nothing once reading was cancelled: the page says so. */
+export function Card<T>({ title, lines, resource: { loaded, retry }, children }: CardProps<T>) {
+  if (loaded.status === "ready") return <>{children(loaded.value)}</>;
+  if (loaded.status === "cancelled") return null;
+  return (
+    <section class="card" aria-busy={loaded.status === "loading"}>
+      {title !== undefined && <h2>{title}</h2>}
+      {loaded.status === "failed" ? (
+        <p class="muted" role="alert" data-testid="card-error" data-code={loaded.failure.code}>
+          {loaded.failure.message}{" "}
+          <button type="button" class="link" onClick={retry} data-testid="retry">
+            {t.loadStates.retry}
+          </button>
+        </p>
+      ) : (
+        <div
+          class="skeleton late"
+          role="status"
+          aria-label={t.loadStates.loading}
+          style={{ "--lines": lines }}
+        />
+      )}
+    </section>
+  );
+}
