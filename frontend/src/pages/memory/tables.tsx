@@ -59,17 +59,7 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
         />
       );
     case "modules":
-      return (
-        <Table
-          {...common}
-          name="memory-modules"
-          {...nouns.module}
-          columns={MODULES}
-          rows={result.alive_modules}
-          rowKey={(r) => `${r.phase} ${r.module ?? ""}`}
-          defaultSort="-bytes"
-        />
-      );
+      return modulesTable(result, common);
     case "categories":
       return (
         <Table
@@ -155,6 +145,21 @@ const toAllocations = (filter: string | null): void => go({ group: "allocations"
 function filterOf({ source, operator }: AliveRow): string | null {
   if (source === "unexplained") return null;
   return source === "earlier" ? 'fate = "earlier"' : `operator = ${quote(operator ?? "")}`;
+}
+
+/** What was alive at the peak, by module and phase. No component, as the steps. */
+function modulesTable(result: MemoryUse, common: Common) {
+  return (
+    <Table
+      {...common}
+      name="memory-modules"
+      {...nouns.module}
+      columns={MODULES}
+      rows={result.alive_modules}
+      rowKey={(r) => `${r.phase} ${r.module ?? ""}`}
+      defaultSort="-bytes"
+    />
+  );
 }
 
 /** No component: the tabs in the table would lose the focus to another table's. */
