@@ -63,12 +63,16 @@ _FAULTS = """() => {
 }"""
 
 
+_DRAWN = "() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r())))"
+
+
 def faults(dashboard: Dashboard, run: str, base: str, width: int) -> dict[str, list[str]]:
     """What is wrong on each page of a run in a window of this width."""
     dashboard.page.set_viewport_size({"width": width, "height": 900})
     found = {}
     for name in PAGES:
         settled(dashboard.open(run=run, base=base, view=name))
+        dashboard.frame.evaluate(_DRAWN)  # charts know their width a picture later
         if wrong := dashboard.frame.evaluate(_FAULTS):
             found[name] = wrong
     return found
