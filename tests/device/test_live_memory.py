@@ -72,8 +72,10 @@ def spoken(path: Path) -> dict[str, tuple[str, str]]:
     document["deviceProperties"] = [{"id": 0, "name": "refdev", "totalGlobalMem": 100 * MIB}]
     small = path.with_name("small.1.pt.trace.json")
     small.write_text(json.dumps(document))
-    told = advise(inference.build_trace(chrome.read(str(small)), None))
-    return {row.rule: (row.title, row.source or "") for row in told.found if row.cause == "memory"}
+    advice = advise(inference.build_trace(chrome.read(str(small)), None))
+    return {
+        row.rule: (row.title, row.source or "") for row in advice.found if row.cause == "memory"
+    }
 
 
 def test_without_a_fault_nothing_is_said(runs: dict[str, dict[str, tuple[str, str]]]) -> None:

@@ -40,10 +40,7 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
   const first: Tab = result.alive.length > 0 ? "alive" : "operators";
   const { group } = state.value;
   const tab: Tab = TABS.find((one) => one === group) ?? first;
-  const common = {
-    ...tableInUrl(),
-    children: <Tabs result={result} tab={tab} first={first} />,
-  };
+  const common = { ...tableInUrl(), children: <Tabs result={result} tab={tab} first={first} /> };
   switch (tab) {
     case "alive":
       return (

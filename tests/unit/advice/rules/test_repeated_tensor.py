@@ -19,12 +19,12 @@ HEADS = full(16, 8 * GROUPS, 2048, 64)
 
 def expand(run: SizedProgram) -> None:
     """Make a view that has each key several times."""
-    told: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "Input Dims": [list(KEYS[0]), [], []],
         "Input type": [BF16, "ScalarList", "Scalar"],
         "Concrete Inputs": ["", str(list(REPEATED[0])), "False"],
     }
-    run.op("aten::expand", 1, **told)
+    run.op("aten::expand", 1, **arguments)
 
 
 def program(repeats: bool, expands: bool = True, reads: str = "aten::mul") -> SizedProgram:
