@@ -1,4 +1,4 @@
-"""Products with few rows: their time is that of reading the weights."""
+"""Products with few rows in inference: their time is that of reading the weights."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFindin
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.rates import printed_memory
 from tb_privateuse1.analysis.roofs.rates import device_rates
+from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.trace import intervals
 
 _LEAST, _MUCH = 0.03, 0.1
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield products that wait for one operand, with their time above the memory's roof."""
+    """Yield products of inference that wait for one operand, with what is known to be saved."""
+    if len(find_passes(case.trace).backward_ns):
+        return
     slow = products.weight_reads(case.trace)
     found = slow.where((case.judged_kernels & ~fusion.in_chains(case))[slow.rows])
     spent = device_time.of_device(case, case.time(found.rows, "kernels"))
@@ -30,13 +33,14 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rate = size / max(float(rows.duration_ns[found.rows].sum()), 1.0)
     yield RuleFinding(
         title=say(
-            "Products wait for their weights: {rate:,.4g} GB/s, {part} of what memory reaches",
+            "Products with few rows read their weights at {rate:,.4g} GB/s, {part} of what memory "
+            "reaches",
             rate=rate,
             part=percent(rate * 1e9 / printed_memory(case.trace)),
         ),
         explanation=say(
             "{products:,} products have so few rows that reading one operand takes longer than "
-            "the arithmetic: {size:,.3g} GB a step. More rows at a time cost next to nothing.",
+            "the arithmetic: {size:,.3g} GB a step.",
             products=len(found.rows),
             size=size / 1e9 / max(len(case.steps), 1),
         ),
@@ -44,11 +48,13 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         evidence=case.examples("kernels", found.rows),
         how=(
             say(
-                "Their time beyond that of their bytes at the rate that memory reaches, float32 "
-                "with half of them, while others waited for the device. Fewer bytes save more."
+                "Half of the time in which float32 weights are read, and time beyond the best rate "
+                "of products with no more bytes, while others waited for the device."
             )
             if saves
-            else say("None without fewer bytes: they read at the rate that memory reaches.")
+            else say(
+                "None is known without fewer bytes: no product of as few bytes reads much faster."
+            )
         ),
         claim=claim if saves else None,
         removes=device_time.removal_of(case, found),
@@ -63,19 +69,21 @@ RULE = Rule(
     title=say("Products that wait for their weights"),
     cause="device",
     looks_for=say(
-        "Products whose bytes, three quarters of them one operand, take twice as long as their "
-        "arithmetic; in a graph's replay with the operands of its capture."
+        "Products without a backward pass whose bytes, three quarters of them one operand, take "
+        "twice as long as their arithmetic, or read at the rate of memory; in a graph's replay "
+        "with the operands of its capture."
     ),
     why=say("Each step of decoding reads all weights for a few rows of activations."),
     fix=say(
-        "Batch more requests; keep float32 weights in bf16, others in fp8 or int8 (half of the "
-        "bytes); use kernels for few rows (split over the inner size), or speculative decoding."
+        "Keep float32 weights in bf16, others in fp8 or int8 (half of the bytes); use kernels for "
+        "few rows (split over the inner size). If this serves requests, batch more of them, or "
+        "decode speculatively: all rows of a call share one reading."
     ),
     threshold=say("10 % of the step is in such products."),
     reference=say("Roofline model; vLLM and SGLang on quantized weights."),
     code=Code(
-        before="model.generate(prompt)  # one sequence",
-        after="model.generate(prompts)  # many: the weights are read once for all of them",
+        before="model = Model().eval()  # weights in float32",
+        after="model = Model().eval().to(torch.bfloat16)  # half of the bytes to read",
     ),
     check=check,
     needs=("device", "shapes"),

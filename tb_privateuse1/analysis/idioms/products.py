@@ -119,7 +119,8 @@ def slow_shapes(trace: Trace) -> Slow:
     computed = rows.flops[chosen] / rates * 1e9
     moved = _moved_ns(trace, chosen)
     duration = np.maximum(rows.duration_ns[chosen], 1)
-    usual = _median_by(graph(trace).kernel_node[chosen], duration, trace)
+    _, call = group_rows(graph(trace).nodes.call[graph(trace).kernel_node[chosen]])
+    usual = _median_by(call, duration)
     fast = np.isfinite(rates) & (computed >= _NEAR_BEST * usual)
     least_work = np.full(len(RATE_TYPES), np.inf)
     np.minimum.at(least_work, rows.type[chosen][fast], rows.flops[chosen][fast])
@@ -130,11 +131,8 @@ def slow_shapes(trace: Trace) -> Slow:
     return Slow(chosen, shares).where(far & np.isfinite(rates))
 
 
-def _median_by(node: I64, duration: I64, trace: Trace) -> I64:
-    """Return the median duration of the activities of equal calls, by activity."""
-    if not len(node):
-        return duration
-    _, group = group_rows(graph(trace).nodes.call[node])
+def _median_by(group: I64, duration: I64) -> I64:
+    """Return the median duration of each activity's group, by activity."""
     order = np.lexsort((duration, group))
     first = np.flatnonzero(np.diff(group[order], prepend=-1))
     count = np.bincount(group)
@@ -144,10 +142,12 @@ def _median_by(node: I64, duration: I64, trace: Trace) -> I64:
 
 @memoize
 def weight_reads(trace: Trace) -> Slow:
-    """Return products whose time is that of reading one operand; the time beyond it goes.
+    """Return products that surely wait for one operand, and what is known to go of their time.
 
-    Weights in float32 count with half of their bytes, as in bfloat16.
-    Products of a graph's replay have the operands of its capture.
+    Reading takes twice as long as the arithmetic, at the rates of the data sheet, or at the best
+    of other products. Where no rate of arithmetic is known, a product must read at the memory's
+    rate. Of float32 weights half of the reading goes, as in bfloat16; of the other time only
+    what a product of no more bytes shows. Products of a graph's replay have its capture's operands.
     """
     rows, found = device_rates(trace).rows, graph(trace)
     own = _product_rows(trace)
@@ -157,23 +157,53 @@ def weight_reads(trace: Trace) -> Slow:
     replayed, read = _replayed_products(trace)
     chosen = np.concatenate((own, replayed))
     operand = np.concatenate((largest[found.kernel_node[own]], read))
-    moved = _moved_ns(trace, chosen)
-    best, given = reachable(trace).products, device_rates(trace).given.matrix
+    duration = np.maximum(rows.duration_ns[chosen], 1)
+    moved = np.minimum(_moved_ns(trace, chosen), duration)
+    waits = (moved > 2 * _computed_ns(trace, chosen)) & (operand > _OPERAND * rows.bytes[chosen])
+    is_read = (rows.type[chosen] == FP32) & (2 * moved > duration)
+    halved = np.where(is_read, moved * operand / rows.bytes[chosen] / 2, 0)
+    least = np.clip(rows.bytes[chosen] / _read_rate(trace, chosen), moved, duration) - halved
+    slow = Slow(chosen, 1 - least / duration).where(waits)
+    order = np.argsort(slow.rows, kind="stable")
+    return Slow(slow.rows[order], slow.shares[order])
+
+
+def _computed_ns(trace: Trace, chosen: I64) -> F64:
+    """Return the most time that arithmetic alone takes: by the data sheet, or by what was seen.
+
+    A product that reads at the memory's rate does nothing else for long: then it is 0. The best
+    rate seen may be its own, which says nothing of its arithmetic.
+    """
+    rows, given = device_rates(trace).rows, device_rates(trace).given.matrix
+    best = reachable(trace).products
     seen = np.array([best.get(name, np.inf) for name in RATE_TYPES])
     rates = np.where(np.isfinite(given), given, seen)[rows.type[chosen]]
     computed = np.where(np.isfinite(rates), rows.flops[chosen] / rates * 1e9, np.inf)
-    duration = np.maximum(rows.duration_ns[chosen], 1)
-    # Where only such products run, the best rate seen is their own, and says nothing of arithmetic:
-    # then those count that read for most of their time.
-    reads = 2 * moved > np.where(np.isfinite(given[rows.type[chosen]]), np.inf, duration)
-    waits = (moved > 2 * computed) | reads
-    waits &= operand > _OPERAND * rows.bytes[chosen]
-    # Whatever the device computes in: half of the bytes are half of the time.
-    least = np.where(rows.type[chosen] == FP32, moved / 2, moved)
-    shares = 1 - np.minimum(least, duration) / duration
-    slow = Slow(chosen, shares).where(waits)
-    order = np.argsort(slow.rows, kind="stable")
-    return Slow(slow.rows[order], slow.shares[order])
+    duration = rows.duration_ns[chosen]
+    at_rate = _moved_ns(trace, chosen) >= _NEAR_BEST * duration
+    at_rate &= ~np.isfinite(given[rows.type[chosen]])
+    return np.where(at_rate, 0.0, computed)
+
+
+def _read_rate(trace: Trace, chosen: I64) -> F64:
+    """Return the bytes per ns at which products of no more bytes were read, by their median.
+
+    They have the same type and about as many FLOPs for each byte, so that several of them are the
+    same work. Those that a cache may hold say nothing. It is at least the rate of equal products.
+    """
+    rates = device_rates(trace)
+    rows = rates.rows
+    kind, size, work = rows.type[chosen], rows.bytes[chosen], rows.flops[chosen]
+    first, group = group_rows(kind, size, work)
+    usual = (size / np.maximum(_median_by(group, rows.duration_ns[chosen]), 1))[first]
+    per_byte = work[first] / size[first]
+    shown = np.isinf(rates.given.cache_bytes) | (size[first] > rates.given.cache_bytes)
+    reached = np.zeros(len(first))
+    for i, row in enumerate(first.tolist()):
+        alike = (kind[first] == kind[row]) & (size[first] <= size[row]) & shown
+        alike &= per_byte >= _NEAR_BEST * per_byte[i]
+        reached[i] = max(usual[alike].max(initial=0.0), usual[i])
+    return reached[group]
 
 
 def _replayed_products(trace: Trace) -> tuple[I64, I64]:
