@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice import host_collectives
 from tb_privateuse1.advice.collectives import (
     OTHER,
     ExposedCollectives,
@@ -22,14 +23,20 @@ from tb_privateuse1.advice.rules.base import (
     percent,
     say,
 )
+from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 
 _LEAST = 0.05
+_EVEN = 0.5
+"""Share of a rank's waiting that even work saves. Of two ranks it is a half."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the time in which the device communicates and computes nothing."""
+    """Yield time in which the device communicates only, or a host without one waits for ranks."""
+    if case.limits.known == "host":
+        yield from _on_host(case)
+        return
     kernels = case.trace.kernels
     rows = np.flatnonzero(kernels.communication & case.judged_kernels)
     if not len(rows):
@@ -69,6 +76,97 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         lacks=case.lacks("stacks", "collectives"),
     )
 
+
+def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield collectives that a later one repeats; else those that are slow in every step."""
+    rows = host_collectives.host_calls(case)
+    again = host_collectives.repeated_sums(case, rows)
+    claim = host_collectives.awaited(case, again)
+    if case.share(intervals.length(claim)) >= _LEAST:
+        yield _repeated(case, again, claim)
+        return
+    rate = host_collectives.slow_rate(case, rows)
+    # With even work, a rank works on for half of the time that it waits now: two ranks share it.
+    claim = bottleneck.shorten(host_collectives.awaited(case, rows), _EVEN)
+    if rate is not None and case.share(intervals.length(claim)) >= _LEAST:
+        yield _late(case, rows, claim, rate)
+
+
+def _repeated(case: RuleContext, rows: I64, claim: intervals.Set) -> RuleFinding:
+    return RuleFinding(
+        title=say(
+            "Gradients are averaged in each part of a batch: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "Several backward passes come before one step of the optimizer, and each sends the "
+            "same bytes. {collectives:,} collectives are repeated by the last pass, whose sum "
+            "alone is needed: gradients add up on each rank.",
+            collectives=len(rows),
+        ),
+        events=len(rows),
+        evidence=case.examples("ops", case.trace.collectives.op[rows].astype(np.int64)),
+        how=say(
+            "The time of the collectives of all passes but the last one before each step of the "
+            "optimizer, as far as no operator computes beside them."
+        ),
+        claim=claim,
+        confidence="medium",
+        fix=say(
+            "Average once for each step of the optimizer: run all parts but the last under "
+            "no_sync() of DistributedDataParallel (FSDP: set_requires_gradient_sync(False)); by "
+            "hand, call all_reduce after the last backward pass only."
+        ),
+        code=_ONCE,
+        source=case.source(case.ops(r"^c10d::")),
+    )
+
+
+def _late(case: RuleContext, rows: I64, claim: intervals.Set, rate: float) -> RuleFinding:
+    return RuleFinding(
+        title=say(
+            "Computation waits for collectives on the host: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "Even the fastest large one moves {rate:,.3g} GB/s only, in all steps. Other ranks "
+            "come later because they have more to do, or the network is slow: the recordings of "
+            "the other ranks tell, in the distributed view.",
+            rate=rate,
+        ),
+        events=len(rows),
+        evidence=case.examples("ops", case.trace.collectives.op[rows].astype(np.int64)),
+        how=say(
+            "Half of the time of these collectives without an operator beside them: if ranks "
+            "share their work evenly, this one computes in the other half."
+        ),
+        claim=claim,
+        confidence="low",
+        fix=say(
+            "Record all ranks. If one of them computes longer, give all ranks batches of the same "
+            "cost. If none does, use a faster interface of the network (GLOO_SOCKET_IFNAME) and "
+            "send less: bf16 gradients, or accumulation over several steps."
+        ),
+        code=_EVENLY,
+        source=case.source(case.ops(r"^c10d::")),
+        lacks=(say("the other ranks: the distributed view compares them"),),
+    )
+
+
+_ONCE = Code(
+    before="for part in parts:\n    loss(model(part)).backward()\noptimizer.step()",
+    after=(
+        "with model.no_sync():\n"
+        "    for part in parts[:-1]:\n"
+        "        loss(model(part)).backward()\n"
+        "loss(model(parts[-1])).backward()\n"
+        "optimizer.step()"
+    ),
+)
+_EVENLY = Code(
+    before="share = samples[rank * most : (rank + 1) * most]",
+    after="share = sorted(samples, key=len)[rank::world_size]",
+)
 
 _SENTENCES: dict[Use | None, str] = {
     "gradients": say(
@@ -158,6 +256,6 @@ RULE = Rule(
         ),
     ),
     check=check,
-    needs=("device",),
+    needs=(),
     precedence="symptom",
 )

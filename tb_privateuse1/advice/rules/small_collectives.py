@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.advice import host_collectives
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import I64
 
 _SMALL, _BUCKET = 1 << 20, 25 << 20
 _MANY, _LEAST = 10, 0.01
@@ -19,24 +22,70 @@ _MANY, _LEAST = 10, 0.01
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield collectives below 1 MiB beyond the number that buckets of 25 MiB need."""
+    yield from _on_device(case)
+    yield from _on_host(case)
+
+
+def _on_device(case: RuleContext) -> Iterator[RuleFinding]:
     calls, kernels = case.trace.collectives, case.trace.kernels
     rows = np.flatnonzero((calls.kernel >= 0) & (calls.bytes > 0) & (calls.bytes < _SMALL))
     rows = rows[case.judged_kernels[calls.kernel[rows]] & (calls.bytes[rows] != MISSING)]
-    steps = len(case.steps)
-    if len(rows) < _MANY * steps:
+    if not len(rows) or len(rows) < _MANY * len(case.steps):
         return
     kernel = calls.kernel[rows].astype(np.int64)
     communicating = case.time(kernel, "kernels")
     exposed = intervals.subtract(communicating, breakdown.busy(breakdown.compute_kernels(kernels)))
-    total_bytes = int(calls.bytes[rows].sum())
-    needed = max(steps, -(-total_bytes // _BUCKET))
+    needed = _needed(case, rows)
     claim = bottleneck.shorten(case.of_device(exposed), 1 - needed / len(rows))
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    yield RuleFinding(
+    yield dataclasses.replace(
+        _finding(case, rows, claim),
+        evidence=case.examples("kernels", kernel),
+        how=say(
+            "Their time without a kernel beside them, less what {needed:,} in buckets of 25 "
+            "MiB would need at the same time each.",
+            needed=needed,
+        ),
+        removes=case.without(kernels=kernel, share=1 - needed / len(rows)),
+        source=case.source(kernels.op[kernel].astype(np.int64)),
+    )
+
+
+def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
+    rows = host_collectives.host_calls(case)
+    rows = rows[case.trace.collectives.bytes[rows] < _SMALL]
+    if not len(rows) or len(rows) < _MANY * len(case.steps):
+        return
+    needed = _needed(case, rows)
+    share = host_collectives.bucketed_share(case, rows, needed)
+    claim = bottleneck.shorten(host_collectives.awaited(case, rows), share)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    yield dataclasses.replace(
+        _finding(case, rows, claim),
+        evidence=case.examples("ops", case.trace.collectives.op[rows].astype(np.int64)),
+        how=say(
+            "Their time without an operator beside them, less what {needed:,} in buckets of 25 "
+            "MiB would need: each as long as the average, or by the latency of the shortest and "
+            "the rate of the largest, whichever is more.",
+            needed=needed,
+        ),
+        source=case.source(case.ops(r"^c10d::")),
+    )
+
+
+def _needed(case: RuleContext, rows: I64) -> int:
+    """Return the number of buckets of all judged steps."""
+    return max(len(case.steps), -(-int(case.trace.collectives.bytes[rows].sum()) // _BUCKET))
+
+
+def _finding(case: RuleContext, rows: I64, claim: intervals.Set) -> RuleFinding:
+    total_bytes = int(case.trace.collectives.bytes[rows].sum())
+    return RuleFinding(
         title=say(
             "{count:,.0f} small collectives a step: {share} of the time",
-            count=len(rows) / steps,
+            count=len(rows) / len(case.steps),
             share=percent(case.share(intervals.length(claim))),
         ),
         explanation=say(
@@ -47,16 +96,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             each=with_unit("bytes", total_bytes // len(rows)),
         ),
         events=len(rows),
-        evidence=case.examples("kernels", kernel),
-        how=say(
-            "Their time without a kernel beside them, less what {needed:,} in buckets of 25 "
-            "MiB would need at the same time each.",
-            needed=needed,
-        ),
+        evidence=(),
+        how="",
         claim=claim,
-        removes=case.without(kernels=kernel, share=1 - needed / len(rows)),
         confidence="medium",
-        source=case.source(kernels.op[kernel].astype(np.int64)),
     )
 
 
@@ -79,5 +122,5 @@ RULE = Rule(
         after="model = DistributedDataParallel(model, bucket_cap_mb=25)",
     ),
     check=check,
-    needs=("device", "collectives"),
+    needs=("collectives",),
 )
