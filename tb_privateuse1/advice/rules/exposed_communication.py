@@ -238,7 +238,10 @@ RULE = Rule(
     name="exposed_communication",
     title=say("Exposed communication"),
     cause="communication",
-    looks_for=say("Communication kernels without a compute kernel beside them."),
+    looks_for=say(
+        "Communication kernels without a compute kernel beside them. On a host alone: sums of "
+        "gradients that a later pass repeats, and large collectives below 0.25 GB/s in each step."
+    ),
     why=say("Ranks that only talk compute nothing."),
     fix=say(
         "Let it overlap: DDP with smaller buckets (bucket_cap_mb) and gradient_as_bucket_view, "
