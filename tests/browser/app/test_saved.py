@@ -14,7 +14,7 @@ from tests.support.page_states import PAGES
 _WITHOUT = """() => {
     const inside = ".tooltip, [aria-hidden=true], button, a, .mark";
     const around = { csv: ".table, .withcsv, section",
-        png: ".stackedbars, .areachart, .histogram, .heatmap, .timeline, .flame" };
+        png: ".stackedbars, .areachart, .histogram, .heatmap, .timeline, .flame, .trendchart" };
     const shown = (e) => e.checkVisibility() && !e.closest(inside);
     const beside = (e, what) =>
         e.closest(around[what])?.querySelector(`[data-testid^="${what}"]`);
@@ -72,11 +72,11 @@ def test_the_search_finds_a_table_and_a_chart_without(dashboard: Dashboard) -> N
     ("where", "chart"),
     [
         ({"view": "overview"}, "png-steps"),
-        ({"view": "overview"}, "png-time-by-step"),
         ({"view": "timeline"}, "png-timeline"),
         ({"view": "flame"}, "png"),
         ({"view": "distributed"}, "png-ranks"),
         ({"view": "distributed"}, "png-rank-grid"),
+        ({"view": "history"}, "png-runs"),
     ],
 )
 def test_a_chart_is_a_picture(dashboard: Dashboard, where: dict[str, str], chart: str) -> None:

@@ -68,9 +68,16 @@ def test_the_chart_has_a_point_for_each(page: Dashboard) -> None:
     points = page.get("trend").locator("circle")
     expect(points).to_have_count(len(LENGTHS_MS))
     assert page.get("trend").get_attribute("data-levels") == "2"
-    expect(page.get("trend").get_by_role("img")).to_have_attribute(
-        "aria-label", "Step time of 9 recordings in order of time. Changes: night4 +30.0 %."
-    )
+    label = page.get("trend").get_by_role("group").get_attribute("aria-label") or ""
+    assert "9 recordings in order of time. Changes: night4 +30.0 %." in label
+
+
+def test_keys_pick_recordings(page: Dashboard) -> None:
+    page.get("trend").get_by_role("group").focus()
+    for key in ("End", "Enter", "ArrowLeft", "Enter"):
+        page.page.keyboard.press(key)
+    expect(page.get("trend").get_by_role("status")).to_contain_text("night6, span 1: 1.29 ms")
+    expect(page.get("picked")).to_contain_text("night7, span 1, night6, span 1")
 
 
 def test_two_recordings_are_compared(page: Dashboard) -> None:

@@ -1,5 +1,5 @@
 // A figure of all recordings in order of time: a point each, and the levels with their noise.
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { History, HistoryRow } from "../../api/types";
 import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
@@ -20,12 +20,21 @@ export function TrendChart({ result, picked, onPick }: TrendChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 800);
   const scale = useMemo(() => scaleOf(result, width), [result, width]);
-  const outside = useMemo(() => new Set(result.outside), [result]);
+  const { at, handlers } = useCursor(result, onPick);
   if (scale === null) return null;
   const { figure, rows, levels } = result;
+  const row = at === null ? undefined : rows[at];
+  const value = row?.[figure] ?? null;
   return (
     <div class="trendchart" ref={box} data-testid="trend" data-levels={levels.length}>
-      <svg width={width} height={HEIGHT} role="img" aria-label={summary(result)}>
+      <svg
+        width={width}
+        height={HEIGHT}
+        tabIndex={0}
+        role="group"
+        aria-label={`${summary(result)} ${texts.keys}`}
+        {...handlers}
+      >
         {scale.ticks.map(({ at, label }) => (
           <g key={at} class="axis">
             <line x1={LEFT} x2={width - RIGHT} y1={scale.y(at)} y2={scale.y(at)} />
@@ -35,33 +44,90 @@ export function TrendChart({ result, picked, onPick }: TrendChartProps) {
           </g>
         ))}
         <Levels result={result} scale={scale} />
-        {rows.map((row, i) => {
-          const value = row[figure];
-          if (value === null) return null;
-          const state = picked.includes(keyOf(row)) ? "picked" : outside.has(i) ? "outside" : "";
-          return (
-            <circle
-              key={keyOf(row)}
-              class={`${state} ${row.timeline === "inferred" ? "inferred" : ""}`}
-              cx={scale.x(i)}
-              cy={scale.y(value)}
-              r={RADIUS}
-              data-key={keyOf(row)}
-              onClick={() => onPick(row)}
-            >
-              <title>{texts.point(row.run, row.span, format(figure, value), outside.has(i))}</title>
-            </circle>
-          );
-        })}
-        <text class="end" x={LEFT} y={HEIGHT - 4}>
+        <Points result={result} scale={scale} picked={picked} at={at} />
+        <text x={LEFT} y={HEIGHT - 4}>
           {texts.oldest}
         </text>
-        <text class="end" x={width - RIGHT} y={HEIGHT - 4} text-anchor="end">
+        <text x={width - RIGHT} y={HEIGHT - 4} text-anchor="end">
           {texts.latest}
         </text>
       </svg>
       <PngButton name="runs" around={box} />
+      {at !== null && row && value !== null && (
+        <div class="tooltip" role="status" style={tipAt(scale.x(at), scale.y(value), width)}>
+          {texts.point(row.run, row.span, format(figure, value), result.outside.includes(at))}
+        </div>
+      )}
     </div>
+  );
+}
+
+/** On the side of the point that has more room. */
+const tipAt = (x: number, y: number, width: number): Record<string, string> =>
+  x < width / 2
+    ? { left: `${x + 2 * RADIUS}px`, top: `${y + 2 * RADIUS}px` }
+    : { right: `${width - x + 2 * RADIUS}px`, top: `${y + 2 * RADIUS}px` };
+
+/** The recording under the pointer, or that the arrow keys moved to; a click and Enter pick it. */
+function useCursor({ rows, figure }: History, onPick: (row: HistoryRow) => void) {
+  const [key, setKey] = useState<string | null>(null);
+  const known = rows.flatMap((row, i) => (row[figure] === null ? [] : [i]));
+  const found = known.find((i) => keyOf(rows[i] as HistoryRow) === key);
+  const at = found ?? null;
+  const move = (to: number | undefined): void => {
+    const row = to === undefined ? undefined : rows[to];
+    setKey(row ? keyOf(row) : null);
+  };
+  const pick = (): void => {
+    const row = at === null ? undefined : rows[at];
+    if (row) onPick(row);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const place = at === null ? known.length : known.indexOf(at);
+    if (event.key === "ArrowLeft") move(known[Math.max(0, place - 1)]);
+    else if (event.key === "ArrowRight") move(known[Math.min(known.length - 1, place + 1)]);
+    else if (event.key === "Home") move(known[0]);
+    else if (event.key === "End") move(known.at(-1));
+    else if (event.key === "Escape") setKey(null);
+    else if (event.key === "Enter") pick();
+    else return;
+    event.preventDefault();
+  };
+  const onMouseOver = (event: MouseEvent): void => setKey((event.target as Element).getAttribute("data-key"));
+  const handlers = { onKeyDown, onMouseOver, onClick: pick, onBlur: () => setKey(null) };
+  return { at, handlers };
+}
+
+interface PointsProps {
+  result: History;
+  scale: Scale;
+  picked: readonly string[];
+  at: number | null;
+}
+
+function Points({ result: { rows, figure, outside }, scale, picked, at }: PointsProps) {
+  return (
+    <>
+      {rows.map((row, i) => {
+        const value = row[figure];
+        if (value === null) return null;
+        const states = [
+          picked.includes(keyOf(row)) && "picked",
+          outside.includes(i) && "outside",
+          row.timeline === "inferred" && "inferred",
+        ];
+        return (
+          <circle
+            key={keyOf(row)}
+            class={states.filter(Boolean).join(" ")}
+            cx={scale.x(i)}
+            cy={scale.y(value)}
+            r={i === at ? RADIUS + 2 : RADIUS}
+            data-key={keyOf(row)}
+          />
+        );
+      })}
+    </>
   );
 }
 

@@ -15,6 +15,7 @@ export const history = {
   matching: "Runs named",
   reading: (read: number, all: number) => `${read} of ${plural(all, "recording")} read`,
   waiting: "not read yet",
+  keys: "Arrow keys go from recording to recording, Enter picks one.",
   oldest: "oldest",
   latest: "latest",
   point: (run: string, span: number, value: string, outside: boolean) =>

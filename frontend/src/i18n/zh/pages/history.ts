@@ -16,6 +16,7 @@ export const history: Translation<typeof english.history> = {
   matching: "运行名称包含",
   reading: (read, all) => `已读取 ${count(read)} / ${count(all)} 条记录`,
   waiting: "尚未读取",
+  keys: "方向键在记录间移动，Enter 选择一条。",
   oldest: "最早",
   latest: "最新",
   point: (run, span, value, outside) => `${run}，第 ${span} 段：${value}${outside ? "，超出噪声" : ""}`,
