@@ -3,8 +3,9 @@
 If the device was behind, the time between an operator's events is the duration of its work. Hidden
 instances of the same operator, shapes and dtypes are taken to last as long; failing that, those of
 the same operator alone. Several instances on the same shapes also bound the others: by their
-extremes, plus their range shared among them. All steps of a trace count together
-(docs/internals/inference.md, section 7). ``other_recordings`` adds other traces of the run.
+extremes, plus their range shared among them. All steps of a trace count together; where the speed
+of the device changes (``device_speed``), lengths are compared at one speed.
+``other_recordings`` adds other traces of the run. docs/internals/inference.md, section 7.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline.base import TypicalDurations
+from tb_privateuse1.inference.device_timeline.device_speed import relative_slowness
+from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools
 
 _SPREAD = 0.5
@@ -39,7 +43,7 @@ class Instances:
     """Kernels as instances: ``key`` groups the same operator and shapes, ``name`` the operator.
 
     ``shaped``: the shapes are known. ``low`` and ``high``: each one's own limits. ``seen``:
-    visible, that is under a backlog. Lengths in ns.
+    visible, that is under a backlog. ``at``: when it ran, ``MISSING`` if elsewhere. Times in ns.
     """
 
     key: I64
@@ -49,6 +53,7 @@ class Instances:
     low: I64
     high: I64
     seen: Bools
+    at: I64
 
     def append(self, more: Self) -> Self:
         """Return these instances followed by more."""
@@ -90,10 +95,15 @@ def trusted_instances(key: I64, shaped: Bools, surely: Bools, likely: Bools) -> 
 
 
 def typical_durations(instances: Instances) -> TypicalDurations:
-    """Return the median length of visible instances, and limits from their extremes."""
+    """Return the median length of visible instances, and limits from their extremes.
+
+    If the device's speed changes, the median is that at one speed, times the slowness at each time.
+    """
     key, name = instances.key, instances.name
-    narrow = _medians(key, instances.length, instances.seen)
-    wide = _medians(name, instances.length, instances.seen)
+    slowness, length = _slowness(instances), instances.length
+    if slowness is not None:
+        length = (length / slowness).astype(np.int64)
+    narrow, wide = (_medians(group, length, instances.seen) for group in (key, name))
     count = len(narrow)
     rows = np.flatnonzero(instances.seen & instances.shaped & (narrow[key] >= 0))
     size = np.bincount(key[rows], minlength=count)
@@ -109,10 +119,23 @@ def typical_durations(instances: Instances) -> TypicalDurations:
     bottom = np.where(enough, np.maximum(least - beyond, 0), -1)
     top = np.where(enough, most + beyond, -1)
     typical = np.where(narrow[key] >= 0, narrow[key], wide[name])
+    if slowness is not None:
+        typical = np.where(typical >= 0, (typical * slowness).astype(np.int64), -1)
     pooled_low, pooled_high = _pooled_limits(instances, count)
     free = ~enough & (pooled_high >= 0)
     bottom, top = np.where(free, pooled_low, bottom), np.where(free, pooled_high, top)
     return TypicalDurations(typical, bottom[key], top[key])
+
+
+def _slowness(instances: Instances) -> NDArray[np.float64] | None:
+    """Return how many times as long as usual each instance takes; None if the speed is steady.
+
+    Other recordings tell nothing of the speed here: theirs counts as the usual one.
+    """
+    here = instances.at != MISSING
+    seen = instances.seen & instances.shaped & here
+    slowness = relative_slowness(instances.key, instances.length, seen, instances.at)
+    return None if slowness is None else np.where(here, slowness, 1.0)
 
 
 def _pooled_limits(instances: Instances, count: int) -> tuple[I64, I64]:

@@ -309,7 +309,7 @@ def _instances(
     # The priming work is capture's own, not the run's: it says nothing of the run's kernels.
     evidence = visible & ~placement.priming
     instances = duration_catalogue.Instances(
-        key, name, shaped, draft.length, draft.length_low, draft.length_high, evidence
+        key, name, shaped, draft.length, draft.length_low, draft.length_high, evidence, draft.start
     )
     return instances, visible
 

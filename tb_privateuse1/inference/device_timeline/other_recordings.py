@@ -15,7 +15,7 @@ import numpy as np
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline import duration_catalogue, launching_operators
 from tb_privateuse1.inference.device_timeline.duration_catalogue import LEAST, Instances
-from tb_privateuse1.trace.model import EVENTS, NONE, Ops, Trace
+from tb_privateuse1.trace.model import EVENTS, MISSING, NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 Others = Callable[[], Sequence[Trace]]
@@ -76,6 +76,7 @@ def add_recordings(
         more = Instances(
             own.key[row], own.name[row], own.shaped[row],
             seen.length[use], seen.low[use], seen.high[use], np.ones(len(row), np.bool_),
+            np.full(len(row), MISSING, np.int64),
         )  # fmt: skip
         total = total.append(more)
         if np.isin(own.key[hidden], more.key).any():
