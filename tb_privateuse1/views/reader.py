@@ -36,6 +36,7 @@ _T = TypeVar("_T")
 _SHARE_S = 0.02
 _HEAVY_AT_A_TIME = 2
 _READ_AT_A_TIME = 4
+"""Of a logdir's recordings: more would only wait for each other."""
 
 _Key = tuple[Callable[[Trace], Any], TraceFiles]
 """A reduction and its trace: views may share one."""
@@ -179,7 +180,11 @@ class Reader:
         traces: Sequence[TraceFiles],
         deadline_s: float | None,
     ) -> dict[TraceFiles, _Part]:
-        parts: dict[TraceFiles, _Part] = {}
+        """Return what was reduced before, and what is by the deadline, in the order of traces."""
+        known = {files: self._memory.find(self, (reduce, files)) for files in traces}
+        parts: dict[TraceFiles, _Part] = {
+            files: (part, None) for files, part in known.items() if part is not None
+        }
         while len(parts) < len(traces):
             waiting = 0
             for files in traces:

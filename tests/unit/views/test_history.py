@@ -106,6 +106,8 @@ def test_what_is_not_ready_waits(tmp_path: Path) -> None:
     assert [r.state for r in before.rows] == ["waiting"]
     assert before.waiting == 1
     assert source.run(Request(history)).waiting == 0
+    # What was read stays read, however late it is.
+    assert source.run(Request(history, deadline_s=time.monotonic())).waiting == 0
 
 
 def test_a_change_begins_a_level(tmp_path: Path) -> None:
