@@ -27,6 +27,7 @@ from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 
 _log = logging.getLogger(__name__)
@@ -98,6 +99,12 @@ class Advice:
     judged_ns: int
     """Length of the judged steps' windows."""
     steps: int
+
+
+@memoize
+def built_in_advice(trace: Trace) -> Advice:
+    """Return the findings of the built-in rules in the complete steps; views share them."""
+    return advise(trace)
 
 
 def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) -> Advice:

@@ -58,7 +58,9 @@ def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = No
 
     Raises TraceError ``unknown_step``.
     """
-    result = engine.advise(trace, step_row(trace, step), rules)
+    row = step_row(trace, step)
+    is_shared = row is None and tuple(rules) == tuple(RULES)
+    result = engine.built_in_advice(trace) if is_shared else engine.advise(trace, row, rules)
     saving = sum(row.saving_ns or 0 for row in result.found)
     causes = [_cause(cause, result) for cause in CAUSES]
     return AdviceTable(
