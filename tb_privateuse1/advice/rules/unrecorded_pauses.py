@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,10 +27,22 @@ _FEW, _MOST_STEPS = 3, 0.8
 _TOP, _MANY = 5, 50
 
 
+_pauses: WeakKeyDictionary[RuleContext, intervals.Set] = WeakKeyDictionary()
+"""By case: several rules ask for them."""
+
+
 def pauses(case: RuleContext) -> intervals.Set:
     """Return the judged pauses; none if they are less than a share of the time that matters."""
+    if case not in _pauses:
+        _pauses[case] = _judged_pauses(case)
+    return _pauses[case]
+
+
+def _judged_pauses(case: RuleContext) -> intervals.Set:
     idle = case.in_classes("python")
     found = intervals.intersect(work_apart.pauses(case.trace, case.stretches), idle)
+    if case.share(intervals.length(found)) < LEAST:
+        return intervals.EMPTY
     for calls in work_apart.apart_calls(case.trace, found):
         found = intervals.subtract(found, calls.time)
     return found if case.share(intervals.length(found)) >= LEAST else intervals.EMPTY
