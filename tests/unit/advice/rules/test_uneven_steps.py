@@ -22,7 +22,7 @@ def program(lengths: list[int]) -> Program:
 
 
 def updates(every: int, steps: int) -> Program:
-    """Build steps of which some have an optimizer's operators as well."""
+    """Build steps, some with an optimizer's operators as well."""
     run = Program()
     for number in range(steps):
         with run.step():
@@ -64,7 +64,7 @@ def test_a_slow_first_step_may_be_warming_up() -> None:
 
 
 def test_no_symptom_has_the_time_of_a_single_step() -> None:
-    """A launch-bound program, one step of which was held up for ten times its length."""
+    """A launch-bound program with one step that was held up for ten times its length."""
     run = Program()
     for number in range(6):
         with run.step():
