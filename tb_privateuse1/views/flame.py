@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.analysis.timeline import window as windows
 from tb_privateuse1.i18n import all_languages, say
 from tb_privateuse1.trace import (
     call_tree,
@@ -16,7 +17,6 @@ from tb_privateuse1.trace import (
     device_times,
     intervals,
     kernel_context,
-    sum_bounds,
     uncertainty,
 )
 from tb_privateuse1.trace.errors import TraceError
@@ -98,17 +98,22 @@ def flame(
     group: Annotated[Group, "class merges the modules of one class"] = "instance",
     root: Annotated[str | None, "the first node: names from the outermost on, with ;"] = None,
     limit: Annotated[int, "at most this many rows, the largest first"] = 2000,
+    start_ns: Annotated[int | None, "start of a window: only the time inside counts"] = None,
+    stop_ns: Annotated[int | None, "end of the window; by default that of the recording"] = None,
     step: StepOption = None,
 ) -> Flame:
     """The call tree by device time (where there is any) or by host time.
 
+    With a window, ranges and activities count with their part inside, on whatever step they are.
     Raises TraceError ``unknown_step``, ``unknown_node`` or ``bad_option``.
     """
     if limit < 1:
         raise TraceError("bad_option", say("limit must be at least 1, not {limit}.", limit=limit))
     row = step_row(trace, step)
+    whole = start_ns is None and stop_ns is None
+    window = None if whole else windows.window_of(trace, start_ns or 0, stop_ns)
     unit = ("device" if len(trace.kernels) else "host") if by == "best" else by
-    tree = _tree(trace, levels, group, row, on_device=unit == "device")
+    tree = _tree(trace, levels, group, row, window, on_device=unit == "device")
     top = NONE if root is None else _find(tree, root)
     return _result(trace, tree, top, limit, unit)
 
@@ -128,41 +133,76 @@ class _Tree:
     """The error bound of ``total``; ``MISSING`` if it is not known."""
 
 
-def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_device: bool) -> _Tree:
+@dataclass(frozen=True)
+class _Ranges:
+    """All operators and annotations of the host, then all Python frames; a row each."""
+
+    start: I64
+    end: I64
+    thread: I32
+    kind: I8
+    name: I32
+    shown: Bools
+    """Whether it may be a node: of a level that is shown, and no step."""
+
+
+def _ranges(trace: Trace, levels: Levels) -> _Ranges:
     ops, frames = trace.ops, trace.frames
-    start = np.concatenate((ops.start_ns, frames.start_ns))
-    end = np.concatenate((ops.end_ns, frames.end_ns))
     called = np.where(ops.kind == OPERATOR, _OPERATOR, _ANNOTATION)
     framed = np.where(call_tree.is_module(trace), _MODULE, _FRAME)
     kind = np.concatenate((called, framed)).astype(np.int8)
     name = np.concatenate((ops.name, frames.name))
     # Steps would keep the calls of each apart.
-    keep = (
-        ~np.isin(kind, _left_out(kind, levels))
-        & ~call_tree.starts_with(trace, call_tree.STEP)[name]
+    is_step = call_tree.starts_with(trace, call_tree.STEP)[name]
+    return _Ranges(
+        np.concatenate((ops.start_ns, frames.start_ns)),
+        np.concatenate((ops.end_ns, frames.end_ns)),
+        np.concatenate((ops.thread, frames.thread)),
+        kind,
+        name,
+        ~np.isin(kind, _left_out(kind, levels)) & ~is_step,
     )
-    inside = keep & call_tree.started_in(trace, start, row)
-    thread = np.concatenate((ops.thread, frames.thread))
+
+
+def _tree(
+    trace: Trace,
+    levels: Levels,
+    group: str,
+    row: int | None,
+    window: windows.Window | None,
+    *,
+    on_device: bool,
+) -> _Tree:
+    ranges = _ranges(trace, levels)
+    start, kind, name = ranges.start, ranges.kind, ranges.name
     around = call_tree.parents_of_all(trace)
+    inside = ranges.shown & call_tree.started_in(trace, start, row)
+    some = np.flatnonzero(in_step(trace.kernels.step, row))
+    part = windows.activities(trace.kernels, some[: len(some) if on_device else 0], window)
+    if window is not None:
+        # Few ranges lie in a window, or launched what runs in it.
+        inside &= (
+            windows.holders(trace, around, part) if on_device else window.touches(start, ranges.end)
+        )
     parent = np.where(inside, intervals.nearest(around, inside), NONE).astype(np.int32)
     value = np.zeros(len(start), np.int64)
     if not on_device:
-        value = np.where(inside, call_tree.clip_ends(thread, around, start, end) - start, 0)
-    bound, alike = np.zeros(len(value), np.int64), np.full(len(value), NONE, np.int32)
+        end = call_tree.clip_ends(ranges.thread, around, start, ranges.end)
+        length = end - start if window is None else window.overlap(start, end)
+        value = np.where(inside, length, 0)
+    leaves: _Leaves | None = None
     if on_device:
         holder = call_tree.self_or_nearest(around, inside)
         shared = np.arange(len(start), dtype=np.int32)
         if len(trace.captures):
             key = (name * len(KINDS) + kind).astype(np.int32)
             shared = captured_ranges.first_of_same_path(call_tree.merge_calls(parent, key, inside))
-        leaves = _leaves(trace, holder, shared, levels, row)
+        leaves = _leaves(trace, holder, shared, levels, part)
         parent = np.concatenate((parent, leaves.parent))
         name = np.concatenate((name, leaves.name))
         kind = np.concatenate((kind, leaves.kind))
         inside = np.concatenate((inside, leaves.shown))
         value = np.concatenate((value, leaves.value))
-        bound = np.concatenate((bound, leaves.bound))
-        alike = np.concatenate((alike, leaves.error_group))
     labels, label = _labels(trace, kind, name, inside, group)
     nodes = call_tree.merge_calls(parent, label, inside)
     n = len(nodes)
@@ -175,10 +215,10 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
         nodes.parent,
         nodes.name,
         labels,
-        sums(nodes.of, np.ones(len(value), np.int64), n),
+        sums(nodes.of, windows.calls_inside(parent, value, window), n),
         total,
         np.maximum(own, 0),
-        sum_bounds.tree_bounds(nodes.parent, nodes.of, bound, alike),
+        np.zeros(n, np.int64) if leaves is None else leaves.bounds(nodes),
     )
 
 
@@ -201,18 +241,29 @@ class _Leaves:
     kind: I8
     shown: Bools
     value: I64
-    bound: I64
-    error_group: I32
+    part: windows.Activities
+    first: int
+    """The place of the first activity among all rows."""
+
+    def bounds(self, nodes: call_tree.Nodes) -> I64:
+        """Return the error bound of each node's time."""
+        of = nodes.of[self.first : self.first + len(self.part.rows)]
+        return windows.tree_bounds(nodes.parent, of, self.part)
 
 
-def _leaves(trace: Trace, holder: I32, shared: I32, levels: Levels, row: int | None) -> _Leaves:
+def _leaves(
+    trace: Trace,
+    holder: I32,
+    shared: I32,
+    levels: Levels,
+    part: windows.Activities,
+) -> _Leaves:
     """Return the rows behind the ranges of the recording.
 
     ``holder`` is the range that shows each range, ``shared`` the first one of its path.
     """
-    some = np.flatnonzero(in_step(trace.kernels.step, row))
-    kernels, captures, rows = trace.kernels.take(some), trace.captures, len(holder)
-    around = call_tree.take(holder, kernel_context.kernel_parents(trace)[some])
+    kernels, captures, rows = trace.kernels.take(part.rows), trace.captures, len(holder)
+    around = call_tree.take(holder, kernel_context.kernel_parents(trace)[part.rows])
     kind = np.choose(captures.kind, (_OPERATOR, _ANNOTATION, _FRAME))
     kind = np.where(kernel_context.is_captured_module(trace), _MODULE, kind)
     wanted = ~np.isin(kind, _left_out(kind.astype(np.int8), levels))
@@ -232,9 +283,9 @@ def _leaves(trace: Trace, holder: I32, shared: I32, levels: Levels, row: int | N
         np.concatenate((captures.name[placed.node], kernels.name, [0])).astype(np.int32),
         np.concatenate((kind[placed.node], activity, [_NOWHERE])).astype(np.int8),
         np.append(shown, lost),
-        np.concatenate((zeros, kernels.end_ns - kernels.start_ns, [0])),
-        np.concatenate((zeros, kernels.duration_bound_ns, [0])),
-        np.concatenate((zeros, kernels.error_group, [NONE])).astype(np.int32),
+        np.concatenate((zeros, part.ns, [0])),
+        part,
+        rows + m,
     )
 
 
