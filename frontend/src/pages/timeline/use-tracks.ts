@@ -15,6 +15,7 @@ import {
   trackId,
   type Arrangement,
   type Line,
+  type RowHeights,
   type Section,
 } from "../../widgets/timeline/track-layout";
 import type { ItemSpot } from "./details-panel";
@@ -32,7 +33,7 @@ export interface Tracks {
   arrange: (changes: Partial<Arrangement>) => void;
 }
 
-export function useTracks(ranks: Ranks): Tracks {
+export function useTracks(ranks: Ranks, heights: RowHeights): Tracks {
   const { lanes } = ranks;
   const text = state.value.lanes;
   const numbers = useMemo(() => lanes.map((lane) => lane.rank), [lanes]);
@@ -44,7 +45,7 @@ export function useTracks(ranks: Ranks): Tracks {
     [lanes],
   );
   const arrangement = useMemo(() => parseLanes(text, numbers), [text, numbers]);
-  const lines = useMemo(() => layout(sectionsOf(ranks), arrangement), [ranks, arrangement]);
+  const lines = useMemo(() => layout(sectionsOf(ranks), arrangement, heights), [ranks, arrangement, heights]);
   const arrange = (changes: Partial<Arrangement>): void =>
     go({ lanes: lanesText({ ...arrangement, ...changes }, numbers) }, "replace");
   return { lanes, numbers, all, arrangement, lines, arrange };

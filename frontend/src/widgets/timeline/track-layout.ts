@@ -32,16 +32,23 @@ export interface Line {
   key: string;
   y: number;
   height: number;
+  /** Of a track, the height of one of its rows. */
+  row_px: number;
   /** Of a track, with its first row only; of a group, with its heading only. */
   folded: boolean;
   pinned: boolean;
+  /** Of a folded group, the tracks that it has. */
+  tracks: readonly number[];
 }
+
+/** The heights of rows by the kind of their track, where the reader changed them. */
+export type RowHeights = Readonly<Record<string, number>>;
 
 export const ROW_PX = 17;
 /** Below the rows of a track. */
 export const GAP_PX = 7;
 const GROUP_PX = 22;
-const COUNTER_PX = 32;
+export const COUNTER_PX = 32;
 /** More tracks than any rank has. */
 const STRIDE = 1 << 16;
 
@@ -150,7 +157,11 @@ const OWN_COUNTERS = `/${COUNTERS}`;
 
 /** Pinned tracks, then of each rank: steps, counters, devices, threads by how much they have. Of
  * further ranks usually only steps and devices are open. */
-export function layout(sections: readonly Section[], arrangement: Arrangement): Line[] {
+export function layout(
+  sections: readonly Section[],
+  arrangement: Arrangement,
+  heights: RowHeights = {},
+): Line[] {
   const lines: Line[] = [];
   let y = 0;
   let counters = 0;
@@ -158,18 +169,36 @@ export function layout(sections: readonly Section[], arrangement: Arrangement): 
     lines.push({ ...line, y });
     y += line.height;
   };
-  const heading = (kind: "rank" | "group", label: string, key: string, folded = false): void =>
-    add({ kind, id: -1, label, key, height: GROUP_PX, folded, pinned: false });
+  const heading = (
+    kind: "rank" | "group",
+    label: string,
+    key: string,
+    hidden: readonly number[] | null = null,
+  ): void =>
+    add({
+      kind,
+      id: -1,
+      label,
+      key,
+      height: GROUP_PX,
+      row_px: GROUP_PX,
+      folded: hidden !== null,
+      pinned: false,
+      tracks: hidden ?? [],
+    });
   const track = (one: TrackShape, key: string, pinned: boolean): void => {
     const folded = isFolded(one, arrangement);
+    const row_px = heights[one.kind] ?? ROW_PX;
     add({
       kind: "track",
       id: one.id,
       label: one.label,
       key,
-      height: (folded ? 1 : Math.max(1, one.rows)) * ROW_PX + GAP_PX,
+      height: (folded ? 1 : Math.max(1, one.rows)) * row_px + GAP_PX,
+      row_px,
       folded,
       pinned,
+      tracks: [],
     });
   };
   const has = (name: string): boolean => fits(arrangement.only, name);
@@ -196,12 +225,22 @@ export function layout(sections: readonly Section[], arrangement: Arrangement): 
       groups.unshift({ key: keyOf(COUNTERS), group: t.trackLayout.counters, tracks: [] });
     for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
       const closed = isClosed(key, !tracks.some((one) => one.kind === "device"));
-      heading("group", group, key, closed);
+      heading("group", group, key, closed ? tracks.map((one) => one.id) : null);
       if (closed) continue;
       for (const one of tracks) track(one, key, false);
       if (tracks.length === 0)
         for (const { id, label } of counted)
-          add({ kind: "counter", id, label, key, height: COUNTER_PX, folded: false, pinned: false });
+          add({
+            kind: "counter",
+            id,
+            label,
+            key,
+            height: heights["counter"] ?? COUNTER_PX,
+            row_px: 0,
+            folded: false,
+            pinned: false,
+            tracks: [],
+          });
     }
     counters += section.counters.length;
   }
