@@ -570,7 +570,9 @@ export interface FineRow {
 export interface Flame {
   provenance: Provenance;
   rows: FlameNode[];
+  callers: FlameNode[];
   by: "device" | "host";
+  window_ns: number;
   total_ns: number | null;
   nodes: number;
   merged: number;
@@ -588,6 +590,7 @@ export interface FlameNode {
   calls: number;
   total_ns: number;
   self_ns: number;
+  window_share: number | null;
   bound_ns: number | null;
   merged: number;
   merged_ns: number;
@@ -1788,7 +1791,7 @@ export interface Options {
   roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; sort?: string | null };
-  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null };
+  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };
   history: { figure?: "step_ns" | "utilisation" | "mfu" | "memory_peak_bytes"; matching?: string | null };

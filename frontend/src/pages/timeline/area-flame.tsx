@@ -1,4 +1,5 @@
 // The flame graph of the selected stretch of time: only the time inside counts.
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Flame, FlameNode } from "../../api/types";
 import { duration, percent } from "../../lib/format";
@@ -11,48 +12,59 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { FlameGraph } from "../../widgets/flamegraph/flamegraph";
 import { boxOf, namesOf } from "../shared/flame-boxes";
 import { Show } from "../shared/load-states";
-import type { AreaTabProps } from "./area-tabs";
+import type { AreaTabProps } from "./area-props";
+import type { Lane } from "./lanes";
 
 const texts = t.timelineArea;
 
-/** Of all tracks: whose time is shown is one choice, the tracks would be another. */
-export function AreaFlame({ lane, options: { start_ns, stop_ns, tracks } }: AreaTabProps) {
-  const { zoom, by } = state.value;
-  const window = {
-    ...(start_ns !== undefined && { start_ns }),
-    ...(stop_ns !== undefined && { stop_ns }),
-  };
-  const host = by === "host" || lane.base.provenance.timeline === "none";
-  const resource = useView(
-    "flame",
-    lane.selected,
-    { ...window, by: host ? "host" : "device", ...(zoom !== null && { root: zoom }) },
-    null,
+/** Whose time is shown: the device's where it is known, else the host's. */
+export const isHost = ({ base }: Lane): boolean =>
+  state.value.by === "host" || base.provenance.timeline === "none";
+
+/** The window of the selection. */
+export const windowOf = ({ start_ns, stop_ns }: AreaTabProps["options"]) => ({
+  ...(start_ns !== undefined && { start_ns }),
+  ...(stop_ns !== undefined && { stop_ns }),
+});
+
+/** The choice between host and device, and that the tracks are all of them. */
+export function WhoseTime({ lane, options, children }: AreaTabProps & { children?: ComponentChildren }) {
+  const none = lane.base.provenance.timeline === "none";
+  return (
+    <div class="toolbar">
+      <Segmented
+        label={texts.time}
+        value={isHost(lane) ? "host" : "device"}
+        onPick={(v) => go({ by: v === "host" ? v : null, zoom: null }, "replace")}
+        choices={[
+          { value: "device", label: texts.onDevice, disabled: none },
+          { value: "host", label: texts.onHost },
+        ]}
+      />
+      {children}
+      {options.tracks !== undefined && <span class="muted">{texts.ofAllTracks}</span>}
+    </div>
   );
-  const loaded = useLatest(resource.loaded, JSON.stringify([lane.rank, window, host]));
+}
+
+/** Of all tracks: whose time is shown is one choice, the tracks would be another. */
+export function AreaFlame(props: AreaTabProps) {
+  const { lane, options } = props;
+  const { zoom } = state.value;
+  const window = windowOf(options);
+  const by = isHost(lane) ? "host" : "device";
+  const asked = { ...window, by, ...(zoom !== null && { root: zoom }) } as const;
+  const resource = useView("flame", lane.selected, asked, null);
+  const loaded = useLatest(resource.loaded, JSON.stringify([lane.rank, window, by]));
   return (
     <>
-      <div class="toolbar">
-        <Segmented
-          label={texts.time}
-          value={host ? "host" : "device"}
-          onPick={(v) => go({ by: v === "host" ? v : null, zoom: null }, "replace")}
-          choices={[
-            {
-              value: "device",
-              label: texts.onDevice,
-              disabled: lane.base.provenance.timeline === "none",
-            },
-            { value: "host", label: texts.onHost },
-          ]}
-        />
+      <WhoseTime {...props}>
         {zoom !== null && (
           <button type="button" data-testid="area-zoom-out" onClick={() => go({ zoom: null }, "replace")}>
             {texts.zoomOut}
           </button>
         )}
-        {tracks !== undefined && <span class="muted">{texts.ofAllTracks}</span>}
-      </div>
+      </WhoseTime>
       <Show resource={{ ...resource, loaded }}>{(flame) => <Graph flame={flame} />}</Show>
     </>
   );

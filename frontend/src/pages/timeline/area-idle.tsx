@@ -12,7 +12,7 @@ import { field } from "../../widgets/table/columns";
 import { around } from "../../widgets/timeline/camera";
 import { Show } from "../shared/load-states";
 import { AreaTable } from "./area-table";
-import type { AreaTabProps } from "./area-tabs";
+import type { AreaTabProps } from "./area-props";
 import type { Lane } from "./lanes";
 
 const texts = t.timelineArea;

@@ -1,16 +1,16 @@
 // What the selected stretch of time consists of, by names, operators, callers, streams and causes.
-import type { Area, Options } from "../../api/types";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
+import { AreaCallers } from "./area-callers";
 import { AreaFlame } from "./area-flame";
 import { AreaIdle } from "./area-idle";
 import { AreaNames } from "./area-names";
 import { AreaCalls, AreaOperators, AreaStreams } from "./area-times";
-import type { Lane } from "./lanes";
+import type { AreaTabProps } from "./area-props";
 
 const texts = t.timelineArea;
-const TABS = ["names", "operators", "flame", "streams", "idle", "calls"] as const;
+const TABS = ["names", "operators", "callers", "flame", "streams", "idle", "calls"] as const;
 type Tab = (typeof TABS)[number];
 
 /** What the URL says; by name where it says nothing. */
@@ -29,15 +29,6 @@ export function AreaTabs() {
   );
 }
 
-export interface AreaTabProps {
-  lane: Lane;
-  /** Its place among the lanes. */
-  at: number;
-  options: Options["area"];
-  area: Area;
-  choose: (tracks: readonly number[] | null) => void;
-}
-
 export function AreaTab(props: AreaTabProps) {
   switch (tab()) {
     case "names":
@@ -52,5 +43,7 @@ export function AreaTab(props: AreaTabProps) {
       return <AreaIdle {...props} />;
     case "flame":
       return <AreaFlame {...props} />;
+    case "callers":
+      return <AreaCallers {...props} />;
   }
 }

@@ -11,7 +11,7 @@ import { field, type Column } from "../../widgets/table/columns";
 import { trackId } from "../../widgets/timeline/track-layout";
 import { Show } from "../shared/load-states";
 import { AreaTable } from "./area-table";
-import type { AreaTabProps } from "./area-tabs";
+import type { AreaTabProps } from "./area-props";
 import { itemText } from "./details-panel";
 
 const texts = t.timelineArea;
