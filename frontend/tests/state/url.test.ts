@@ -182,6 +182,7 @@ describe("what depends on what", () => {
       lanes: "3,p5",
       marks: "7",
       notes: "7~why",
+      compare: "1",
       findings: "0",
       hide: "memcpy",
       area: "1..2@3",

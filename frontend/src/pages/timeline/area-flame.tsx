@@ -27,7 +27,10 @@ export const windowOf = ({ start_ns, stop_ns }: AreaTabProps["options"]) => ({
   ...(stop_ns !== undefined && { stop_ns }),
 });
 
-/** The choice between host and device, and that the tracks are all of them. */
+/** Which ranges are shown: all, or no Python frames. */
+export const levelsOf = (): "all" | "operators" => (state.value.levels === "operators" ? "operators" : "all");
+
+/** The choices of whose time it is and of what is shown, and that the tracks are all of them. */
 export function WhoseTime({ lane, options, children }: AreaTabProps & { children?: ComponentChildren }) {
   const none = lane.base.provenance.timeline === "none";
   return (
@@ -41,6 +44,17 @@ export function WhoseTime({ lane, options, children }: AreaTabProps & { children
           { value: "host", label: texts.onHost },
         ]}
       />
+      {lane.base.tracks.some((one) => one.kind === "frames") && (
+        <Segmented
+          label={texts.levels}
+          value={levelsOf()}
+          onPick={(v) => go({ levels: v === "operators" ? v : null, zoom: null }, "replace")}
+          choices={[
+            { value: "all", ...texts.everything },
+            { value: "operators", ...texts.operatorsOnly },
+          ]}
+        />
+      )}
       {children}
       {options.tracks !== undefined && <span class="muted">{texts.ofAllTracks}</span>}
     </div>
@@ -53,9 +67,10 @@ export function AreaFlame(props: AreaTabProps) {
   const { zoom } = state.value;
   const window = windowOf(options);
   const by = isHost(lane) ? "host" : "device";
-  const asked = { ...window, by, ...(zoom !== null && { root: zoom }) } as const;
+  const levels = levelsOf();
+  const asked = { ...window, by, levels, ...(zoom !== null && { root: zoom }) } as const;
   const resource = useView("flame", lane.selected, asked, null);
-  const loaded = useLatest(resource.loaded, JSON.stringify([lane.rank, window, by]));
+  const loaded = useLatest(resource.loaded, JSON.stringify([lane.rank, window, by, levels]));
   return (
     <>
       <WhoseTime {...props}>

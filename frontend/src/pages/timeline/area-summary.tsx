@@ -10,7 +10,7 @@ import { BottomPanel } from "../../widgets/controls/bottom-panel";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Show } from "../shared/load-states";
 import { AreaTab, AreaTabs } from "./area-tabs";
-import type { Lane } from "./lanes";
+import { BASE, type Lane } from "./lanes";
 
 const texts = t.timeline.area;
 /** More than one track. */
@@ -50,7 +50,10 @@ export function AreaSummary({ lanes, area, choose, close }: AreaProps) {
         <Segmented
           label={texts.rank}
           value={String(lane.rank)}
-          choices={lanes.map((one) => ({ value: String(one.rank), label: texts.ofRank(one.rank) }))}
+          choices={lanes.map((one) => ({
+            value: String(one.rank),
+            label: one.rank === BASE ? t.timelineComparison.short : texts.ofRank(one.rank),
+          }))}
           onPick={(value: string) => {
             setRank(Number(value));
             if (!has(lanes.findIndex((one) => one.rank === Number(value)))) choose(null);

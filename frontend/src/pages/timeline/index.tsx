@@ -1,7 +1,7 @@
 // The timeline: every track of the trace, as fine as the screen can show.
 import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import type { Critical, Timeline as Result } from "../../api/types";
+import type { Critical, Runs, Timeline as Result } from "../../api/types";
 import { t } from "../../i18n";
 import { duration } from "../../lib/format";
 import type { Selected } from "../../state/selection";
@@ -12,12 +12,13 @@ import { TimeCanvas } from "../../widgets/timeline/canvas";
 import { withoutHidden } from "../../widgets/timeline/legend";
 import { Minimap } from "../../widgets/timeline/minimap";
 import { withTrackToggled, type Area } from "../../widgets/timeline/selection-area";
-import type { PageProps } from "../page-props";
+import type { ChoosingProps } from "../page-props";
 import { Problem, Show } from "../shared/load-states";
 import { AreaSummary } from "./area-summary";
 import { colorBy } from "./color-menu";
 import { useSpots } from "./critical-path";
 import { DetailsPanel } from "./details-panel";
+import { BASE } from "./lanes";
 import { Legend, useHidden } from "./legend";
 import { MarksStrip } from "./marks-strip";
 import { useNotes, type Notes } from "./notes";
@@ -29,6 +30,7 @@ import { Tooltip } from "./tooltip";
 import { TrackHeadings, TrackFilter } from "./track-headings";
 import { useArea, useCamera } from "./url-state";
 import { useSelectedItem, type SelectedItem } from "./use-item";
+import { useComparison } from "./use-comparison";
 import { useMarks, type Marks } from "./use-marks";
 import { useNavigation, useShortcuts, type Navigation } from "./use-navigation";
 import { headingActions, useTracks, type Tracks } from "./use-tracks";
@@ -39,7 +41,7 @@ import { densityOf, useScene } from "./window-data";
 const texts = t.timeline;
 const PARTS = 600;
 
-export function Timeline({ selected }: Pick<PageProps, "selected">) {
+export function Timeline({ selected, runs }: Pick<ChoosingProps, "selected" | "runs">) {
   const base = useView("timeline", selected, { tracks: "", width: PARTS }, null);
   // With a step selected, the timeline begins with it.
   const { step: asked } = selected.place;
@@ -48,14 +50,13 @@ export function Timeline({ selected }: Pick<PageProps, "selected">) {
     <Show resource={base}>
       {(result) =>
         asked === null ? (
-          <Page key={selected.place.run} selected={selected} result={result} step={null} />
+          <Page key={selected.place.run} {...{ selected, runs, result }} step={null} />
         ) : (
           <Show resource={step}>
             {({ start_ns, stop_ns }) => (
               <Page
                 key={selected.place.run}
-                selected={selected}
-                result={result}
+                {...{ selected, runs, result }}
                 step={{ start: start_ns, stop: stop_ns }}
               />
             )}
@@ -68,15 +69,19 @@ export function Timeline({ selected }: Pick<PageProps, "selected">) {
 
 interface TimelineProps {
   selected: Selected;
+  runs: Runs;
   result: Result;
   step: Camera | null;
 }
 
 /** What the page shows and what its parts do. */
-function useTimeline({ selected, result, step }: TimelineProps, page: RefObject<HTMLDivElement | null>) {
+function useTimeline(
+  { selected, runs, result, step }: TimelineProps,
+  page: RefObject<HTMLDivElement | null>,
+) {
   const hoverAt = useRef<number | null>(null);
   const { find } = state.value;
-  const ranks = useRanks(selected, result);
+  const ranks = useComparison(selected, runs, useRanks(selected, result));
   const sizes = useSizes();
   const tracks = useTracks(ranks, sizes.rows);
   const { all } = tracks;
@@ -214,7 +219,7 @@ function FailedRanks({ failed }: { failed: Ranks["failed"] }) {
     <>
       {failed.map(({ rank, failure: why }) => (
         <p key={rank} class="notice warn" data-testid="rank-failed">
-          {texts.cannotShow(rank, why.message)}
+          {rank === BASE ? t.timelineComparison.cannotShow(why.message) : texts.cannotShow(rank, why.message)}
         </p>
       ))}
     </>

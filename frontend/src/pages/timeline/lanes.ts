@@ -4,6 +4,9 @@ import type { Selected } from "../../state/selection";
 import type { Curves, Rectangles, Scene } from "../../widgets/timeline/scene";
 import { sectionOf, trackId, trackOf } from "../../widgets/timeline/track-layout";
 
+/** In the place of a rank's number, the baseline of the comparison: another recording. */
+export const BASE = -1;
+
 /** One rank on the timeline. */
 export interface Lane {
   rank: number;

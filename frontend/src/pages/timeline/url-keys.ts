@@ -24,8 +24,11 @@ export const TIMELINE_KEYS = {
   /** Of its flame graph: whose time, `host` or else the device's, and the names down to the first box. */
   by: text(RESET_BY.span),
   zoom: text(RESET_BY.span),
+  levels: text(RESET_BY.span),
   /** Whether the critical path is shown. */
   critical: text(RESET_BY.span),
+  /** Whether the baseline of the comparison is shown above. */
+  compare: text(RESET_BY.run),
   /** Further ranks: `3,17`. */
   ranks: text(RESET_BY.run),
   /** What the colours mean, if not the kind of each range: `name`, `module`. */

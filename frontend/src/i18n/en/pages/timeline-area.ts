@@ -21,6 +21,11 @@ export const timelineArea = {
   noOperator: "launched by no operator",
   rest: (rows: string, all: string) => `The ${rows} with most time of ${all}.`,
   graph: (boxes: number) => `Flame graph of the selection, ${plural(boxes, "box", "boxes")}`,
+  open: (name: string) => `Show the callers of ${name}`,
+  close: (name: string) => `Hide the callers of ${name}`,
+  levels: "Levels",
+  everything: { label: "Everything", title: "Python frames, modules, operators and activities" },
+  operatorsOnly: { label: "Operators", title: "No Python frames" },
   zoomOut: "Show all",
   /** What is under the pointer. */
   box: (name: string, time: string, share: string, own: string) =>
@@ -84,4 +89,15 @@ export const timelineMarks = {
   full: "There is no room for more notes.",
   kept: "The address of the page has them: a copied link shows them to others.",
   removeNote: (text: string) => `Remove the note ${text}`,
+};
+
+/** The baseline of the comparison above the selected recording. */
+export const timelineComparison = {
+  short: "Base",
+  recording: (run: string, rank: number, span: number) => `${run}, rank ${rank}, span ${span}`,
+  base: (name: string, note: string) => `Base: ${name}: ${note}`,
+  selected: (name: string, note: string) => `Selected: ${name}${note && `: ${note}`}`,
+  aligned: (then: string, now: string) => `its step ${then} begins with step ${now} below`,
+  fromStart: "from its own start",
+  cannotShow: (why: string) => `The base cannot be shown: ${why}`,
 };

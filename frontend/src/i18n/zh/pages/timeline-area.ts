@@ -21,6 +21,11 @@ export const timelineArea: Translation<typeof english.timelineArea> = {
   noOperator: "不由任何算子启动",
   rest: (rows, all) => `共 ${all} 个，显示用时最多的 ${rows} 个。`,
   graph: (boxes) => `选区的火焰图，${boxes} 个方块`,
+  open: (name) => `显示 ${name} 的调用者`,
+  close: (name) => `隐藏 ${name} 的调用者`,
+  levels: "层次",
+  everything: { label: "全部", title: "Python 栈帧、模块、算子与活动" },
+  operatorsOnly: { label: "算子", title: "不含 Python 栈帧" },
   zoomOut: "显示全部",
   box: (name, time, share, own) => `${name}：${time}（${share}），自身 ${own}`,
   whole: (time) => `共 ${time}`,
@@ -59,6 +64,7 @@ export const timelineArea: Translation<typeof english.timelineArea> = {
   },
   kinds: { operator: "算子", annotation: "标注" },
   yes: "是",
+  no: "",
 };
 
 export const timelineMarks: Translation<typeof english.timelineMarks> = {
@@ -77,4 +83,14 @@ export const timelineMarks: Translation<typeof english.timelineMarks> = {
   full: "备注已满。",
   kept: "备注保存在页面地址中：复制的链接会带上它们。",
   removeNote: (text) => `删除备注 ${text}`,
+};
+
+export const timelineComparison: Translation<typeof english.timelineComparison> = {
+  short: "基准",
+  recording: (run, rank, span) => `${run}，rank ${rank}，span ${span}`,
+  base: (name, note) => `基准：${name}：${note}`,
+  selected: (name, note) => `所选：${name}${note && `：${note}`}`,
+  aligned: (then, now) => `其迭代 ${then} 与下方迭代 ${now} 对齐`,
+  fromStart: "从各自的开始",
+  cannotShow: (why) => `无法显示基准：${why}`,
 };
