@@ -91,7 +91,7 @@ function OfTrace({
         <h1 class="unseen">{page.title}</h1>
         {Alone && (
           <ErrorBoundary key={own}>
-            <Alone selected={selected} />
+            <Alone selected={selected} runs={runs} />
           </ErrorBoundary>
         )}
         {!Alone && (

@@ -49,7 +49,9 @@ export const spotOf = (item: Item, lane: Lane, at: number): ItemSpot => ({
 
 /** `kernels:12` of the URL; of another rank `kernels:12@7`. */
 export function parseItem(text: string | null): ItemKey | null {
-  const found = /^(ops|launches|frames|kernels|steps):(\d{1,10})(?:@(\d{1,9}))?$/.exec(text ?? "");
+  const found = /^(ops|launches|frames|kernels|steps|device_annotations):(\d{1,10})(?:@(-1|\d{1,9}))?$/.exec(
+    text ?? "",
+  );
   return found
     ? {
         table: found[1] as Table,
