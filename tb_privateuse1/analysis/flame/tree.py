@@ -10,13 +10,14 @@ import numpy as np
 from tb_privateuse1.analysis.comparison import items_per_step
 from tb_privateuse1.analysis.flame.ignored import Ignored, ignored_rows
 from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.analysis.timeline import window as windows
+from tb_privateuse1.analysis.timeline.window import Activities, Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import (
     call_tree,
     captured_ranges,
     intervals,
     kernel_context,
-    sum_bounds,
 )
 from tb_privateuse1.trace.groupby import sums, with_descendants
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
@@ -38,7 +39,7 @@ NOWHERE, IGNORED = len(KINDS) - 2, len(KINDS) - 1
 
 @dataclass(frozen=True)
 class Scope:
-    """What the tree is of."""
+    """The part of a trace in a tree, and what its nodes are."""
 
     on_device: bool
     """By the time of device activities, else by that of ranges of the host."""
@@ -47,6 +48,8 @@ class Scope:
     ignored: Ignored = field(default_factory=Ignored)
     steps: I64 | None = None
     """Rows of ``trace.steps``; None is all of the recording."""
+    window: Window | None = None
+    """Ranges and activities count with their part inside; None is all of the recording."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,19 @@ class Events:
     """``NONE`` for one that is in no node."""
     own_ns: I64
     """Of a range: without the ranges inside."""
-    bound_ns: I64
-    error_group: I32
     step: I32
     """Row of ``trace.steps``, or ``NONE``."""
+    activities: Activities | None
+    """With their error bounds; None by host."""
+    first: int
+    """The row of the first activity."""
+
+    def bounds(self, parent: I32) -> I64:
+        """Return the error bound of each node's time; that of the host is exact."""
+        if self.activities is None:
+            return np.zeros(len(parent), np.int64)
+        node = self.node[self.first : self.first + len(self.activities.rows)]
+        return windows.tree_bounds(parent, node, self.activities)
 
 
 @dataclass(frozen=True)
@@ -85,14 +97,21 @@ class Tree:
 
 def build(trace: Trace, scope: Scope) -> Tree:
     """Return the tree of a trace from the outermost callers down."""
-    rows, holder = _host_rows(trace, scope)
+    some = np.flatnonzero(_chosen(trace.kernels.step, scope.steps))
+    some = some[: len(some) if scope.on_device else 0]
+    activities = windows.activities(trace.kernels, some, scope.window)
+    rows, holder = _host_rows(trace, scope, activities)
     if scope.on_device:
-        rows = _with_activities(trace, scope, rows, holder)
+        rows = _with_activities(trace, scope, activities, rows, holder)
     labels, label = _labels(trace, rows, scope.group)
     nodes = call_tree.merge_calls(rows.parent, label, rows.shown)
-    calls = sums(nodes.of, np.ones(len(nodes.of), np.int64), len(nodes))
     node = call_tree.take(nodes.of, rows.holder) if scope.ignored else nodes.of
-    events = Events(node, rows.own_ns, rows.bound_ns, rows.error_group, rows.step)
+    time = rows.own_ns
+    if scope.window is not None:
+        time = sums(rows.holder, rows.own_ns, len(rows.holder))
+    calls = sums(nodes.of, windows.calls_inside(rows.parent, time, scope.window), len(nodes))
+    part = activities if scope.on_device else None
+    events = Events(node, rows.own_ns, rows.step, part, rows.first)
     return assemble(nodes.parent, nodes.name, labels, calls, events)
 
 
@@ -102,7 +121,6 @@ def assemble(parent: I32, label: I32, labels: list[Label], calls: I64, events: E
     in_steps = own
     if (events.step < 0).any():
         in_steps = sums(np.where(events.step >= 0, events.node, NONE), events.own_ns, len(parent))
-    bound = sum_bounds.tree_bounds(parent, events.node, events.bound_ns, events.error_group)
     return Tree(
         parent=parent,
         label=label,
@@ -111,7 +129,7 @@ def assemble(parent: I32, label: I32, labels: list[Label], calls: I64, events: E
         total=with_descendants(parent, own),
         own=own,
         in_steps=with_descendants(parent, in_steps),
-        bound=bound,
+        bound=events.bounds(parent),
         events=events,
     )
 
@@ -128,12 +146,12 @@ class _Rows:
     holder: I32
     """The row whose node has its time: itself or the nearest shown one around."""
     own_ns: I64
-    bound_ns: I64
-    error_group: I32
     step: I32
+    first: int = 0
+    """The row of the first activity."""
 
 
-def _host_rows(trace: Trace, scope: Scope) -> tuple[_Rows, I32]:
+def _host_rows(trace: Trace, scope: Scope, activities: Activities) -> tuple[_Rows, I32]:
     """Return operators, annotations and frames, and the innermost row that has the time of each.
 
     Ignored ranges that no shown one encloses are all one node.
@@ -150,6 +168,14 @@ def _host_rows(trace: Trace, scope: Scope) -> tuple[_Rows, I32]:
     step = items_per_step.step_of(trace, start)
     inside = keep & _chosen(step, scope.steps)
     around = call_tree.parents_of_all(trace)
+    if scope.window is not None:
+        # Few ranges lie in a window, or launched what runs in it.
+        end = np.concatenate((ops.end_ns, frames.end_ns))
+        inside &= (
+            windows.holders(trace, around, activities)
+            if scope.on_device
+            else scope.window.touches(start, end)
+        )
     shown = inside & ~ignored_rows(trace, scope.ignored, name, kind, _FRAME)
     parent = np.where(shown, intervals.nearest(around, shown), NONE).astype(np.int32)
     holder = call_tree.self_or_nearest(around, shown)
@@ -160,8 +186,7 @@ def _host_rows(trace: Trace, scope: Scope) -> tuple[_Rows, I32]:
         holder = np.where(holder < 0, call_tree.self_or_nearest(around, lone), holder)
     own = np.zeros(len(start), np.int64)
     if not scope.on_device:
-        own = _own_times(trace, around, inside)
-    none = np.zeros(len(start), np.int64)
+        own = _own_times(trace, around, inside, scope.window)
     rows = _Rows(
         parent=parent,
         name=name,
@@ -169,8 +194,6 @@ def _host_rows(trace: Trace, scope: Scope) -> tuple[_Rows, I32]:
         shown=shown,
         holder=np.where(inside, holder, NONE).astype(np.int32),
         own_ns=own,
-        bound_ns=none,
-        error_group=(none - 1).astype(np.int32),
         step=step,
     )
     return rows, holder.astype(np.int32)
@@ -182,13 +205,14 @@ def _host_kinds(trace: Trace) -> I8:
     return np.concatenate((called, framed)).astype(np.int8)
 
 
-def _own_times(trace: Trace, around: I32, inside: Bools) -> I64:
+def _own_times(trace: Trace, around: I32, inside: Bools, window: Window | None) -> I64:
     """Return the time of each chosen range without the chosen ranges inside."""
     ops, frames = trace.ops, trace.frames
     start = np.concatenate((ops.start_ns, frames.start_ns))
     end = np.concatenate((ops.end_ns, frames.end_ns))
     thread = np.concatenate((ops.thread, frames.thread))
-    whole = np.where(inside, call_tree.clip_ends(thread, around, start, end) - start, 0)
+    end = call_tree.clip_ends(thread, around, start, end)
+    whole = np.where(inside, end - start if window is None else window.overlap(start, end), 0)
     above = np.where(inside, intervals.nearest(around, inside), NONE)
     # Siblings never overlap: what is inside is never longer than what is around it.
     own: I64 = whole - sums(above, whole, len(whole))
@@ -211,7 +235,9 @@ def _left_out(kind: I8, levels: Levels) -> tuple[int, ...]:
     return (_FRAME,) if levels == "operators" else ()
 
 
-def _with_activities(trace: Trace, scope: Scope, host: _Rows, holder: I32) -> _Rows:
+def _with_activities(
+    trace: Trace, scope: Scope, part: Activities, host: _Rows, holder: I32
+) -> _Rows:
     """Return the rows of the host and behind them ranges of captures and device activities.
 
     The last row is around the activities from nowhere known.
@@ -221,9 +247,8 @@ def _with_activities(trace: Trace, scope: Scope, host: _Rows, holder: I32) -> _R
         key = (host.name * len(KINDS) + host.kind).astype(np.int32)
         merged = call_tree.merge_calls(host.parent, key, host.shown)
         shared = captured_ranges.first_of_same_path(merged)
-    some = np.flatnonzero(_chosen(trace.kernels.step, scope.steps))
-    kernels, captures, rows = trace.kernels.take(some), trace.captures, len(holder)
-    around = call_tree.take(holder, kernel_context.kernel_parents(trace)[some])
+    kernels, captures, rows = trace.kernels.take(part.rows), trace.captures, len(holder)
+    around = call_tree.take(holder, kernel_context.kernel_parents(trace)[part.rows])
     kind = np.choose(captures.kind, (_OPERATOR, _ANNOTATION, _FRAME))
     kind = np.where(kernel_context.is_captured_module(trace), _MODULE, kind).astype(np.int8)
     wanted = ~np.isin(kind, _left_out(kind, scope.levels))
@@ -249,10 +274,9 @@ def _with_activities(trace: Trace, scope: Scope, host: _Rows, holder: I32) -> _R
         kind=behind(host.kind, kind[placed.node], activity, [NOWHERE]),
         shown=behind(host.shown, np.ones(m + n, np.bool_), [lost]),
         holder=behind(host.holder, np.arange(rows, nowhere), [NONE]),
-        own_ns=behind(host.own_ns, zeros, kernels.end_ns - kernels.start_ns, [0]),
-        bound_ns=behind(host.bound_ns, zeros, kernels.duration_bound_ns, [0]),
-        error_group=behind(host.error_group, none, kernels.error_group, [NONE]),
+        own_ns=behind(host.own_ns, zeros, part.ns, [0]),
         step=behind(host.step, none, kernels.step, [NONE]),
+        first=rows + m,
     )
 
 
