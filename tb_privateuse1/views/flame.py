@@ -206,7 +206,7 @@ class _Shown:
 
     def result(self, tree: CallTree, top: int) -> Flame:
         """Return the rows from a node on; of the whole tree for ``NONE``."""
-        below = _below(tree.parent, top)
+        below = nodes_below(tree.parent, top)
         outer = below & (tree.parent == (NONE if top == NONE else tree.parent[top]))
         whole = int(tree.total[outer].sum())
         chosen = largest(tree.total, below, whole, self.limit)
@@ -256,7 +256,7 @@ def names(kind: int, text: str) -> dict[str, Any]:
     return {**name_fields(text, kernel=DEVICE <= kind < NOWHERE), "kind": KINDS[kind]}
 
 
-def _below(parent: I32, top: int) -> Bools:
+def nodes_below(parent: I32, top: int) -> Bools:
     """Return the node and its descendants; all nodes for ``NONE``."""
     if top == NONE:
         return np.ones(len(parent), np.bool_)

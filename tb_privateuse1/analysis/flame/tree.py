@@ -33,7 +33,7 @@ Label = tuple[int, str]
 KINDS = ("operator", "annotation", "frame", "module", *breakdown.KINDS, "none", "ignored")
 """What a node is; ``none`` holds the device activities that no operator launched, ``ignored`` the
 time of ignored ranges that no shown one encloses."""
-_OPERATOR, _ANNOTATION, _FRAME, _MODULE, DEVICE = range(5)
+_OPERATOR, _ANNOTATION, FRAME, _MODULE, DEVICE = range(5)
 NOWHERE, IGNORED = len(KINDS) - 2, len(KINDS) - 1
 
 
@@ -176,7 +176,7 @@ def _host_rows(trace: Trace, scope: Scope, activities: Activities) -> tuple[_Row
             if scope.on_device
             else scope.window.touches(start, end)
         )
-    shown = inside & ~ignored_rows(trace, scope.ignored, name, kind, _FRAME)
+    shown = inside & ~ignored_rows(trace, scope.ignored, name, kind, FRAME)
     parent = np.where(shown, intervals.nearest(around, shown), NONE).astype(np.int32)
     holder = call_tree.self_or_nearest(around, shown)
     if scope.ignored:
@@ -201,7 +201,7 @@ def _host_rows(trace: Trace, scope: Scope, activities: Activities) -> tuple[_Row
 
 def _host_kinds(trace: Trace) -> I8:
     called = np.where(trace.ops.kind == OPERATOR, _OPERATOR, _ANNOTATION)
-    framed = np.where(call_tree.is_module(trace), _MODULE, _FRAME)
+    framed = np.where(call_tree.is_module(trace), _MODULE, FRAME)
     return np.concatenate((called, framed)).astype(np.int8)
 
 
@@ -231,8 +231,8 @@ def _left_out(kind: I8, levels: Levels) -> tuple[int, ...]:
     if levels == "modules":
         # As in the modules' view: annotations take their place where there are none.
         others = (_ANNOTATION,) if (kind == _MODULE).any() else ()
-        return (_FRAME, _OPERATOR, *others)
-    return (_FRAME,) if levels == "operators" else ()
+        return (FRAME, _OPERATOR, *others)
+    return (FRAME,) if levels == "operators" else ()
 
 
 def _with_activities(
@@ -249,10 +249,10 @@ def _with_activities(
         shared = captured_ranges.first_of_same_path(merged)
     kernels, captures, rows = trace.kernels.take(part.rows), trace.captures, len(holder)
     around = call_tree.take(holder, kernel_context.kernel_parents(trace)[part.rows])
-    kind = np.choose(captures.kind, (_OPERATOR, _ANNOTATION, _FRAME))
+    kind = np.choose(captures.kind, (_OPERATOR, _ANNOTATION, FRAME))
     kind = np.where(kernel_context.is_captured_module(trace), _MODULE, kind).astype(np.int8)
     wanted = ~np.isin(kind, _left_out(kind, scope.levels))
-    wanted &= ~ignored_rows(trace, scope.ignored, captures.name, kind, _FRAME)
+    wanted &= ~ignored_rows(trace, scope.ignored, captures.name, kind, FRAME)
     placed = captured_ranges.place_captures(
         captures, wanted, call_tree.take(shared, around), kernels.capture
     )
