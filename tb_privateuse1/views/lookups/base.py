@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
@@ -109,12 +109,17 @@ class Instances:
     calls: int
     typical: Item | None
     """The one of median duration; of an even number the longer of the two in the middle."""
+    shorter: int | None
+    """How many took less time than the one in question; null if that is none of them."""
     items: tuple[Item, ...]
     histogram: tuple[Bin, ...]
     """From the shortest to the longest, each about a fifth wider than the one before."""
 
 
-Order = Literal["duration", "time"]
+Order = Literal["duration", "time", "typical"]
+OrderOption = Annotated[
+    Order, "the longest first, the earliest, or those nearest to the median duration"
+]
 
 _MOST = 1000
 _BINS_PER_OCTAVE = 4
@@ -132,24 +137,45 @@ def listed(
     table: TableName,
     name: str,
     rows: I64,
+    index: int,
     *,
     order: Order,
     limit: int,
     offset: int,
 ) -> Instances:
-    """Return some of a table's rows, the longest first or by time, and a histogram of all."""
+    """Return some of a table's rows in an order, and a histogram of all.
+
+    ``rows`` ascend, and ``index`` is the one in question.
+    """
     columns = getattr(trace, table)
     duration = columns.end_ns[rows] - columns.start_ns[rows]
-    by = -duration if order == "duration" else columns.start_ns[rows]
-    middle = rows[np.argsort(duration, kind="stable")][len(rows) // 2 : len(rows) // 2 + 1]
-    page = rows[np.argsort(by, kind="stable")][offset : offset + min(limit, _MOST)]
+    middle = np.argsort(duration, kind="stable")[len(rows) // 2 : len(rows) // 2 + 1]
+    page = rows[_ordered(columns.start_ns[rows], duration, middle, order)]
+    own = duration[np.searchsorted(rows, index)] if np.isin(index, rows) else None
     return Instances(
         **name_fields(name, kernel=table == "kernels"),
         calls=len(rows),
-        typical=next((item(trace, pyramid, table, row) for row in middle), None),
-        items=tuple(item(trace, pyramid, table, row) for row in page),
+        typical=next((item(trace, pyramid, table, row) for row in rows[middle]), None),
+        shorter=None if own is None else int((duration < own).sum()),
+        items=tuple(
+            item(trace, pyramid, table, row) for row in page[offset : offset + min(limit, _MOST)]
+        ),
         histogram=_histogram(duration),
     )
+
+
+def _ordered(start: I64, duration: I64, middle: I64, order: Order) -> I64:
+    """Return the longest first, or the earliest, or those of the most usual duration.
+
+    The last order begins with ``middle``, the one of median duration.
+    """
+    if order == "time":
+        return np.argsort(start, kind="stable")
+    if order == "duration" or not len(middle):
+        return np.argsort(-duration, kind="stable")
+    by = np.abs(duration - duration[middle])
+    by[middle] = -1
+    return np.argsort(by, kind="stable")
 
 
 def _histogram(duration: I64) -> tuple[Bin, ...]:
