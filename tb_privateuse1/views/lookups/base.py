@@ -113,7 +113,7 @@ class Instances:
     """How many took less time than the one in question; null if that is none of them."""
     items: tuple[Item, ...]
     histogram: tuple[Bin, ...]
-    """From the shortest to the longest, each about a fifth wider than the one before."""
+    """From the shortest to the longest, in equal ratios: four to a factor of two, at least ten."""
 
 
 Order = Literal["duration", "time", "typical"]
@@ -123,6 +123,7 @@ OrderOption = Annotated[
 
 _MOST = 1000
 _BINS_PER_OCTAVE = 4
+_FEWEST_BINS = 10
 
 
 def check_page(trace: Trace, step: int | None, limit: int, offset: int) -> None:
@@ -179,12 +180,15 @@ def _ordered(start: I64, duration: I64, middle: I64, order: Order) -> I64:
 
 
 def _histogram(duration: I64) -> tuple[Bin, ...]:
-    """Return logarithmic bins from the shortest to the longest; one if all are equal."""
+    """Return logarithmic bins from the shortest to the longest; one if all are equal.
+
+    Narrow spreads have finer bins, so that the two forms of a kernel can be told apart.
+    """
     if not len(duration):
         return ()
     least, most = max(int(duration.min()), 1), int(duration.max())
     octaves = np.log2(max(most, 1) / least)
-    count = max(1, round(float(octaves) * _BINS_PER_OCTAVE))
+    count = max(_FEWEST_BINS, round(float(octaves) * _BINS_PER_OCTAVE))
     inner = np.exp2(np.log2(least) + np.arange(1, count) * (octaves / count))
     edges = np.unique(np.concatenate(([int(duration.min())], np.ceil(inner), [most + 1])))
     calls, _ = np.histogram(duration, edges)
