@@ -1,7 +1,7 @@
 // All texts in Chinese: a file per page, and one per room for the rest.
 import * as app from "./app";
 import * as lib from "./lib";
-import * as about from "./pages/about";
+import * as recording from "./pages/recording";
 import * as advice from "./pages/advice";
 import * as diff from "./pages/diff";
 import * as distributed from "./pages/distributed";
@@ -16,6 +16,7 @@ import * as operators from "./pages/operators";
 import * as overview from "./pages/overview";
 import * as quality from "./pages/quality";
 import * as roofline from "./pages/roofline";
+import * as runtime from "./pages/runtime";
 import * as shared from "./pages/shared";
 import * as sql from "./pages/sql";
 import * as timeline from "./pages/timeline";
@@ -28,7 +29,7 @@ import * as widgets from "./widgets";
 export const zh = {
   ...app,
   ...lib,
-  ...about,
+  ...recording,
   ...advice,
   ...diff,
   ...distributed,
@@ -43,6 +44,7 @@ export const zh = {
   ...overview,
   ...quality,
   ...roofline,
+  ...runtime,
   ...shared,
   ...sql,
   ...timeline,

@@ -110,7 +110,7 @@ function useTimeline(
 type TimelineState = ReturnType<typeof useTimeline>;
 
 function Page(props: TimelineProps) {
-  const { selected, result } = props;
+  const { result } = props;
   const page = useRef<HTMLDivElement>(null);
   const timeline = useTimeline(props, page);
   const { hoverAt, tracks, view, area, setArea, shown, selection, navigation, sizes } = timeline;
