@@ -646,6 +646,9 @@ export interface Hotspot {
   step_ns: number;
   bound_ns: number | null;
   share: number | null;
+  operator: string | null;
+  line: string | null;
+  line_share: number | null;
 }
 
 /** The result of the lookup. */
@@ -656,6 +659,7 @@ export interface Hotspots {
   others: OtherHotspots | null;
   measure: "device" | "host";
   groups: ("operator" | "kernel" | "module" | "line" | "annotation")[];
+  basis: "steps" | "judged";
   window_ns: number;
   total_ns: number;
   step_ns: number;

@@ -165,9 +165,11 @@ export const timeAccount = {
 export const hotspots = {
   title: "Where the time goes",
   note: {
-    device: "device time, per cent of the step; streams that overlap count each",
-    host: "host time of operators, per cent of the step; threads count each",
+    device: (whole: string) => `device time, per cent of ${whole}; streams that overlap count each`,
+    host: (whole: string) => `host time of operators, per cent of ${whole}; threads count each`,
   },
+  step: "the step",
+  judged: (time: string) => `the judged ${time}`,
   by: "Rows",
   groups: {
     operator: { label: "Operator", title: "By operator", without: "no parent operator" },
@@ -184,6 +186,8 @@ export const hotspots = {
   events: (name: string, events: number, measure: "device" | "host") =>
     `${name}\n${measure === "device" ? plural(events, "activity", "activities") : plural(events, "call")}`,
   others: (rows: number, share: string) => `${plural(rows, "more row")}: ${share}`,
+  lineShare: (share: string) => `The line of your program with most of this time: ${share} of it`,
+  otherLines: "and others",
 };
 
 /** The small roofline. */

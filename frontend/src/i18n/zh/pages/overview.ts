@@ -154,9 +154,11 @@ export const timeAccount: Translation<typeof english.timeAccount> = {
 export const hotspots: Translation<typeof english.hotspots> = {
   title: "时间的去向",
   note: {
-    device: "设备时间，占迭代的百分比；并行的流分别计入",
-    host: "算子的主机时间，占迭代的百分比；各线程分别计入",
+    device: (whole) => `设备时间，占${whole}的百分比；并行的流分别计入`,
+    host: (whole) => `算子的主机时间，占${whole}的百分比；各线程分别计入`,
   },
+  step: "迭代",
+  judged: (time) => `所判断的 ${time}`,
   by: "行",
   groups: {
     operator: { label: "算子", title: "按算子", without: "没有上级算子" },
@@ -169,6 +171,8 @@ export const hotspots: Translation<typeof english.hotspots> = {
   events: (name, events, measure) =>
     `${name}\n${count(events)} ${measure === "device" ? "个活动" : "次调用"}`,
   others: (rows, share) => `另外 ${count(rows)} 行：${share}`,
+  lineShare: (share) => `您程序中耗时最多的一行：占这段时间的 ${share}`,
+  otherLines: "及其他行",
 };
 
 export const rooflineThumbnail: Translation<typeof english.rooflineThumbnail> = {
