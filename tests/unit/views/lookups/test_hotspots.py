@@ -80,9 +80,7 @@ def test_an_inferred_time_has_a_bound() -> None:
 def test_a_kernel_has_the_operator_and_the_line_of_most_of_its_time() -> None:
     """One long call from another line is not where the time goes."""
     events = [step(1, 0, 1000), frame("train.py(3): main", 1, 999)]
-    calls = [("model.py(7): forward", "aten::mm", 60)] * 4 + [
-        ("debug.py(9): dump", "aten::dot", 90)
-    ]
+    usual, odd = ("model.py(7): forward", "aten::mm", 60), ("debug.py(9): dump", "aten::dot", 90)
     for i, (line, operator, length) in enumerate([usual] * 4 + [odd]):
         at = 10 + 100 * i
         events += [
