@@ -18,7 +18,12 @@ export const keyOf = (r: DiffRow): string => `${fullName(r)} ${r.detail ?? ""}`.
 export function targetOf(row: DiffRow, by: By): Partial<State> {
   if (by === "annotations") return { view: "timeline", find: lastOf(row.name), selected: null };
   if (by === "modules")
-    return { view: "modules", selected: row.name, filter: `name = ${quote(lastOf(row.name))}` };
+    return {
+      view: "modules",
+      group: "instance",
+      selected: row.name,
+      filter: `name = ${quote(lastOf(row.name))}`,
+    };
   return {
     view: by === "kernels" ? "kernels" : "operators",
     group: by === "shapes" ? "shapes" : by === "kernels" ? "name" : null,

@@ -287,7 +287,7 @@ function inTables(
           {" "}
           ·{" "}
           <a
-            {...linkProps({ ...of, view: "modules", filter: `name = ${quote(module)}` })}
+            {...linkProps({ ...of, view: "modules", group: "instance", filter: `name = ${quote(module)}` })}
             data-testid="to-module"
           >
             {texts.toModule(module)}
