@@ -77,6 +77,7 @@ export const keyFigures = {
   },
   average: {
     label: "Average step",
+    single: "Step",
     note: (deviation: string, least: string, most: string, steps: string) =>
       `σ ${deviation}, ${least} to ${most}, ${steps}`,
     help: "Mean duration of the complete steps, with its standard deviation and extremes.",
@@ -84,6 +85,7 @@ export const keyFigures = {
   utilisation: {
     label: (step: number | null) => (step === null ? "Device utilization" : ofStep("Utilization", step)),
     note: "busy within the steps",
+    noteOfAll: "busy within the recording",
     help: "Busy device time within the steps' windows, as a share of these windows.",
   },
   smEfficiency: {
@@ -108,7 +110,7 @@ export const keyFigures = {
   },
   recording: {
     label: "Recording",
-    steps: (n: number) => plural(n, "step"),
+    steps: (n: number) => (n === 0 ? "no steps recorded" : plural(n, "step")),
     help: "From the first event to the last.",
   },
 };

@@ -74,12 +74,14 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
   },
   average: {
     label: "平均迭代",
+    single: "迭代",
     note: (deviation, least, most, steps) => `σ ${deviation}，${least} 至 ${most}，${steps}`,
     help: "完整迭代的平均时长，及其标准差与最小、最大值。",
   },
   utilisation: {
     label: (step) => (step === null ? "设备利用率" : ofStep("利用率", step)),
     note: "迭代内的繁忙占比",
+    noteOfAll: "采集期间的繁忙占比",
     help: "迭代时间窗口内设备的繁忙时间占这些窗口的比例。",
   },
   smEfficiency: {
@@ -102,7 +104,11 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
         .join("，"),
     help: "设备上不属于通信的 kernel；设备上的其他活动列在下方。",
   },
-  recording: { label: "采集时长", steps: (n) => `${count(n)} 个迭代`, help: "从第一个事件到最后一个事件。" },
+  recording: {
+    label: "采集时长",
+    steps: (n) => (n === 0 ? "没有采集迭代" : `${count(n)} 个迭代`),
+    help: "从第一个事件到最后一个事件。",
+  },
 };
 
 export const timeAccount: Translation<typeof english.timeAccount> = {
