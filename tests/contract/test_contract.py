@@ -55,6 +55,10 @@ _AROUND_VIEWS = (
 """Modules of the room that are no view."""
 
 
+_SECTIONS = ("quality", "method")
+"""Views that are sections of the page ``recording``."""
+
+
 def headings(document: str) -> list[str]:
     """The second-level headings of a document."""
     return re.findall(r"^## (.+)$", (DOCS / document).read_text(), re.MULTILINE)
@@ -72,6 +76,9 @@ def test_a_view_is_complete(name: str) -> None:
     assert name in headings("guide/pages.md"), "a section in docs/guide/pages.md"
     assert (ROOT / "tests" / "unit" / "views" / f"test_{name}.py").exists()
     pages = ROOT / "frontend" / "src" / "pages"
+    if name in _SECTIONS:
+        assert (pages / "recording" / f"{name}.tsx").exists()
+        return
     assert (pages / name / "index.tsx").exists()
     registry = (pages / "index.ts").read_text()
     assert re.search(rf'(from |import\()"\./{name}"', registry)

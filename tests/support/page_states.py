@@ -8,7 +8,7 @@ from tests.support.dashboard import Dashboard
 
 PAGES = (
     "overview", "advice", "whatif", "timeline", "operators", "kernels", "roofline", "memory",
-    "modules", "flame", "distributed", "diff", "history", "quality", "method", "sql", "about",
+    "modules", "flame", "distributed", "diff", "history", "recording", "sql",
 )  # fmt: skip
 """In the order of the rail."""
 
@@ -55,6 +55,8 @@ STATES: dict[str, tuple[str, Open]] = {
     "outliers": ("run=ddp view=roofline list=outliers", showing("table-outliers")),
     "roofs": ("run=ddp view=roofline list=roofs", showing("table-roofs")),
     "allocations": ("run=mlp view=memory group=allocations", listing("allocations")),
+    "quality": ("run=mlp view=recording section=quality", showing("table-findings")),
+    "method": ("run=mlp view=recording section=method", showing("method-evidence")),
     "unreadable": ("run=unreadable", showing("error")),
     "unknown run": ("run=nowhere", showing("error")),
 }

@@ -1,7 +1,7 @@
 // Starts the page: theme, URL, frame.
 import { render } from "preact";
 import { Frame } from "./frame";
-import { PAGE_KEYS } from "../pages/url-keys";
+import { OLD_PAGES, PAGE_KEYS } from "../pages/url-keys";
 import { columnMemory } from "../state/table-columns";
 import { connect } from "../lib/tensorboard-host";
 import { connect as connectPalette } from "../state/palette";
@@ -14,7 +14,7 @@ import { ColumnMemoryContext } from "../widgets/table/column-chooser";
 export function start(): void {
   connect();
   connectPalette();
-  follow(PAGE_KEYS);
+  follow(PAGE_KEYS, OLD_PAGES);
   document.documentElement.lang = language;
   document.title = t.frame.title;
   render(

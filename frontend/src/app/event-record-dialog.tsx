@@ -78,7 +78,7 @@ function Record({ event, of }: { event: EventRecord; of: string }) {
             {inferred
               ? texts.inferred(t.timelineSource.evidence[event.evidence].label)
               : t.timelineSource.evidence[event.evidence].label}{" "}
-            {inferred && <a {...linkProps({ view: "method" })}>{texts.howKnown}</a>}
+            {inferred && <a {...linkProps({ view: "recording", section: "method" })}>{texts.howKnown}</a>}
           </Fact>
         )}
       </dl>

@@ -165,7 +165,7 @@ function FindingsBadge({ findings }: { findings: readonly Finding[] }) {
           <h2>
             {t.topbar.findings}{" "}
             <small>
-              <a {...linkProps({ view: "quality" })} onClickCapture={close}>
+              <a {...linkProps({ view: "recording", section: "quality" })} onClickCapture={close}>
                 {t.topbar.withExamples}
               </a>
             </small>

@@ -1,5 +1,6 @@
 // The registry of pages, in the order of the rail. A view of the server without a page here does
-// not compile. Pages but the first are loaded when they are first shown.
+// not compile; quality and method are sections of one page. Pages but the first are loaded when they
+// are first shown.
 import type { FunctionComponent } from "preact";
 import type { Views } from "../api/types";
 import { t } from "../i18n";
@@ -27,7 +28,10 @@ const Distributed = onDemand(() => import("./distributed").then((page) => page.D
 const History = onDemand(() => import("./history").then((page) => page.History));
 const Timeline = onDemand(() => import("./timeline").then((page) => page.Timeline));
 
-const OF_VIEWS: Record<keyof Views, Entry> = {
+/** Views that are sections of the page `recording`. */
+type Section = "quality" | "method";
+
+const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
   overview: {
     title: t.pageTitles.overview,
     letter: "o",
@@ -36,7 +40,7 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
   },
   advice: {
     title: t.pageTitles.advice,
-    letter: "v",
+    letter: "a",
     component: onDemand(() => import("./advice").then((page) => page.Advice)),
     icon: "M5.5 11a4.5 4.5 0 1 1 5 0v2h-5zM6 15h4",
   },
@@ -109,32 +113,20 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
     alone: History,
     icon: "M2 2v12h12M4.5 11.5h.01M6.5 9h.01M8.5 10h.01M10.5 5.5h.01M12.5 4.5h.01M4 11.5h5M10 5h4",
   },
-  quality: {
-    title: t.pageTitles.quality,
-    letter: "q",
-    component: onDemand(() => import("./quality").then((page) => page.Quality)),
-    icon: "M8 1.5l5.5 2v4.2c0 3.3-2.3 5.6-5.5 6.8-3.2-1.2-5.5-3.5-5.5-6.8V3.5zM5.5 8l2 2 3.2-3.8",
-  },
-  method: {
-    title: t.pageTitles.method,
-    letter: "i",
-    component: onDemand(() => import("./method").then((page) => page.Method)),
-    icon: "M8 1.5l6.5 6.5L8 14.5 1.5 8zM8 4.8v4.4M8 11v.6",
-  },
 };
 
 const OTHERS: Record<string, Entry> = {
+  recording: {
+    title: t.recording.title,
+    letter: "i",
+    component: onDemand(() => import("./recording").then((page) => page.Recording)),
+    icon: "M8 1.5a6.5 6.5 0 1 0 .01 0zM8 7v4.5M8 4.5v.6",
+  },
   sql: {
     title: t.pageTitles.sql,
     letter: "s",
     component: onDemand(() => import("./sql").then((page) => page.Sql)),
     icon: "M2.5 4c0-3 11-3 11 0v8c0 3-11 3-11 0zM2.5 4c0 3 11 3 11 0M2.5 8c0 3 11 3 11 0",
-  },
-  about: {
-    title: t.pageTitles.about,
-    letter: "a",
-    component: onDemand(() => import("./about").then((page) => page.About)),
-    icon: "M8 1.5a6.5 6.5 0 1 0 .01 0zM8 7v4.5M8 4.5v.6",
   },
 };
 

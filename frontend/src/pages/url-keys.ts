@@ -12,6 +12,7 @@ import { MEMORY_KEYS } from "./memory/url-keys";
 import { MODULES_KEYS } from "./modules/url-keys";
 import { OPERATORS_KEYS } from "./operators/url-keys";
 import { OVERVIEW_KEYS } from "./overview/url-keys";
+import { RECORDING_KEYS } from "./recording/url-keys";
 import { ROOFLINE_KEYS } from "./roofline/url-keys";
 import { SQL_KEYS } from "./sql/url-keys";
 import { TIMELINE_KEYS } from "./timeline/url-keys";
@@ -32,8 +33,15 @@ export const PAGE_KEYS = {
   diff: DIFF_KEYS,
   history: HISTORY_KEYS,
   sql: SQL_KEYS,
-  about: {},
-} satisfies Partial<Record<keyof Views | "sql" | "about", UrlKeys>>;
+  recording: RECORDING_KEYS,
+} satisfies Partial<Record<keyof Views | "sql" | "recording", UrlKeys>>;
+
+/** Pages of older links, by their names: what they are now. */
+export const OLD_PAGES = {
+  quality: { view: "recording", section: "quality" },
+  method: { view: "recording", section: "method" },
+  about: { view: "recording", section: "about" },
+} as const;
 
 type Page = keyof typeof PAGE_KEYS;
 type OneOf<Name extends Page> = (values: Values<(typeof PAGE_KEYS)[Name]>) => void;

@@ -25,7 +25,11 @@ export interface State extends Values<typeof SELECTION_KEYS>, PageState {}
 
 type Key = keyof State & string;
 
+/** Selections by the name of a page that is no longer there. */
+export type OldPages = Readonly<Record<string, Partial<State>>>;
+
 let pages: Readonly<Record<string, UrlKeys>> = {};
+let oldPages: OldPages = {};
 /** The keys of all pages. */
 let keys: UrlKeys = SELECTION_KEYS;
 
@@ -49,9 +53,11 @@ export function linkTo(changes: Partial<State>): string {
   return new URL(serialize(currentHash(), withChanges(state.value, changes)), top.location.href).href;
 }
 
-/** Reads the URL now and whenever it changes; called once, with the keys of each page. */
-export function follow(pageKeys: Readonly<Record<string, UrlKeys>>): void {
+/** Reads the URL now and whenever it changes; called once, with the keys of each page, and with what
+ * old links select now. */
+export function follow(pageKeys: Readonly<Record<string, UrlKeys>>, old: OldPages = {}): void {
   pages = pageKeys;
+  oldPages = old;
   keys = Object.assign({}, SELECTION_KEYS, ...Object.values(pages)) as UrlKeys;
   state.value = parse("");
   const read = (): void => {
@@ -74,7 +80,7 @@ export function parse(hash: string): State {
     const key = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : "";
     if (value && Object.hasOwn(keys, key)) found[key] = keys[key]?.parse(value) ?? null;
   }
-  return found as unknown as State;
+  return { ...(found as unknown as State), ...oldPages[found["view"] ?? ""] };
 }
 
 /** The hash with this selection; what belongs to others stays. */

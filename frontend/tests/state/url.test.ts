@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { PAGE_KEYS } from "../../src/pages/url-keys";
+import { OLD_PAGES, PAGE_KEYS } from "../../src/pages/url-keys";
 import type { UrlKey } from "../../src/state/url-key";
 import { inTensorBoard, type FakeWindow } from "../support/browser";
 
@@ -10,7 +10,7 @@ async function open(hash: string): Promise<void> {
   vi.resetModules();
   parent = inTensorBoard(`http://host/${hash}`);
   module = await import("../../src/state/url");
-  module.follow(PAGE_KEYS);
+  module.follow(PAGE_KEYS, OLD_PAGES);
 }
 
 beforeEach(() => open(""));
@@ -29,6 +29,10 @@ describe("URL", () => {
     await open(hash);
     expect(module.state.value).toEqual(before);
     expect(hash.startsWith("#privateuse1&p.privateuse1.")).toBe(true);
+  });
+  test.each(["quality", "method", "about"])("a link to the old page %s opens its section", async (view) => {
+    await open(`#privateuse1&p.privateuse1.view=${view}&p.privateuse1.run=r&p.privateuse1.filter=code`);
+    expect(module.state.value).toMatchObject({ view: "recording", section: view, run: "r", filter: "code" });
   });
   test("what belongs to others stays", () => {
     const hash = module.serialize("#scalars&tagFilter=x%20y&p.other.run=1&p.privateuse1.rank=3", {
@@ -143,7 +147,7 @@ describe("what depends on what", () => {
     ],
     [{ step: 9 }, { event: null }],
     [{ run: "s" }, { changes: null, critical: null }],
-    [{ view: "operators" }, { changes: "aten::mm=0.5\ncopies=0", critical: null }],
+    [{ view: "operators" }, { section: null, changes: "aten::mm=0.5\ncopies=0", critical: null }],
     [{ sort: "-a" }, { event: null, filter: "f" }],
     [{ base: "c" }, { run: "r", step: 3, ranks: "3,9", baserank: null, basespan: null, basestep: null }],
     [{ baserank: 5 }, { base: "b", basespan: null, basestep: null }],
@@ -191,6 +195,7 @@ describe("what depends on what", () => {
       basestep: 4,
       matching: "lr",
       picked: "r/1",
+      section: "method",
     };
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });

@@ -35,7 +35,7 @@ def test_nothing_that_opens_is_objected_to(dashboard: Dashboard, state: str) -> 
 
 
 def test_the_check_finds(dashboard: Dashboard) -> None:
-    settled(dashboard.open(run="host", view="about"))
+    settled(dashboard.open(run="host", view="sql"))
     dashboard.frame.evaluate(
         """() => {
         const wrong = document.createElement("p");

@@ -71,7 +71,7 @@ def test_tab_reaches_everything_and_shows_where_it_is(dashboard: Dashboard, run:
         ({}, "findings-badge", "findings-badge-panel"),
         ({"view": "operators"}, "columns", "columns-panel"),
         ({"view": "timeline"}, "export", "export-panel"),
-        ({"view": "quality"}, "example", "record"),
+        ({"view": "recording"}, "example", "record"),
     ],
 )
 def test_escape_closes_and_gives_the_focus_back(

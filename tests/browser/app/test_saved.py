@@ -59,7 +59,7 @@ def test_nothing_is_without(dashboard: Dashboard, run: str) -> None:
 
 
 def test_the_search_finds_a_table_and_a_chart_without(dashboard: Dashboard) -> None:
-    settled(dashboard.open(run="host", view="about"))
+    settled(dashboard.open(run="host", view="recording"))
     dashboard.frame.evaluate(
         """() => document.querySelector("main").insertAdjacentHTML("beforeend",
             "<table><tbody><tr><td>x</td></tr></tbody></table><svg width=9 height=9></svg>")"""

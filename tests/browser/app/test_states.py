@@ -95,7 +95,7 @@ def test_names_are_text_never_markup(visit: Callable[[Server], Dashboard], odd: 
     dashboard = visit(odd)
     dashboard.watch.expected.append("status of 422")
     dashboard.open(run=MARKUP)
-    for view in ("overview", "operators", "kernels", "about"):
+    for view in ("overview", "operators", "kernels", "recording"):
         dashboard.get(f"rail-{view}").click()
         page = dashboard.shows(f"page-{view}")
         expect(page.get_by_text(MARKUP).first).to_be_visible(timeout=WAIT_MS)

@@ -1,4 +1,4 @@
-"""The method's page on a measured, an inferred and a refused trace, and the way to it."""
+"""Where device times are from, of a measured, an inferred and a refused trace; the way there."""
 
 from __future__ import annotations
 
@@ -73,8 +73,9 @@ def rows(page: Dashboard, testid: str, *data: str) -> list[list[str]]:
 
 
 def test_an_inferred_timeline(page: Dashboard) -> None:
-    page.open(run="inferred", view="method")
-    page.shows("method", timeline="inferred", kind="event")
+    page.open(run="inferred", view="recording", section="method")
+    page.shows("method", kind="event")
+    expect(page.get("method")).to_be_in_viewport()
     now = told(page, "run=inferred")
     for name in (
         "activities", "device_ns", "median_start_bound_ns", "median_duration_bound_ns", "timed",
@@ -99,7 +100,7 @@ def test_an_inferred_timeline(page: Dashboard) -> None:
     chosen = f"advice-{now['limits'][0]['advice']}"
     assert page.frame.evaluate("document.activeElement.id") == chosen
     page.pick("step", 1)
-    page.shows("method", timeline="inferred")
+    page.shows("method")
     only = told(page, "run=inferred&step=1")
     expect(page.get("figure-activities")).to_have_attribute("data-value", str(only["activities"]))
 
@@ -107,7 +108,7 @@ def test_an_inferred_timeline(page: Dashboard) -> None:
 @pytest.mark.parametrize("width", [900, 1200])
 def test_nothing_is_beyond_the_edge(page: Dashboard, width: int) -> None:
     page.page.set_viewport_size({"width": width, "height": 800})
-    page.open(run="inferred", view="method").shows("method-evidence")
+    page.open(run="inferred", view="recording").shows("method-evidence")
     main = page.inside.locator("main")
     assert main.evaluate("box => box.scrollWidth - box.clientWidth") == 0
     told = page.get("method-evidence").locator("td.muted").first
@@ -125,7 +126,7 @@ def test_no_table_of_the_overview_is_beyond_the_edge(page: Dashboard) -> None:
 
 
 def test_a_table_as_csv(page: Dashboard, tmp_path: Path) -> None:
-    page.open(run="inferred", view="method").shows("constants")
+    page.open(run="inferred", view="recording").shows("constants")
     with page.page.expect_download() as caught:
         page.get("csv-constants").click()
     caught.value.save_as(tmp_path / "c.csv")
@@ -135,40 +136,43 @@ def test_a_table_as_csv(page: Dashboard, tmp_path: Path) -> None:
 
 
 def test_a_refused_timeline_has_its_reason_and_what_to_change(page: Dashboard) -> None:
-    page.open(run="refused", view="method")
-    page.shows("method", timeline="none", kind="coarse")
+    page.open(run="refused", view="recording")
+    page.shows("device-times", timeline="none", kind="coarse")
     expect(page.get("method-reason")).to_contain_text("multiples of 1 ms")
     expect(page.get("refused").locator("li")).to_have_attribute("data-code", "elapsed_coarse")
     expect(page.get("refused")).to_contain_text("microseconds")
     expect(page.get("advice").locator('[data-key="clock"] pre')).to_contain_text("elapsed")
     assert page.get("figure-activities").count() == page.get("limits").count() == 0
     page.get("refused").get_by_role("link").click()
-    page.shows("page-quality")
+    chosen = page.get("table-findings").locator("tr.selected")
+    expect(chosen).to_have_attribute("data-code", "elapsed_coarse")
+    expect(chosen).to_be_in_viewport()
     assert page.state()["filter"] == "elapsed_coarse"
 
 
 def test_a_measured_timeline_needs_nothing(page: Dashboard) -> None:
-    page.open(run="measured", view="method")
-    page.shows("method", timeline="measured")
-    assert rows(page, "method-evidence", "value", "look") == [["measured", "1", "measured"]]
-    expect(page.get("figure-median_start_bound_ns")).to_contain_text("exact")
-    for testid in ("advice", "limits", "constants", "solution", "refused"):
+    page.open(run="measured", view="recording", section="method")
+    page.shows("device-times", timeline="measured")
+    page.rests()
+    for testid in (
+        "method", "section-method", "advice", "limits", "constants", "solution", "refused",
+    ):  # fmt: skip
         assert page.get(testid).count() == 0, testid
 
 
-@pytest.mark.parametrize("view", ["overview", "timeline", "kernels", "quality"])
+@pytest.mark.parametrize("view", ["overview", "timeline", "kernels", "recording"])
 def test_the_badge_leads_to_it(page: Dashboard, view: str) -> None:
     page.open(run="inferred", view=view)
     page.get("source-badge").click()
     page.get("source-badge-panel").get_by_test_id("to-method").click()
-    page.shows("method", timeline="inferred")
+    expect(page.shows("method")).to_be_in_viewport()
     assert page.get("source-badge-panel").count() == 0
-    assert page.state()["view"] == "method"
+    assert (page.state()["view"], page.state()["section"]) == ("recording", "method")
 
 
 def test_the_host_alone(page: Dashboard) -> None:
-    page.open(run="host", view="method")
-    page.shows("method", timeline="none", kind="")
+    page.open(run="host", view="recording")
+    page.shows("device-times", timeline="none", kind="")
     expect(page.get("refused").locator("li").first).to_have_attribute("data-code", "host_only")
 
 

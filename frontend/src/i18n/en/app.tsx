@@ -131,8 +131,5 @@ export const pageTitles = {
   flame: "Flame graph",
   distributed: "Distributed",
   diff: "Diff",
-  quality: "Quality",
-  method: "Method",
   sql: "SQL",
-  about: "About this trace",
 };

@@ -124,8 +124,5 @@ export const pageTitles: Translation<typeof english.pageTitles> = {
   flame: "火焰图",
   distributed: "分布式",
   diff: "对比",
-  quality: "数据质量",
-  method: "推断方法",
   sql: "SQL",
-  about: "关于此 trace",
 };

@@ -1,7 +1,7 @@
 // All texts in Chinese: a file per page, and one per room for the rest.
 import * as app from "./app";
 import * as lib from "./lib";
-import * as about from "./pages/about";
+import * as recording from "./pages/recording";
 import * as advice from "./pages/advice";
 import * as diff from "./pages/diff";
 import * as distributed from "./pages/distributed";
@@ -26,7 +26,7 @@ import * as widgets from "./widgets";
 export const zh = {
   ...app,
   ...lib,
-  ...about,
+  ...recording,
   ...advice,
   ...diff,
   ...distributed,

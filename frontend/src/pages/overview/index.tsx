@@ -7,7 +7,7 @@ import { KeyFigures } from "./key-figures";
 import { DeviceUse } from "./device-use";
 import { Hotspots } from "./hotspots";
 import { IdleBefore } from "./idle-before";
-import { RecordingLine } from "./recording-line";
+import { RecordingLine } from "../shared/recording-line";
 import { RooflineThumbnail } from "./roofline-thumbnail";
 import { Steps } from "./steps";
 import { VerdictLine } from "./verdict-line";

@@ -61,22 +61,28 @@ function shareOf(ns: number | null, window: number): Pick<BarRow, "share" | "not
   return ns > window ? { share: 1, note: "" } : { share: ns / window };
 }
 
-export function Facts({ title, facts, testid }: { title: string; facts: readonly Fact[]; testid: string }) {
+interface FactsProps {
+  title: string;
+  facts: readonly Fact[];
+  testid: string;
+  /** The level of its title. */
+  head?: "h2" | "h3";
+}
+
+/** Nothing if there are no facts. */
+export function Facts({ title, facts, testid, head: Head = "h2" }: FactsProps) {
+  if (facts.length === 0) return null;
   return (
     <section>
-      <h2>{title}</h2>
-      {facts.length === 0 ? (
-        <p class="muted">{texts.notTold}</p>
-      ) : (
-        <dl class="facts" data-testid={testid}>
-          {facts.map((f) => (
-            <div key={f.label} data-key={f.label}>
-              <dt>{f.label}</dt>
-              <dd>{f.value}</dd>
-            </div>
-          ))}
-        </dl>
-      )}
+      <Head>{title}</Head>
+      <dl class="facts" data-testid={testid}>
+        {facts.map((f) => (
+          <div key={f.label} data-key={f.label}>
+            <dt>{f.label}</dt>
+            <dd>{f.value}</dd>
+          </div>
+        ))}
+      </dl>
     </section>
   );
 }

@@ -36,7 +36,7 @@ const NOTICED: ReadonlySet<string> = new Set([
 export const refusal = (findings: readonly Finding[]): Finding | undefined =>
   ranked(findings).find((f) => f.severity === "error" && NOTICED.has(f.code));
 
-/** A stream without a timeline: the method page says why. */
+/** A stream without a timeline: the recording page says why. */
 const MISSING_STREAM = "stream_missing";
 
 /** Errors and warnings about some figures. */
@@ -72,7 +72,9 @@ export function DataWarnings({ findings, figures }: DoubtsProps) {
       {first.code === MISSING_STREAM ? (
         <ToMethod />
       ) : (
-        <a {...linkProps({ view: "quality", filter: first.code })}>{t.dataWarnings.quality}</a>
+        <a {...linkProps({ view: "recording", section: "quality", filter: first.code })}>
+          {t.dataWarnings.quality}
+        </a>
       )}
     </p>
   );
@@ -81,7 +83,7 @@ export function DataWarnings({ findings, figures }: DoubtsProps) {
 /** The way to what the timeline rests on, and why it is refused. */
 export function ToMethod() {
   return (
-    <a {...linkProps({ view: "method" })} data-testid="refusal-method">
+    <a {...linkProps({ view: "recording", section: "method" })} data-testid="refusal-method">
       {t.dataWarnings.method}
     </a>
   );

@@ -13,12 +13,7 @@ const figures: Record<Finding["affects"][number], string> = {
 
 export const quality = {
   figures,
-  findings: "Findings",
-  worstFirst: "worst first",
-  recording: "Recording",
   events: "Events",
-  eventsNote: "by raw category",
-  howRecorded: "How it was recorded",
   findingsUnit: "findings",
   eventsUnit: "events",
   ofOne: "of 1",
@@ -30,7 +25,6 @@ export const quality = {
   notesHelp: "No figure is wrong, but its reader should know.",
   linked: "Linked",
   linkedOf: (step: number) => `Linked, step ${step}`,
-  noDeviceTimes: "no device times",
   allActivities: "all device activities",
   notLinked: (lost: number, activities: string) => `${count(lost)} of ${activities} activities are not`,
   linkedHelp:
@@ -52,11 +46,4 @@ export const quality = {
   examples: "Examples",
   everything: "everything",
   between: ", ",
-  extents: { host: "Host", device: "Device" },
-  nothingRecorded: "nothing recorded",
-  fromTo: (start: string, end: string) => `${start} to ${end}`,
-  none: "None.",
-  category: "Category",
-  share: "Share",
-  noCategory: "(none)",
 };

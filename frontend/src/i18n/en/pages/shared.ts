@@ -62,7 +62,6 @@ export const timelineSource = {
     durationLargest: "Duration, largest",
     unbounded: "Unbounded",
     unboundedHelp: "Activities whose start has no known error bound.",
-    meaning: "What it means",
   },
   /** A comment in lines of Python. */
   yourSteps: "your steps, each followed by prof.step()",
@@ -221,5 +220,4 @@ export const cards = {
   },
   linked: (linked: string, unlinked: number) =>
     `${linked} activities are linked to the operator that launched them${unlinked ? `, ${count(unlinked)} are not` : ""}.`,
-  notTold: "Not in the trace.",
 };

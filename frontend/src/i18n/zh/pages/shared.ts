@@ -50,7 +50,6 @@ export const timelineSource: Translation<typeof english.timelineSource> = {
     durationLargest: "时长（最大）",
     unbounded: "无界",
     unboundedHelp: "无从得知其开始时刻可能偏差多少的活动。",
-    meaning: "含义",
   },
   yourSteps: "你的迭代，每次迭代后调用 prof.step()",
 };
@@ -188,5 +187,4 @@ export const cards: Translation<typeof english.cards> = {
   },
   linked: (linked, unlinked) =>
     `${linked} 个活动已关联到下发它的算子${unlinked ? `，${count(unlinked)} 个未关联` : ""}。`,
-  notTold: "trace 中没有相关信息。",
 };

@@ -1,50 +1,28 @@
-// The method page: why the device timeline is measured, inferred or missing, and its error bounds.
-import type { Advice, Constant, Limit, Method as Result } from "../../api/types";
+// The section on the method: how device times were inferred, with bounds, and what was rejected.
+import type { Constant, Limit, Method as Result } from "../../api/types";
 import { boundOf, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
-import { useView } from "../../state/use-result";
 import { state } from "../../state/url";
 import { t } from "../../i18n";
-import { CodeBlock } from "../../widgets/controls/code-block";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
-import { SeverityMark } from "../shared/data-warnings";
-import { linkProps } from "../../state/links";
-import type { PageProps } from "../page-props";
-import { EvidenceTable } from "../shared/timeline-source";
-import { Show } from "../shared/load-states";
+import { Changes, ElapsedKind, Refused } from "./device-times";
+import { EvidenceTable } from "./evidence-table";
 
 const texts = t.method;
 
-export function Method({ selected }: PageProps) {
-  return <Show resource={useView("method", selected, {})}>{(result) => <Page result={result} />}</Show>;
-}
-
-function Page({ result }: { result: Result }) {
-  const { timeline } = result.provenance;
+export function Method({ result }: { result: Result }) {
   return (
-    <div class="method" data-testid="method" data-timeline={timeline} data-kind={result.kind ?? ""}>
-      <section>
-        <h2>{texts.titles[timeline]}</h2>
-        <p data-testid="method-reason">{result.reason}</p>
-        <Refused result={result} />
-      </section>
+    <div class="parts method" data-testid="method" data-kind={result.kind ?? ""}>
+      <ElapsedKind result={result} />
+      <Refused result={result} />
       {result.activities !== null && <KeyFigures result={result} />}
-      {result.kind !== null && (
-        <section>
-          <h2>{texts.elapsed}</h2>
-          <p data-testid="method-kind" data-value={result.kind}>
-            <b>{texts.sentence(texts.kinds[result.kind])}</b>{" "}
-            {result.kind_evidence !== result.reason && result.kind_evidence}
-          </p>
-        </section>
-      )}
       {result.evidence.length > 0 && (
         <section data-testid="method-evidence">
           <Head title={texts.howKnown} name="evidence" rows={result.evidence} />
-          <EvidenceTable evidence={result.evidence} whole={timeline === "inferred"} />
+          <EvidenceTable evidence={result.evidence} />
         </section>
       )}
-      {timeline === "inferred" && <Limits result={result} />}
+      {result.limits.length > 0 && <Limits result={result} />}
       <Changes result={result} />
       {result.constants.length > 0 && <Constants constants={result.constants} />}
       {result.marks !== null && <Solution result={result} />}
@@ -54,9 +32,7 @@ function Page({ result }: { result: Result }) {
 
 function KeyFigures({ result }: { result: Result }) {
   const { step } = state.value;
-  const inferred = result.provenance.timeline === "inferred";
-  const typical = (ns: number | null): string =>
-    !inferred ? texts.exact : ns === null ? texts.unknown : `± ${duration(ns)}`;
+  const typical = (ns: number | null): string => (ns === null ? texts.unknown : `± ${duration(ns)}`);
   return (
     <div class="figures-row">
       <KeyFigure
@@ -74,8 +50,8 @@ function KeyFigures({ result }: { result: Result }) {
         exact={result.device_ns}
         unit="ns"
         value={duration(result.device_ns)}
-        bound={boundOf(result.device_bound_ns, inferred)}
-        note={inferred ? bounds(result) : texts.sumOfDurations}
+        bound={boundOf(result.device_bound_ns, true)}
+        note={bounds(result)}
         help={texts.deviceTimeHelp}
       />
       <KeyFigure
@@ -85,7 +61,7 @@ function KeyFigures({ result }: { result: Result }) {
         unit="ns"
         value={typical(result.median_start_bound_ns)}
         note={texts.medianBound}
-        help={inferred ? texts.besideOthers : texts.noFarther}
+        help={texts.besideOthers}
       />
       <SharedShift result={result} />
       <KeyFigure
@@ -97,17 +73,15 @@ function KeyFigures({ result }: { result: Result }) {
         note={texts.medianBound}
         help={texts.noFarther}
       />
-      {inferred && (
-        <KeyFigure
-          name="timed"
-          label={texts.timed}
-          exact={result.timed}
-          unit={texts.ranges}
-          value={count(result.timed)}
-          note={texts.operators(result.operators)}
-          help={texts.timedHelp}
-        />
-      )}
+      <KeyFigure
+        name="timed"
+        label={texts.timed}
+        exact={result.timed}
+        unit={texts.ranges}
+        value={count(result.timed)}
+        note={texts.operators(result.operators)}
+        help={texts.timedHelp}
+      />
     </div>
   );
 }
@@ -135,59 +109,32 @@ function bounds({ device_worst_bound_ns: worst, device_statistical_bound_ns: sta
     : texts.twoBounds(`± ${duration(worst)}`, `± ${duration(statistical)}`);
 }
 
-function Refused({ result }: { result: Result }) {
-  // What the reason says already is not said again; its hint is.
-  const rows = result.refused.filter((f) => f.message !== result.reason || f.hint !== null);
-  if (rows.length === 0) return null;
-  return (
-    <ul class="findings" data-testid="refused">
-      {rows.map((f) => (
-        <li key={f.code} data-code={f.code} data-severity={f.severity}>
-          <div>
-            <SeverityMark severity={f.severity} /> {f.message !== result.reason ? f.message : f.hint}
-          </div>
-          {f.message !== result.reason && f.hint && <div class="hint">{f.hint}</div>}
-          <div class="small">
-            <a {...linkProps({ view: "quality", filter: f.code })}>
-              <code>{f.code}</code>
-            </a>
-          </div>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 function Limits({ result }: { result: Result }) {
   return (
     <section>
       <Head title={texts.limits} note={texts.worstFirst} name="limits" rows={result.limits} />
-      {result.limits.length === 0 ? (
-        <p class="muted">{texts.nothingStandsOut}</p>
-      ) : (
-        <table class="plain ranked" data-testid="limits">
-          <thead>
-            <tr>
-              <th scope="col">{texts.limit}</th>
-              <th scope="col">{texts.why}</th>
-              <th scope="col" class="number">
-                {texts.activities}
-              </th>
-              <th scope="col" class="number">
-                {texts.deviceTime}
-              </th>
-              <th scope="col" class="number" title={texts.accountsForHelp}>
-                {texts.accountsFor}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {result.limits.map((l) => (
-              <LimitRow key={l.code} limit={l} />
-            ))}
-          </tbody>
-        </table>
-      )}
+      <table class="plain ranked" data-testid="limits">
+        <thead>
+          <tr>
+            <th scope="col">{texts.limit}</th>
+            <th scope="col">{texts.why}</th>
+            <th scope="col" class="number">
+              {texts.activities}
+            </th>
+            <th scope="col" class="number">
+              {texts.deviceTime}
+            </th>
+            <th scope="col" class="number" title={texts.accountsForHelp}>
+              {texts.accountsFor}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {result.limits.map((l) => (
+            <LimitRow key={l.code} limit={l} />
+          ))}
+        </tbody>
+      </table>
     </section>
   );
 }
@@ -226,38 +173,6 @@ function show(code: string | null): void {
   const element = document.getElementById(`advice-${code}`);
   element?.scrollIntoView({ block: "center" });
   element?.focus({ preventScroll: true });
-}
-
-function Changes({ result }: { result: Result }) {
-  if (result.advice.length === 0)
-    return result.provenance.timeline === "none" ? (
-      <p class="muted" data-testid="no-advice">
-        {t.noDeviceTimes.cpuAlone}
-      </p>
-    ) : null;
-  return (
-    <section>
-      <h2>
-        {texts.changes} <small class="muted">{texts.changesNote}</small>
-      </h2>
-      <ol class="plainlist advice" data-testid="advice">
-        {result.advice.map((a) => (
-          <Change key={a.code} advice={a} />
-        ))}
-      </ol>
-    </section>
-  );
-}
-
-function Change({ advice: a }: { advice: Advice }) {
-  return (
-    <li id={`advice-${a.code}`} data-key={a.code} tabIndex={-1}>
-      <p>
-        <b>{texts.sentence(a.title)}</b> {a.message}
-      </p>
-      {a.example !== null && <CodeBlock text={a.example} />}
-    </li>
-  );
 }
 
 function Constants({ constants }: { constants: readonly Constant[] }) {
@@ -349,9 +264,9 @@ interface HeadProps {
 /** A section's title, and its table as CSV. */
 function Head({ title, note, name, rows }: HeadProps) {
   return (
-    <h2 class="withcsv">
+    <h3 class="withcsv">
       {title} {note && <small class="muted">{note}</small>}
       <CsvButton name={name} file={`method-${name}`} rows={rows} />
-    </h2>
+    </h3>
   );
 }

@@ -1,8 +1,7 @@
-// The quality page: data warnings with examples, contents of the file, links between events.
+// The section on quality: what is missing or damaged, which figures it costs, and examples.
 import { useEffect, useRef } from "preact/hooks";
-import type { Extent, Finding, Quality as Result } from "../../api/types";
-import { bytes, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
-import { useView } from "../../state/use-result";
+import type { Finding, Quality as Result } from "../../api/types";
+import { bytes, count, duration, MISSING, percent } from "../../lib/format";
 import { state } from "../../state/url";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
@@ -10,39 +9,16 @@ import { KeyFigure } from "../../widgets/controls/key-figure";
 import { SeverityMark, type Figures } from "../shared/data-warnings";
 import { EventLink } from "../shared/event-link";
 import { linkProps } from "../../state/links";
-import type { PageProps } from "../page-props";
-import { Show } from "../shared/load-states";
-import { Facts } from "../shared/cards";
 
 const texts = t.quality;
 
-export function Quality({ selected }: PageProps) {
-  return <Show resource={useView("quality", selected, {})}>{(result) => <Page result={result} />}</Show>;
-}
-
-function Page({ result }: { result: Result }) {
+export function Quality({ result }: { result: Result }) {
   return (
-    <div class="quality">
+    <div class="parts quality">
       <KeyFigures result={result} />
       <section>
-        <h2>
-          {texts.findings} <small class="muted">{texts.worstFirst}</small>
-        </h2>
         {result.rows.length === 0 ? <Nothing result={result} /> : <Rows rows={result.rows} />}
       </section>
-      <div class="columns equal">
-        <section>
-          <h2>{texts.recording}</h2>
-          <Extents result={result} />
-        </section>
-        <section>
-          <h2>
-            {texts.events} <small class="muted">{texts.eventsNote}</small>
-          </h2>
-          <Categories result={result} />
-        </section>
-        <Facts title={texts.howRecorded} facts={result.facts} testid="run-facts" />
-      </div>
     </div>
   );
 }
@@ -74,7 +50,7 @@ function KeyFigures({ result }: { result: Result }) {
         value={count(result.notes)}
         help={texts.notesHelp}
       />
-      <LinkFigures result={result} />
+      {result.activities !== null && <LinkFigures result={result} />}
       <KeyFigure
         name="events"
         label={texts.events}
@@ -91,8 +67,7 @@ function KeyFigures({ result }: { result: Result }) {
 /** How much of the device's time has its operator. */
 function LinkFigures({ result }: { result: Result }) {
   const { step } = state.value;
-  const lost =
-    result.activities === null || result.linked === null ? null : result.activities - result.linked;
+  const lost = (result.activities ?? 0) - (result.linked ?? 0);
   return (
     <>
       <KeyFigure
@@ -101,24 +76,20 @@ function LinkFigures({ result }: { result: Result }) {
         exact={result.linked_share}
         unit={texts.ofOne}
         value={percent(result.linked_share)}
-        note={
-          lost === null
-            ? texts.noDeviceTimes
-            : lost === 0
-              ? texts.allActivities
-              : texts.notLinked(lost, count(result.activities))
-        }
+        note={lost === 0 ? texts.allActivities : texts.notLinked(lost, count(result.activities))}
         help={texts.linkedHelp}
       />
-      <KeyFigure
-        name="unlinked_ns"
-        label={step === null ? texts.unlinkedTime : texts.unlinkedTimeOf(step)}
-        exact={result.unlinked_ns}
-        unit="ns"
-        value={duration(result.unlinked_ns)}
-        note={result.unlinked_share === null ? "" : texts.ofDeviceTime(percent(result.unlinked_share))}
-        help={texts.unlinkedTimeHelp}
-      />
+      {lost > 0 && (
+        <KeyFigure
+          name="unlinked_ns"
+          label={step === null ? texts.unlinkedTime : texts.unlinkedTimeOf(step)}
+          exact={result.unlinked_ns}
+          unit="ns"
+          value={duration(result.unlinked_ns)}
+          note={result.unlinked_share === null ? "" : texts.ofDeviceTime(percent(result.unlinked_share))}
+          help={texts.unlinkedTimeHelp}
+        />
+      )}
     </>
   );
 }
@@ -226,86 +197,5 @@ function Affects({ figures }: { figures: readonly Figures[] }) {
         );
       })}
     </>
-  );
-}
-
-/** When host and device were recorded, on one axis. */
-function Extents({ result }: { result: Result }) {
-  const whole = Math.max(1, result.duration_ns);
-  const inferred = result.provenance.timeline === "inferred" ? "inferred" : "";
-  const row = (label: keyof typeof texts.extents, extent: Extent | null, fill: string, look = "") => (
-    <tr data-key={label}>
-      <th scope="row">{texts.extents[label]}</th>
-      {extent === null ? (
-        <td class="muted" colSpan={2}>
-          {texts.nothingRecorded}
-        </td>
-      ) : (
-        <>
-          <td class="extent">
-            <span
-              class={look}
-              style={{
-                left: `${(100 * extent.start_ns) / whole}%`,
-                width: `${(100 * (extent.end_ns - extent.start_ns)) / whole}%`,
-                "--fill": fill,
-              }}
-            />
-          </td>
-          <td
-            class="number"
-            title={texts.fromTo(exactDuration(extent.start_ns), exactDuration(extent.end_ns))}
-          >
-            {texts.fromTo(duration(extent.start_ns), duration(extent.end_ns))}
-          </td>
-        </>
-      )}
-    </tr>
-  );
-  const extents = [
-    { of: "host", ...result.host },
-    { of: "device", ...result.device },
-  ];
-  return (
-    <div class="withcsv">
-      <CsvButton name="extents" rows={extents} />
-      <table class="extents" data-testid="extents">
-        <tbody>
-          {row("host", result.host, "var(--cpu)")}
-          {row("device", result.device, "var(--kernel)", inferred)}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Categories({ result }: { result: Result }) {
-  if (result.categories.length === 0) return <p class="muted">{texts.none}</p>;
-  return (
-    <div class="withcsv">
-      <CsvButton name="categories" rows={result.categories} />
-      <table class="plain" data-testid="categories">
-        <thead>
-          <tr>
-            <th scope="col">{texts.category}</th>
-            <th scope="col" class="number">
-              {texts.events}
-            </th>
-            <th scope="col" class="number">
-              {texts.share}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {result.categories.map((c) => (
-            <tr key={c.name} data-key={c.name} data-value={c.events}>
-              <td>{c.name || texts.noCategory}</td>
-              <td class="number">{count(c.events)}</td>
-              <td class="number">{percent(c.events / result.events)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }

@@ -1,4 +1,4 @@
-"""Findings on their page and beside the figures they affect; an event's record as text."""
+"""The recording page, findings beside the figures they affect, and an event's record as text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def doubtful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_findings_are_ranked_with_examples(
     visit: Callable[[Server], Dashboard], doubtful: Server
 ) -> None:
-    dashboard = visit(doubtful).open(run="odd", view="quality")
+    dashboard = visit(doubtful).open(run="odd", view="recording")
     now = doubtful.plugin("quality?run=odd").json
     for name in ("errors", "warnings", "notes", "linked_share", "unlinked_ns", "events"):
         assert dashboard.figure(name) == now[name], name
@@ -48,6 +48,42 @@ def test_findings_are_ranked_with_examples(
     expect(dashboard.get("findings-badge")).to_have_attribute("data-severity", "warning")
 
 
+def test_sections_are_links_and_what_is_empty_is_not_there(
+    visit: Callable[[Server], Dashboard], doubtful: Server
+) -> None:
+    dashboard = visit(doubtful).open(run="odd", view="recording")
+    dashboard.page.set_viewport_size({"width": 1024, "height": 500})
+    dashboard.shows("categories")
+    links = dashboard.get("sections").get_by_role("link")
+    expect(links).to_have_text(["What was recorded", "Quality", "About this trace"])
+    expect(dashboard.get("files")).not_to_be_in_viewport()
+    dashboard.get("section-about").click()
+    expect(dashboard.get("files")).to_be_in_viewport()
+    expect(dashboard.get("section-about")).to_have_attribute("aria-current", "location")
+    assert dashboard.state()["section"] == "about"
+    dashboard.get("figure-errors").scroll_into_view_if_needed()
+    dashboard.get("section-about").click()
+    expect(dashboard.get("files")).to_be_in_viewport()
+    expect(dashboard.get("device-facts")).to_have_count(1)
+    dashboard.open(run="sound", view="recording").shows("nothing-found")
+    expect(dashboard.get("table-findings")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("view", "testid"),
+    [("quality", "table-findings"), ("about", "files"), ("method", "device-times")],
+)
+def test_an_old_link_opens_its_section(
+    visit: Callable[[Server], Dashboard], doubtful: Server, view: str, testid: str
+) -> None:
+    dashboard = visit(doubtful).open(run="odd", view=view)
+    dashboard.shows("page-recording")
+    expect(dashboard.shows(testid)).to_be_in_viewport()
+    dashboard.get("rail-kernels").click()
+    dashboard.shows("page-kernels")
+    assert "section" not in dashboard.state()
+
+
 def test_doubts_stand_beside_the_figures_and_lead_to_their_finding(
     visit: Callable[[Server], Dashboard], doubtful: Server
 ) -> None:
@@ -59,7 +95,7 @@ def test_doubts_stand_beside_the_figures_and_lead_to_their_finding(
         doubts = dashboard.shows(f"doubts-{view}", code="unlinked_activities")
         expect(doubts).to_contain_text("1 of 3 device activities")
     doubts.get_by_role("link").press("Enter")
-    chosen = dashboard.shows("page-quality").locator("tr.selected")
+    chosen = dashboard.shows("page-recording").locator("tr.selected")
     expect(chosen).to_have_attribute("data-code", "unlinked_activities")
     assert dashboard.state()["filter"] == "unlinked_activities"
     dashboard.pick("run", "sound")
@@ -73,7 +109,7 @@ def test_doubts_stand_beside_the_figures_and_lead_to_their_finding(
 def test_an_example_opens_its_record(
     visit: Callable[[Server], Dashboard], doubtful: Server
 ) -> None:
-    dashboard = visit(doubtful).open(run="odd", view="quality")
+    dashboard = visit(doubtful).open(run="odd", view="recording")
     example = dashboard.get("example").first
     expect(example).to_have_text(MARKUP)
     example.press("Enter")

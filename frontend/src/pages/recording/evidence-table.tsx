@@ -1,0 +1,95 @@
+// Activities by timing method, with the bounds of their starts and durations.
+import type { Evidence } from "../../api/types";
+import { lookOf } from "../../lib/color";
+import { boundOf, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
+import { t } from "../../i18n";
+
+const texts = t.timelineSource;
+
+export function EvidenceTable({ evidence }: { evidence: readonly Evidence[] }) {
+  return (
+    <div class="evidence">
+      <table class="plain">
+        <EvidenceHead />
+        <tbody>
+          {evidence.map((e) => (
+            <EvidenceRow key={e.evidence} evidence={e} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function EvidenceHead() {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{texts.columns.evidence}</th>
+        <th scope="col" class="number">
+          {texts.columns.activities}
+        </th>
+        <th scope="col" class="number">
+          {texts.columns.deviceTime}
+        </th>
+        <th scope="col" class="number">
+          {texts.columns.share}
+        </th>
+        <th scope="col" class="number" title={texts.columns.startTypicalHelp}>
+          {texts.columns.startTypical}
+        </th>
+        <th scope="col" class="number">
+          {texts.columns.startLargest}
+        </th>
+        <th scope="col" class="number" title={texts.columns.durationTypicalHelp}>
+          {texts.columns.durationTypical}
+        </th>
+        <th scope="col" class="number">
+          {texts.columns.durationLargest}
+        </th>
+        <th scope="col" class="number" title={texts.columns.unboundedHelp}>
+          {texts.columns.unbounded}
+        </th>
+      </tr>
+    </thead>
+  );
+}
+
+function EvidenceRow({ evidence: e }: { evidence: Evidence }) {
+  return (
+    <>
+      <tr data-key={e.evidence} data-value={e.kernels} data-look={lookOf(e.evidence)}>
+        <td>
+          <i class={`swatch ${lookOf(e.evidence)}`} style={{ "--fill": "var(--kernel)" }} />
+          {texts.evidence[e.evidence].label}
+        </td>
+        <td class="number">{count(e.kernels)}</td>
+        <td class="number" title={exactDuration(e.total_ns)}>
+          {duration(e.total_ns)}{" "}
+          {e.evidence !== "measured" && <span class="muted">{boundOf(e.bound_ns, true)}</span>}
+        </td>
+        <td class="number">{percent(e.share)}</td>
+        <Off evidence={e} ns={e.median_start_bound_ns} />
+        <Off evidence={e} ns={e.largest_start_bound_ns} />
+        <Off evidence={e} ns={e.median_duration_bound_ns} />
+        <Off evidence={e} ns={e.largest_duration_bound_ns} />
+        <td class="number">{e.unbounded === 0 ? MISSING : count(e.unbounded)}</td>
+      </tr>
+      {/* Beside so many columns there is no room for a sentence. */}
+      <tr class="meaning">
+        <td class="muted" colSpan={9}>
+          {texts.evidence[e.evidence].meaning}
+        </td>
+      </tr>
+    </>
+  );
+}
+
+/** How far off a start or a duration may be. */
+function Off({ evidence: { evidence }, ns }: { evidence: Evidence; ns: number | null }) {
+  return (
+    <td class="number" title={ns === null ? texts.notKnown : exactDuration(ns)}>
+      {evidence === "measured" ? texts.exact : ns === null ? texts.unknown : `± ${duration(ns)}`}
+    </td>
+  );
+}
