@@ -6,6 +6,8 @@ The queries read the exported columns alone; they know nothing of how the pages 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,16 +20,25 @@ STEPS = 3
 BLOCKS = 4
 
 
+@contextmanager
+def _inside(program: Program, name: str) -> Iterator[None]:
+    """A Python frame that begins before and ends after what is run inside."""
+    with program.frame(name):
+        program.now += 1
+        yield
+        program.now += 1
+
+
 def denoiser(softmax_us: float = 60) -> Program:
     """A diffusion model's loop: its longest softmax is a preview's, and not where the time goes."""
     program = Program()
     for step in range(STEPS):
-        with program.step(), program.frame("sample.py(12): main"):
-            with program.frame("nn.Module: UNet_0"):
+        with program.step(), _inside(program, "sample.py(12): main"):
+            with _inside(program, "nn.Module: UNet_0"):
                 for block in range(BLOCKS):
                     _block(program, block, softmax_us)
             if step == 1:
-                with program.frame("preview.py(8): save"):
+                with _inside(program, "preview.py(8): save"):
                     program.op("aten::_softmax", kernel=500, device="softmax_fwd")
             program.now = max(program.now, program.device)
     return program
@@ -35,16 +46,16 @@ def denoiser(softmax_us: float = 60) -> Program:
 
 def _block(program: Program, block: int, softmax_us: float) -> None:
     with (
-        program.frame(f"nn.Module: AttentionBlock_{block}"),
-        program.frame("unet.py(40): attend"),
+        _inside(program, f"nn.Module: AttentionBlock_{block}"),
+        _inside(program, "unet.py(40): attend"),
     ):
         program.op("aten::_softmax", kernel=softmax_us, device="softmax_fwd")
         with (
-            program.frame(f"nn.Module: Linear_{block}"),
-            program.frame("torch/nn/modules/linear.py(5): forward"),
+            _inside(program, f"nn.Module: Linear_{block}"),
+            _inside(program, "torch/nn/modules/linear.py(5): forward"),
         ):
             program.op("aten::addmm", kernel=25, device="gemm")
-    with program.frame(f"nn.Module: Conv2d_{block}"):
+    with _inside(program, f"nn.Module: Conv2d_{block}"):
         program.op("aten::conv2d", kernel=40, device="conv_fwd")
 
 

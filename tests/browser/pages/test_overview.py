@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard, number
@@ -279,6 +279,28 @@ def test_the_operators_that_ended_idle_time_are_those_of_the_result(dashboard: D
     told = result(dashboard, "run=mlp")["idle_before"]
     named = [row["name"] for row in told if row["share"] >= 0.001][:6]
     assert list(bars(dashboard, "idle-before")) == named
+
+
+def test_many_phases_are_shown_by_their_kind(dashboard: Dashboard) -> None:
+    """A recording that compiles now and then has dozens of them."""
+    phases = [
+        {"kind": kind, "start_ns": at, "end_ns": at + length, "sentence": None}
+        for at in range(0, 1000, 100)
+        for kind, length in (("steady", 90), ("compilation", 10))
+    ]
+
+    def often(route: Route) -> None:
+        told = route.fetch().json()
+        if told.get("recording"):
+            told["recording"]["phases"] = phases
+        route.fulfill(json=told)
+
+    dashboard.page.route("**/overview?**", often)
+    settled(dashboard.open(run="ddp"))
+    shown = dashboard.shows("phases").locator("li")
+    expect(shown).to_have_count(2)
+    expect(shown.nth(0)).to_have_attribute("data-value", "900")
+    expect(shown.nth(1)).to_contain_text("compilation 100 ns in 10 parts")
 
 
 def test_the_most_valuable_findings_lead_to_the_advice(dashboard: Dashboard) -> None:

@@ -26,6 +26,7 @@ export const overview = {
 export const recordingLine = {
   phases: "Phases of the recording",
   rest: "the rest",
+  parts: (phases: number) => `in ${count(phases)} parts`,
   kinds: {
     capture: "graph capture",
     compilation: "compilation",

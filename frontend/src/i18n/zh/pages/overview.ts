@@ -28,6 +28,7 @@ export const overview: Translation<typeof english.overview> = {
 export const recordingLine: Translation<typeof english.recordingLine> = {
   phases: "采集的各阶段",
   rest: "其余部分",
+  parts: (phases) => `共 ${count(phases)} 段`,
   kinds: {
     capture: "图捕获",
     compilation: "编译",
