@@ -43,6 +43,11 @@ STATES: dict[str, tuple[str, Open]] = {
     "no rows": ("run=ddp view=operators filter=nothing_like_it", showing("no-rows")),
     "activities": ("run=ddp view=kernels", pressing("drill")),
     "stack": ("run=ddp view=operators group=stack", first_row("operators")),
+    "raw record": (
+        "run=ddp event=kernels/0",
+        lambda d: d.get("part-record").locator("summary").click(),
+    ),
+    "memory event": ("run=mlp event=memory/0", showing("record-name")),
     "range": ("run=ddp view=timeline item=kernels:3", showing("details-name")),
     "export": ("run=ddp view=timeline", pressing("export")),
     "collectives": ("run=ddp view=distributed group=collectives", listing("collectives")),

@@ -14,7 +14,7 @@ import { TopBar } from "./topbar";
 import { EmptyLogdir, Scanning } from "./empty-logdir";
 import { pageOf, PAGES, type Page } from "../pages";
 import { linkProps } from "../state/links";
-import { RecordDialog } from "./event-record-dialog";
+import { EventDock } from "./event-dock";
 import { ErrorBoundary, Show } from "../pages/shared/load-states";
 
 export function Frame() {
@@ -94,7 +94,7 @@ function OfTrace({
           </Show>
         )}
       </main>
-      <RecordDialog selected={selected} />
+      <EventDock selected={selected} />
     </>
   );
 }

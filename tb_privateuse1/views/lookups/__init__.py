@@ -12,6 +12,7 @@ from tb_privateuse1.views.lookups.critical import critical
 from tb_privateuse1.views.lookups.hotspots import hotspots
 from tb_privateuse1.views.lookups.instances import instances
 from tb_privateuse1.views.lookups.links import links
+from tb_privateuse1.views.lookups.namesakes import namesakes
 from tb_privateuse1.views.lookups.search import search
 
 __all__ = [
@@ -26,5 +27,6 @@ LOOKUPS: dict[str, Callable[..., Any]] = {
     "hotspots": hotspots,
     "instances": instances,
     "links": links,
+    "namesakes": namesakes,
     "search": search,
 }

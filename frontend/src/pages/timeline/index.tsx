@@ -115,7 +115,6 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
       <Announcement {...selection} />
       <Panel
         {...{ tracks, area, setArea, selection, navigation }}
-        span={selected.place.span}
         toCanvas={() => page.current?.querySelector<HTMLElement>(".timecanvas")?.focus()}
       />
     </div>
@@ -243,12 +242,11 @@ interface PanelProps {
   setArea: (area: Area | null) => void;
   selection: SelectedItem;
   navigation: Navigation;
-  span: number;
   toCanvas: () => void;
 }
 
 /** Below the canvas: the selected stretch of time, else the selected range. */
-function Panel({ tracks, area, setArea, selection, navigation, span, toCanvas }: PanelProps) {
+function Panel({ tracks, area, setArea, selection, navigation, toCanvas }: PanelProps) {
   const { item, lane, links, place } = selection;
   const closing = (close: () => void) => (): void => {
     close();
@@ -266,10 +264,7 @@ function Panel({ tracks, area, setArea, selection, navigation, span, toCanvas }:
   if (!item || !lane) return null;
   return (
     <DetailsPanel
-      links={links}
-      rank={item.rank}
-      span={span}
-      shift={lane.shift}
+      {...{ item, lane, links }}
       show={navigation.showOf(place)}
       close={closing(() => navigation.pick(null))}
     />
