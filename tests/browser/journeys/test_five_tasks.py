@@ -95,8 +95,18 @@ def test_the_costliest_kernel_its_operator_line_and_share_of_the_step(
     expect(launched).to_have_attribute("data-operator", str(operator))
     expect(launched).to_have_attribute("data-line", str(line))
     expect(launched).to_contain_text(str(operator))
-    file, _, rest = str(line).rpartition("/")[2].partition("(")
-    expect(launched).to_contain_text(f"{file}:{rest.partition(')')[0]}")
+    expect(launched).to_contain_text(place(line))
+
+
+@pytest.mark.parametrize("run", ["denoiser", real("timesformer")])
+def test_a_kernels_row_opens_its_typical_call(play: Callable[[str], Player], run: str) -> None:
+    """The longest call may be an exception: that of the denoiser is a preview's."""
+    player = play(run)
+    page = player.dashboard
+    player.click(page.get("rail-kernels"))
+    player.click(page.get("table-kernels").locator("tbody tr[data-key]").first)
+    *_, line = player.sql(five_tasks.COSTLY_KERNEL)
+    expect(page.shows("typical")).to_contain_text(place(line), timeout=WAIT_MS)
 
 
 @pytest.mark.parametrize("run", ["denoiser", real("timesformer"), real("qwen")])
@@ -111,6 +121,16 @@ def test_the_slowest_layer(play: Callable[[str], Player], run: str) -> None:
     expect(slowest).to_have_attribute("data-key", f"module {name}")
     expect(slowest).to_have_attribute("data-value", str(ns))
     assert_share(slowest, share)
+
+
+def test_one_line_is_one_row_whatever_module_called_it(play: Callable[[str], Player]) -> None:
+    """Four blocks of one class run the same line."""
+    page = play("denoiser").dashboard
+    for group, key in (("stack", "unet.py(40): attend"), ("module", "AttentionBlock")):
+        settled(page.open(run="denoiser", view="operators", group=group))
+        cells = [row for row in page.rows("operators").values() if row["name"] == "aten::_softmax"]
+        of_block = [row for row in cells if (row.get(group) or "").startswith(key)]
+        assert [row["calls"] for row in of_block] == ["12"]
 
 
 @pytest.mark.parametrize("run", ["denoiser", real("timesformer")])
@@ -152,6 +172,12 @@ def test_a_wait_for_earlier_work_is_not_the_runs_own_limit(
     (gap,) = play(run).sql(five_tasks.LONGEST_GAP)
     told = number(drain.get_attribute("data-value") or "")
     assert told == pytest.approx(gap, rel=1e-3)
+
+
+def place(line: object) -> str:
+    """A frame's file without its folders, and its line: ``unet.py:40``."""
+    file, _, rest = str(line).rpartition("/")[2].partition("(")
+    return f"{file}:{rest.partition(')')[0]}"
 
 
 def assert_share(row: Locator, share: object) -> None:

@@ -66,7 +66,7 @@ function Evidence({ of }: { of: NonNullable<Links["evidence"]> }) {
         label
       ) : (
         <>
-          {texts.inferred(label)} · <a {...linkProps({ view: "method" })}>{texts.howKnown}</a>
+          {texts.inferred(label)} · <a {...linkProps({ view: "recording", section: "method" })}>{texts.howKnown}</a>
         </>
       )}
     </Fact>
