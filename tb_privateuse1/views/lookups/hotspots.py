@@ -211,11 +211,11 @@ def _with_most(place: I64, ns: I64, groups: Groups | None) -> dict[int, tuple[st
     at, member = place[rows[first]], groups.member[rows[first]]
     order = np.lexsort((member, -time, at))
     _, best = np.unique(at[order], return_index=True)
-    found = {}
+    names = {}
     for k in order[best].tolist():
         label = groups.labels[member[k]]
-        found[int(at[k])] = (label.name or label.launcher, int(time[k]))
-    return found
+        names[int(at[k])] = (label.name or label.launcher, int(time[k]))
+    return names
 
 
 def _names(label: Label) -> dict[str, Any]:

@@ -170,8 +170,8 @@ def test_a_wait_for_earlier_work_is_not_the_runs_own_limit(
     page.shows("verdict", key="device")
     drain = page.get("phases").locator('[data-key="drain"]')
     (gap,) = play(run).sql(five_tasks.LONGEST_GAP)
-    told = number(drain.get_attribute("data-value") or "")
-    assert told == pytest.approx(gap, rel=1e-3)
+    length = number(drain.get_attribute("data-value") or "")
+    assert length == pytest.approx(gap, rel=1e-3)
 
 
 def place(line: object) -> str:

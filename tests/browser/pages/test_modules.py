@@ -94,10 +94,10 @@ def test_classes_come_first(dashboard: Dashboard) -> None:
     dashboard.open(run="ddp", view="modules")
     linear = dashboard.get("table-modules").locator('tr[data-key="Net / Linear"]')
     expect(linear).to_contain_text(re.compile("Linear . 2"))
-    told = {r["path"]: r for r in result(dashboard, "modules?run=ddp&group=class")["rows"]}
+    classes = {r["path"]: r for r in result(dashboard, "modules?run=ddp&group=class")["rows"]}
     rows = dashboard.rows("modules")
     assert {p: number(rows[p]["device_self_ns"]) for p in rows} == {
-        path: row["device_self_ns"] for path, row in told.items()
+        path: row["device_self_ns"] for path, row in classes.items()
     }
     linear.get_by_role("link", name="Linear").click()
     expect(dashboard.get("crumbs")).to_contain_text(re.compile("all . Net . Linear"))

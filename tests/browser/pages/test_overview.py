@@ -276,8 +276,8 @@ def test_a_stretch_opens_the_timeline_at_its_event(dashboard: Dashboard) -> None
 
 def test_the_operators_that_ended_idle_time_are_those_of_the_result(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp").shows("idle-before")
-    told = result(dashboard, "run=mlp")["idle_before"]
-    named = [row["name"] for row in told if row["share"] >= 0.001][:6]
+    before = result(dashboard, "run=mlp")["idle_before"]
+    named = [row["name"] for row in before if row["share"] >= 0.001][:6]
     assert list(bars(dashboard, "idle-before")) == named
 
 
@@ -290,10 +290,10 @@ def test_many_phases_are_shown_by_their_kind(dashboard: Dashboard) -> None:
     ]
 
     def often(route: Route) -> None:
-        told = route.fetch().json()
-        if told.get("recording"):
-            told["recording"]["phases"] = phases
-        route.fulfill(json=told)
+        answer = route.fetch().json()
+        if answer.get("recording"):
+            answer["recording"]["phases"] = phases
+        route.fulfill(json=answer)
 
     dashboard.page.route("**/overview?**", often)
     settled(dashboard.open(run="ddp"))
