@@ -1,10 +1,11 @@
 // The frame of every page: selectors and badges on top, pages on the left, keys.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Overview, Runs } from "../api/types";
 import { isCovered, isTyping } from "../lib/dom";
 import { store, stored } from "../lib/preference";
 import { onKeyDown } from "../lib/tensorboard-host";
 import { useLatestCallback } from "../lib/use-latest-callback";
+import { useWidth } from "../lib/use-width";
 import { Help } from "./help";
 import { useRuns, useView, type Resource } from "../state/use-result";
 import { select, type Selected } from "../state/selection";
@@ -49,6 +50,10 @@ function Nothing({ runs }: { runs: Runs }) {
   return runs.scanning ? <Scanning runs={runs} /> : <EmptyLogdir runs={runs} />;
 }
 
+/** Below it, what stands side by side on a page stands one below the other: beside the inspector there
+ * may be little room in a wide window. */
+const NARROW_PX = 760;
+
 function OfTrace({
   runs,
   selected,
@@ -73,11 +78,18 @@ function OfTrace({
   const Component = page.component;
   const Alone = page.alone;
   const own = `${page.name} ${selected.place.run}`;
+  const main = useRef<HTMLElement>(null);
+  const isNarrow = useWidth(main, NARROW_PX) < NARROW_PX;
   return (
     <>
       <TopBar runs={runs} selected={selected} overview={overview} help={help} />
       <Rail page={page} />
-      <main data-testid={`page-${page.name}`} aria-label={page.title}>
+      <main
+        ref={main}
+        data-testid={`page-${page.name}`}
+        aria-label={page.title}
+        {...(isNarrow && { "data-narrow": "" })}
+      >
         <h1 class="unseen">{page.title}</h1>
         {Alone && (
           <ErrorBoundary key={own}>

@@ -182,7 +182,7 @@ def _ordered(start: I64, duration: I64, middle: I64, order: Order) -> I64:
 def _histogram(duration: I64) -> tuple[Bin, ...]:
     """Return logarithmic bins from the shortest to the longest; one if all are equal.
 
-    Narrow spreads have finer bins, so that the two forms of a kernel can be told apart.
+    Narrow spreads have finer bins, so that the two forms of a kernel are two heaps.
     """
     if not len(duration):
         return ()

@@ -33,9 +33,11 @@ def namesakes(
     A table of rows groups by more than the name. Raises TraceError ``unknown_row`` or
     ``bad_option``.
     """
+    names = getattr(trace, table).name
+    if not len(names):
+        return Instances("", None, 0, None, None, (), ())
     check(trace, table, index)
     check_page(trace, None, limit, offset)
-    names = getattr(trace, table).name
     rows = np.flatnonzero(names == names[index])
     name = trace.text(names[index])
     return listed(trace, pyramid, table, name, rows, index, order=order, limit=limit, offset=offset)

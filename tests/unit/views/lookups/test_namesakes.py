@@ -61,6 +61,7 @@ def test_the_typical_one_divides_them(durations: list[int], data: st.DataObject)
 
 
 def test_what_is_not_there() -> None:
+    assert ask(Trace()).calls == 0
     for options in ({"index": 99}, {"index": -1}, {"limit": -1}, {"offset": -1}):
         with pytest.raises(TraceError):
             ask(some(), **options)

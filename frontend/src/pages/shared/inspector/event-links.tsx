@@ -74,10 +74,12 @@ interface PlacesProps {
   span: number;
   /** The link to its place on the timeline; null where it is shown already. */
   toTimeline: LinkProps | null;
+  /** Whether its row or its name is open already. */
+  one: boolean;
 }
 
 /** The pages that tell of it. */
-export function Places({ links, rank, span, toTimeline }: PlacesProps) {
+export function Places({ links, rank, span, toTimeline, one }: PlacesProps) {
   const { item, module, collective, memory_events: events } = links;
   const of = rank === null ? {} : { rank, span };
   return (
@@ -87,7 +89,7 @@ export function Places({ links, rank, span, toTimeline }: PlacesProps) {
           {texts.toTimeline}
         </a>
       )}
-      <OwnTable links={links} of={of} />
+      {!one && <OwnTable links={links} of={of} />}
       {module && (
         <a
           {...linkProps({ ...of, view: "modules", group: "instance", filter: `name = ${quote(module)}` })}
