@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
 
 from tb_privateuse1.analysis.account import table as account_table
+from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.comparison import items_per_step, notes, significance
 from tb_privateuse1.analysis.comparison import memory as comparison_memory
 from tb_privateuse1.analysis.comparison.conditions import Condition, conditions
@@ -35,6 +36,8 @@ class DiffFigure:
     """A part of the step, on average over the chosen steps of each trace."""
 
     name: str
+    label: str | None
+    """Of a class of time; null of a part."""
     base_ns: int | None
     now_ns: int | None
     change_ns: int | None
@@ -170,7 +173,12 @@ def _account(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tupl
         items_per_step.step_classes(base, base_steps),
         items_per_step.step_classes(trace, now_steps),
     )
-    return tuple(one for one in figures if one.base_ns or one.now_ns)
+    labels = (one.label for one in CLASSES)
+    return tuple(
+        replace(one, label=label)
+        for one, label in zip(figures, labels, strict=True)
+        if one.base_ns or one.now_ns
+    )
 
 
 def _figures(base: Figures, now: Figures) -> tuple[DiffFigure, ...]:
@@ -184,12 +192,13 @@ def _figure(
     bound = None if old_bound is None or now_bound is None else round(old_bound + now_bound)
     if not old.steps or not now.steps:
         before, after = (round(one.mean[0]) if one.steps else None for one in (old, now))
-        return DiffFigure(name, before, after, None, None, None, bound, "unknown")
+        return DiffFigure(name, None, before, after, None, None, None, bound, "unknown")
     before, after = round(old.mean[0]), round(now.mean[0])
     noise = significance.noise(old, now)
     spread = None if noise is None else round(float(noise[0]))
     return DiffFigure(
         name=name,
+        label=None,
         base_ns=before,
         now_ns=after,
         change_ns=after - before,

@@ -354,6 +354,7 @@ export interface DiffAllocator {
 /** A part of the step, on average over the chosen steps of each trace. */
 export interface DiffFigure {
   name: string;
+  label: string | null;
   base_ns: number | null;
   now_ns: number | null;
   change_ns: number | null;
