@@ -116,7 +116,7 @@ def modules(
     *,
     group: Annotated[
         Literal["instance", "class"],
-        "what a row is: a module, or modules of one class at the same place",
+        "what a row is: a module or annotation, or modules of one class at the same place",
     ] = "instance",
     source: Annotated[
         Literal["best", "modules", "annotations"],
@@ -134,7 +134,8 @@ def modules(
     ranges = named_regions.find_regions(trace, source)
     recorded = np.arange(len(ranges.name)) < ranges.recorded
     chosen = recorded & call_tree.started_in(trace, ranges.start_ns, row)
-    labels, label = named_regions.region_labels(trace, ranges.name, group)
+    by = group if ranges.source == "modules" else "instance"
+    labels, label = named_regions.region_labels(trace, ranges.name, by)
     nodes = call_tree.merge_calls(ranges.parent, label, np.ones(len(label), np.bool_))
     return _result(trace, ranges, nodes, labels, chosen, row, sorting)
 

@@ -11,6 +11,7 @@ from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.kernels import time_groups
 from tb_privateuse1.analysis.kernels.time_groups import By, Groups, Label
 from tb_privateuse1.analysis.operators import totals
+from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.analysis.steps.breakdown import KINDS
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, groupby, intervals, sum_bounds, uncertainty
@@ -47,6 +48,12 @@ class Hotspot:
     """How far off ``step_ns`` may be; 0 if measured."""
     share: float | None
     """``step_ns`` as a share of the steps' time. More than 1 is possible: streams overlap."""
+    operator: str | None
+    """Of a kernel: the operator, or without one the call, that launched most of ``step_ns``."""
+    line: str | None
+    """The line of the user's program with most of ``step_ns``; null unless recorded."""
+    line_share: float | None
+    """The part of ``step_ns`` of that line; null without one."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,8 @@ class Hotspots(Result):
     """Whose time it is: the device's, or without device times the host's."""
     groups: tuple[By, ...]
     """The groups that the recording has names for."""
+    basis: Literal["steps", "judged"]
+    """Whose time ``window_ns`` is. A recording without steps has its judged part in their place."""
     window_ns: int
     """The steps' time: the length of their windows, or of the selected one's."""
     total_ns: int
@@ -85,7 +94,12 @@ class _Items:
     """Device activities or operators, with their groups and times."""
 
     groups: Groups
+    operators: Groups | None
+    """None unless a row is a kernel."""
+    lines: Groups | None
+    """None without lines, and if a row is one."""
     step: I32
+    start_ns: I64
     ns: I64
     bound_ns: I64
     error_group: I32 | I64
@@ -106,51 +120,102 @@ def hotspots(
         raise TraceError("bad_option", say("limit must be at least {least}.", least=0))
     row = step_row(trace, step)
     items = _activities(trace, by) if len(trace.kernels) else _operators(trace, by)
-    labels, n = items.groups.labels, len(items.groups.labels)
+    n = len(items.groups.labels)
+    basis, window = _window(trace, row)
     chosen = items.step >= 0 if row is None else items.step == row
     member = items.groups.member if row is None else np.where(chosen, items.groups.member, NONE)
+    if basis == "judged":
+        chosen = intervals.covered_length(window, items.start_ns, items.start_ns + 1) > 0
     inside = np.where(chosen, items.groups.member, NONE)
     events = groupby.sums(member, np.ones(len(member), np.int64), n)
     total, in_steps = (groupby.sums(of, items.ns, n) for of in (member, inside))
     order = np.lexsort((-total, -in_steps))
     order = order[events[order] > 0]
     shown, rest = order[:limit], order[limit:]
-    place = np.full(n + 1, NONE, np.int64)
-    place[shown] = np.arange(len(shown))
-    bounds = sum_bounds.sum_bounds(
-        place[inside], items.bound_ns, items.error_group, max(len(shown), 1)
-    )
-    rows = slice(None) if row is None else slice(row, row + 1)
-    window = intervals.length(intervals.union(trace.steps.start_ns[rows], trace.steps.end_ns[rows]))
+    window_ns = intervals.length(window)
     return Hotspots(
         provenance=provenance(trace),
-        rows=tuple(
-            Hotspot(
-                **_names(labels[i]),
-                events=int(events[i]),
-                total_ns=int(total[i]),
-                step_ns=int(in_steps[i]),
-                bound_ns=uncertainty.known_bound(bounds[k]),
-                share=_share(int(in_steps[i]), window),
-            )
-            for k, i in enumerate(shown.tolist())
-        ),
+        rows=_rows(items, shown, inside, events, total, in_steps, window_ns),
         total_rows=len(order),
         others=OtherHotspots(
             rows=len(rest),
             events=int(events[rest].sum()),
             total_ns=int(total[rest].sum()),
             step_ns=int(in_steps[rest].sum()),
-            share=_share(int(in_steps[rest].sum()), window),
+            share=_share(int(in_steps[rest].sum()), window_ns),
         )
         if len(rest)
         else None,
         measure="device" if len(trace.kernels) else "host",
         groups=time_groups.available_groups(trace),
-        window_ns=window,
+        basis=basis,
+        window_ns=window_ns,
         total_ns=int(total.sum()),
         step_ns=int(in_steps.sum()),
     )
+
+
+def _window(trace: Trace, row: int | None) -> tuple[Literal["steps", "judged"], intervals.Set]:
+    """Return the window of all steps or of one; of a recording without steps the judged part."""
+    rows = slice(None) if row is None else slice(row, row + 1)
+    steps = intervals.union(trace.steps.start_ns[rows], trace.steps.end_ns[rows])
+    if row is not None or any("#" in trace.text(name) for name in trace.steps.name):
+        return "steps", steps
+    judged = judged_part(trace).window
+    return ("judged", judged) if intervals.length(judged) else ("steps", steps)
+
+
+def _rows(
+    items: _Items,
+    shown: I64,
+    inside: I64,
+    events: I64,
+    total: I64,
+    in_steps: I64,
+    window_ns: int,
+) -> tuple[Hotspot, ...]:
+    """Return the rows of the groups ``shown``; ``inside`` is each item's group in the steps."""
+    place = np.full(len(items.groups.labels) + 1, NONE, np.int64)
+    place[shown] = np.arange(len(shown))
+    place = place[inside]
+    bounds = sum_bounds.sum_bounds(place, items.bound_ns, items.error_group, max(len(shown), 1))
+    operators = _with_most(place, items.ns, items.operators)
+    lines = _with_most(place, items.ns, items.lines)
+    rows = []
+    for k, i in enumerate(shown.tolist()):
+        operator, _ = operators.get(k, (None, 0))
+        line, line_ns = lines.get(k, (None, 0))
+        rows.append(
+            Hotspot(
+                **_names(items.groups.labels[i]),
+                events=int(events[i]),
+                total_ns=int(total[i]),
+                step_ns=int(in_steps[i]),
+                bound_ns=uncertainty.known_bound(bounds[k]),
+                share=_share(int(in_steps[i]), window_ns),
+                operator=operator,
+                line=line,
+                line_share=None if line is None else _share(line_ns, int(in_steps[i])),
+            )
+        )
+    return tuple(rows)
+
+
+def _with_most(place: I64, ns: I64, groups: Groups | None) -> dict[int, tuple[str | None, int]]:
+    """Return by place the name of the group with the most time of it, and that time."""
+    rows = np.flatnonzero((place >= 0) & (ns > 0))
+    if groups is None or not len(rows):
+        return {}
+    first, pair = groupby.group_rows(place[rows], groups.member[rows])
+    time = groupby.sums(pair, ns[rows], len(first))
+    at, member = place[rows[first]], groups.member[rows[first]]
+    order = np.lexsort((member, -time, at))
+    _, best = np.unique(at[order], return_index=True)
+    names = {}
+    for k in order[best].tolist():
+        label = groups.labels[member[k]]
+        names[int(at[k])] = (label.name or label.launcher, int(time[k]))
+    return names
 
 
 def _names(label: Label) -> dict[str, Any]:
@@ -168,21 +233,35 @@ def _activities(trace: Trace, by: By) -> _Items:
     kernels = trace.kernels
     return _Items(
         time_groups.activity_groups(trace, by),
+        time_groups.activity_groups(trace, "operator") if by == "kernel" else None,
+        time_groups.activity_groups(trace, "line") if _has_own_lines(trace, by) else None,
         kernels.step,
+        kernels.start_ns,
         kernels.end_ns - kernels.start_ns,
         device_times.known_bounds(trace, kernels.duration_bound_ns),
         kernels.error_group,
     )
 
 
+def _has_own_lines(trace: Trace, by: By) -> bool:
+    return by != "line" and "line" in time_groups.available_groups(trace)
+
+
 def _operators(trace: Trace, by: By) -> _Items:
     """Return the operators that tables count, by their own host time, which is measured."""
     rows = np.flatnonzero(groupby.counted_operators(trace))
-    found = time_groups.operator_groups(trace, by)
+
+    def groups_by(key: By) -> Groups:
+        found = time_groups.operator_groups(trace, key)
+        return Groups(found.labels, found.member[rows])
+
     none = np.zeros(len(rows), np.int64)
     return _Items(
-        Groups(found.labels, found.member[rows]),
+        groups_by(by),
+        None,
+        groups_by("line") if _has_own_lines(trace, by) else None,
         trace.ops.step[rows],
+        trace.ops.start_ns[rows],
         totals.own(trace).host_ns[rows],
         none,
         none - 1,

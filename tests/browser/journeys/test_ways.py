@@ -49,7 +49,7 @@ def dashboard(visit: Callable[[Server], Dashboard], server: Server) -> Dashboard
     [
         ("overview", "", "step-timeline", {"step": "0"}),
         ("memory", "allocations", "allocation-timeline", {}),
-        ("modules", "", "module-timeline", {"find": "nn.Module: Net_0"}),
+        ("modules", "", "module-timeline", {"find": "nn.Module: Net"}),
         ("distributed", "collectives", "collective-timeline", {"rank": "1"}),
         ("distributed", "steps", "rank-step-timeline", {"rank": "0", "step": "0"}),
     ],

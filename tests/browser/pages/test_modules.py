@@ -20,7 +20,7 @@ def result(dashboard: Dashboard, query: str) -> Any:
 
 
 def test_the_tree_is_that_of_the_result(dashboard: Dashboard) -> None:
-    dashboard.open(run="ddp", view="modules")
+    dashboard.open(run="ddp", view="modules", group="instance")
     rows = dashboard.rows("modules")
     told = {r["path"]: r for r in result(dashboard, "modules?run=ddp")["rows"]}
     assert list(rows) == ["Net_0", "Net_0 / Linear_0", "Net_0 / Linear_1"] == list(told)
@@ -31,7 +31,7 @@ def test_the_tree_is_that_of_the_result(dashboard: Dashboard) -> None:
 
 
 def test_rows_open_and_close_by_mouse_and_keys(dashboard: Dashboard) -> None:
-    dashboard.open(run="ddp", view="modules")
+    dashboard.open(run="ddp", view="modules", group="instance")
     table = dashboard.get("table-modules")
     dashboard.rows("modules")
     dashboard.get("twist").click()
@@ -50,12 +50,12 @@ def test_rows_open_and_close_by_mouse_and_keys(dashboard: Dashboard) -> None:
     expect(table).to_have_attribute("data-shown", "1")
     dashboard.get("filter").fill("linear_1")  # what is found is shown where it is
     expect(table).to_have_attribute("data-shown", "2")
-    dashboard.open(run="ddp", view="modules", selected="Net_0 / Linear_1")
+    dashboard.open(run="ddp", view="modules", group="instance", selected="Net_0 / Linear_1")
     expect(dashboard.get("table-modules").locator("tr.selected")).to_be_visible()
 
 
 def test_a_filter_opens_what_it_finds(dashboard: Dashboard) -> None:
-    dashboard.open(run="ddp", view="modules")
+    dashboard.open(run="ddp", view="modules", group="instance")
     dashboard.rows("modules")
     dashboard.get("close-all").click()
     table = dashboard.get("table-modules")
@@ -79,7 +79,7 @@ def test_a_filter_opens_what_it_finds(dashboard: Dashboard) -> None:
 
 
 def test_modules_as_csv_are_told_apart_by_their_paths(dashboard: Dashboard, tmp_path: Path) -> None:
-    dashboard.open(run="ddp", view="modules", sort="name")
+    dashboard.open(run="ddp", view="modules", group="instance", sort="name")
     dashboard.rows("modules")
     with dashboard.page.expect_download() as caught:
         dashboard.get("csv").click()
@@ -90,13 +90,21 @@ def test_modules_as_csv_are_told_apart_by_their_paths(dashboard: Dashboard, tmp_
     assert [line["name"] for line in lines] == [r["name"] for r in told]
 
 
-def test_modules_of_a_class(dashboard: Dashboard) -> None:
+def test_classes_come_first(dashboard: Dashboard) -> None:
     dashboard.open(run="ddp", view="modules")
-    dashboard.rows("modules")
-    dashboard.get("group-class").click()
     linear = dashboard.get("table-modules").locator('tr[data-key="Net / Linear"]')
     expect(linear).to_contain_text(re.compile("Linear . 2"))
-    assert dashboard.state()["group"] == "class"
+    classes = {r["path"]: r for r in result(dashboard, "modules?run=ddp&group=class")["rows"]}
+    rows = dashboard.rows("modules")
+    assert {p: number(rows[p]["device_self_ns"]) for p in rows} == {
+        path: row["device_self_ns"] for path, row in classes.items()
+    }
+    linear.get_by_role("link", name="Linear").click()
+    expect(dashboard.get("crumbs")).to_contain_text(re.compile("all . Net . Linear"))
+    dashboard.page.go_back()
+    dashboard.get("group-instance").click()
+    expect(dashboard.get("table-modules").locator('tr[data-key="Net_0"]')).to_be_visible()
+    assert dashboard.state()["group"] == "instance"
 
 
 def test_without_modules_the_page_says_how_to_record_them(dashboard: Dashboard) -> None:
@@ -106,7 +114,7 @@ def test_without_modules_the_page_says_how_to_record_them(dashboard: Dashboard) 
 
 
 def test_from_a_module_into_the_flame_graph_and_back(dashboard: Dashboard) -> None:
-    dashboard.open(run="ddp", view="modules")
+    dashboard.open(run="ddp", view="modules", group="instance")
     dashboard.rows("modules")
     dashboard.get("table-modules").get_by_text("Linear_1").click()
     expect(dashboard.get("crumbs")).to_contain_text(re.compile("all . Net_0 . Linear_1"))

@@ -149,6 +149,11 @@ def test_annotations_stand_in_where_no_modules_were_recorded() -> None:
     assert list(by_path(both, source="annotations")) == ["mine"]
 
 
+def test_annotations_have_no_classes() -> None:
+    t = trace(step(1, 0, 100), annotation("part_1", 10, 20), annotation("part_2", 30, 40))
+    assert [r.name for r in modules(t, group="class").rows] == ["part_1", "part_2"]
+
+
 def test_no_modules_and_no_annotations() -> None:
     for t in (Trace(), trace(op("aten::mm", 0, 5)), trace(step(1, 0, 9), frame("f", 1, 2))):
         result = modules(t)

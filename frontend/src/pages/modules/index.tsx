@@ -26,7 +26,7 @@ const heads = texts.columns;
 type Group = "instance" | "class";
 
 export function Modules({ selected, base }: PageProps) {
-  const group: Group = state.value.group === "class" ? "class" : "instance";
+  const group: Group = state.value.group === "instance" ? "instance" : "class";
   const { run, rank, span } = selected.place;
   const resource = useView("modules", selected, { group });
   // From step to step what is open stays open.
@@ -51,13 +51,13 @@ export function Modules({ selected, base }: PageProps) {
   );
 }
 
-/** Rows of this depth and above are open at first, as long as the page can show them. */
+/** Modules of this depth and above are open at first, and classes of any, as many as a page shows. */
 const OPEN_DEPTH = 2;
 const OPEN_ROWS = 60;
 
 function ModuleTree({ result, group }: { result: Result; group: Group }) {
   const { rows } = result;
-  const { tree, setAll } = useOpenRows(rows, pathOf, () => openAtFirst(rows, state.value.selected));
+  const { tree, setAll } = useOpenRows(rows, pathOf, () => openAtFirst(rows, group, state.value.selected));
   const turn = tree.setOpen;
   const columns = useMemo(() => columnsOf(result, { places: placesOf(result.rows), turn }), [result, turn]);
   const { selected } = state.value;
@@ -81,10 +81,10 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
         <Segmented
           label={texts.rows}
           value={group}
-          onPick={(g) => go({ group: g === "instance" ? null : g, selected: null })}
+          onPick={(g) => go({ group: g === "class" ? null : g, selected: null })}
           choices={[
-            { value: "instance", label: texts.modules, title: texts.modulesHelp },
             { value: "class", label: texts.classes, title: texts.classesHelp },
+            { value: "instance", label: texts.modules, title: texts.modulesHelp },
           ]}
         />
       )}
@@ -130,9 +130,10 @@ function Outside({ result: { outside_device_ns: outside, device_ns: all }, words
 
 const pathOf = (row: ModuleRow): string => row.path;
 
-function openAtFirst(rows: readonly ModuleRow[], selected: string | null): Set<string> {
+function openAtFirst(rows: readonly ModuleRow[], group: Group, selected: string | null): Set<string> {
   const open = new Set<string>();
-  for (let depth = 0; depth < OPEN_DEPTH; depth += 1) {
+  const deepest = group === "class" ? Math.max(0, ...rows.map((r) => r.depth)) : OPEN_DEPTH;
+  for (let depth = 0; depth < deepest; depth += 1) {
     if (rows.filter((r) => r.depth <= depth + 1).length > OPEN_ROWS) break;
     for (const row of rows) if (row.depth === depth) open.add(row.path);
   }
@@ -213,7 +214,7 @@ function Name({ row, handles }: { row: ModuleRow; handles: Handles }) {
         {...linkProps({
           view: "flame",
           levels: "modules",
-          group: state.value.group,
+          group: state.value.group === "instance" ? null : "class",
           zoom: joinNames(handles.places.get(row) ?? []),
         })}
         title={texts.toFlame(row.path)}

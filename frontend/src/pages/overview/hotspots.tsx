@@ -2,8 +2,8 @@
 import type { Hotspot, Hotspots as Result, Options } from "../../api/types";
 import { categoryOf, type Category } from "../../lib/color";
 import { quote } from "../../lib/filter";
-import { percent } from "../../lib/format";
-import { withoutFolders } from "../../lib/python-stack";
+import { duration, percent } from "../../lib/format";
+import { sourceOf, withoutFolders } from "../../lib/python-stack";
 import { linkProps, type LinkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
@@ -12,6 +12,7 @@ import { t } from "../../i18n";
 import { Bars, type BarRow } from "../../widgets/charts/bars";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Card } from "../shared/card";
+import { ShortSourceLink } from "../shared/source-link";
 
 const texts = t.hotspots;
 
@@ -31,11 +32,12 @@ export function Hotspots({ selected }: { selected: Selected }) {
 }
 
 function Content({ result, by, isLate }: { result: Result; by: By; isLate: boolean }) {
-  const { rows, others, measure } = result;
+  const { rows, others, measure, basis, window_ns } = result;
+  const whole = basis === "judged" ? texts.judged(duration(window_ns)) : texts.step;
   return (
     <section data-testid="hotspots" data-value={result.step_ns} data-key={by} aria-busy={isLate}>
       <h2>
-        {texts.title} <small class="muted">{texts.note[measure]}</small>
+        {texts.title} <small class="muted">{texts.note[measure](whole)}</small>
       </h2>
       <div class="toolbar">
         <Segmented
@@ -62,6 +64,7 @@ function Content({ result, by, isLate }: { result: Result; by: By; isLate: boole
 /** Bars in the scale of the largest, numbers as they are. */
 function barsOf({ rows, measure, provenance }: Result, by: By): BarRow[] {
   const largest = Math.max(0, ...rows.map((row) => row.share ?? 0));
+  const hasDetail = rows.some((row) => row.operator !== null || row.line !== null);
   return rows.map((row) => ({
     key: keyOf(row),
     label: labelOf(row, by),
@@ -72,9 +75,38 @@ function barsOf({ rows, measure, provenance }: Result, by: By): BarRow[] {
     category: categoryFor(row, measure),
     inferred: provenance.timeline === "inferred" && measure === "device",
     note: percent(row.share),
+    ...(hasDetail && { detail: <Launched row={row} /> }),
     ...linkOf(row, by),
   }));
 }
+
+/** Of a kernel its operator, and the line of the program with most of the row's time. */
+function Launched({ row: { operator, line, line_share: share } }: { row: Hotspot }) {
+  const source = sourceOf(line);
+  return (
+    <span
+      class="launched"
+      data-testid="hotspot-launched"
+      data-operator={operator ?? ""}
+      data-line={line ?? ""}
+    >
+      {operator && (
+        <span class="shrinks" title={operator}>
+          {operator}
+        </span>
+      )}
+      {source && (
+        <span title={texts.lineShare(percent(share))}>
+          <ShortSourceLink {...source} />
+        </span>
+      )}
+      {source && (share ?? 0) < MOST && <span class="shrinks">{texts.otherLines}</span>}
+    </span>
+  );
+}
+
+/** A line with less of a row's time is not its only one. */
+const MOST = 0.95;
 
 const keyOf = ({ name, full_name: full, launcher, kind }: Hotspot): string =>
   `${kind} ${full ?? name ?? ""} ${launcher ?? ""}`.trim();

@@ -8,9 +8,12 @@ import { CsvButton } from "../../widgets/table/csv-button";
 
 const texts = t.idleBefore;
 const SHOWN = 6;
+/** Gaps of a few nanoseconds before an operator are no idle time to look at. */
+const LEAST_SHARE = 0.001;
 
 export function IdleBefore({ now }: { now: Overview }) {
-  if (now.idle_before.length === 0) return null;
+  const rows = now.idle_before.filter((r) => r.share >= LEAST_SHARE).slice(0, SHOWN);
+  if (rows.length === 0) return null;
   const inferred = now.provenance.timeline === "inferred";
   return (
     <section>
@@ -21,7 +24,7 @@ export function IdleBefore({ now }: { now: Overview }) {
       <table class="plain names" data-testid="idle-before">
         <Heads />
         <tbody>
-          {now.idle_before.slice(0, SHOWN).map((r) => (
+          {rows.map((r) => (
             <tr key={r.name} data-key={r.name} data-value={r.idle_ns}>
               <td class="name" title={r.name}>
                 {r.name ? (

@@ -17,17 +17,18 @@ interface KeyFiguresProps {
 
 export function KeyFigures({ all, now, step }: KeyFiguresProps) {
   const inferred = all.provenance.timeline === "inferred";
+  const steps = all.steps.filter((s) => stepNumber(s.name) !== null).length;
   return (
     <div class="figures-row">
-      <StepFigures all={all} step={step} />
-      <DeviceFigures now={now} step={step} inferred={inferred} />
+      {steps > 0 && <StepFigures all={all} step={step} />}
+      <DeviceFigures now={now} step={step} hasSteps={steps > 0} inferred={inferred} />
       <KeyFigure
         name="duration_ns"
         label={texts.recording.label}
         exact={all.duration_ns}
         unit="ns"
         value={duration(all.duration_ns)}
-        note={texts.recording.steps(all.steps.length)}
+        note={texts.recording.steps(steps)}
         help={texts.recording.help}
       />
     </div>
@@ -66,7 +67,7 @@ function StepFigures({ all, step }: Omit<KeyFiguresProps, "now">) {
       )}
       <KeyFigure
         name="average_step_ns"
-        label={texts.average.label}
+        label={complete === 1 ? texts.average.single : texts.average.label}
         exact={average}
         unit="ns"
         value={duration(average)}
@@ -90,10 +91,12 @@ function StepFigures({ all, step }: Omit<KeyFiguresProps, "now">) {
 interface DeviceFiguresProps {
   now: Overview;
   step: number | null;
+  /** Without recorded steps the figures are of the recording. */
+  hasSteps: boolean;
   inferred: boolean;
 }
 
-function DeviceFigures({ now, step, inferred }: DeviceFiguresProps) {
+function DeviceFigures({ now, step, hasSteps, inferred }: DeviceFiguresProps) {
   return (
     <>
       {now.utilisation !== null && (
@@ -104,7 +107,7 @@ function DeviceFigures({ now, step, inferred }: DeviceFiguresProps) {
           unit={texts.share}
           value={percent(now.utilisation)}
           bound={utilisationRange(now, inferred)}
-          note={texts.utilisation.note}
+          note={hasSteps ? texts.utilisation.note : texts.utilisation.noteOfAll}
           help={texts.utilisation.help}
         />
       )}

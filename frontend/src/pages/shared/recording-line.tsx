@@ -17,10 +17,10 @@ export function RecordingLine({ overview }: { overview: Overview }) {
       </p>
       {!isWhole && (
         <ul class="legend" aria-label={texts.phases} data-testid="phases">
-          {recording.phases.map((phase) => (
+          {partsOf(recording.phases).map((part) => (
             <Phase
-              key={phase.start_ns}
-              phase={phase}
+              key={part.phase.start_ns}
+              part={part}
               end={overview.duration_ns}
               isJudged={recording.judged_ns > 0}
             />
@@ -31,24 +31,54 @@ export function RecordingLine({ overview }: { overview: Overview }) {
   );
 }
 
-interface PhaseProps {
+/** One phase, or all of one kind. */
+interface Part {
+  /** The only one, or the longest. */
   phase: RecordingPhase;
+  ns: number;
+  phases: number;
+}
+
+/** More phases than this are shown by their kind. */
+const MOST = 6;
+
+function partsOf(phases: readonly RecordingPhase[]): Part[] {
+  const parts = new Map<string | number, Part>();
+  for (const phase of phases) {
+    const key = phases.length > MOST ? phase.kind : phase.start_ns;
+    const part = parts.get(key);
+    const longest = part && lengthOf(part.phase) >= lengthOf(phase) ? part.phase : phase;
+    parts.set(key, {
+      phase: longest,
+      ns: (part?.ns ?? 0) + lengthOf(phase),
+      phases: (part?.phases ?? 0) + 1,
+    });
+  }
+  return [...parts.values()];
+}
+
+const lengthOf = ({ start_ns: start, end_ns: end }: RecordingPhase): number => end - start;
+
+interface PhaseProps {
+  part: Part;
   end: number;
   /** If nothing is judged, no work counts as steady. */
   isJudged: boolean;
 }
 
-function Phase({ phase, end, isJudged }: PhaseProps) {
-  const length = phase.end_ns - phase.start_ns;
+function Phase({ part: { phase, ns, phases }, end, isJudged }: PhaseProps) {
   return (
-    <li data-key={phase.kind} data-value={length} class={phase.kind === "steady" ? "muted" : ""}>
+    <li data-key={phase.kind} data-value={ns} class={phase.kind === "steady" ? "muted" : ""}>
       <a
         {...stretch(phase.start_ns, phase.end_ns, end)}
-        title={[exactDuration(length), phase.sentence].filter(Boolean).join("\n")}
+        title={[exactDuration(ns), phase.sentence].filter(Boolean).join("\n")}
       >
         {phase.kind === "steady" && !isJudged ? texts.rest : texts.kinds[phase.kind]}
       </a>{" "}
-      <span class="muted">{duration(length)}</span>
+      <span class="muted">
+        {duration(ns)}
+        {phases > 1 && ` ${texts.parts(phases)}`}
+      </span>
     </li>
   );
 }

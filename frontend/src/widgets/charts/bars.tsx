@@ -1,4 +1,5 @@
 // Horizontal bars with names and values, for the few largest of something.
+import type { ComponentChildren } from "preact";
 import { color, type Category } from "../../lib/color";
 import { boundOf, duration, exactDuration, percent } from "../../lib/format";
 import { CsvButton } from "../table/csv-button";
@@ -18,19 +19,22 @@ export interface BarRow {
   bounded?: number;
   note?: string;
   title?: string;
+  /** What else there is to say of it, beside its name. */
+  detail?: ComponentChildren;
   /** Where a click on the name leads. */
   href?: string;
   onClick?: (event: MouseEvent) => void;
 }
 
 export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string }) {
+  const detailed = rows.some((row) => row.detail !== undefined);
   return (
     <div class="withcsv">
       <CsvButton
         name={testid}
         rows={rows.map((r) => ({ name: r.key, ns: r.ns, bound_ns: r.bound ?? null }))}
       />
-      <table class="bars" data-testid={testid}>
+      <table class={detailed ? "bars detailed" : "bars"} data-testid={testid}>
         <tbody>
           {rows.map((row) => {
             // The whisker's length in the bar's scale.
@@ -46,6 +50,7 @@ export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string
                     row.label
                   )}
                 </td>
+                {detailed && <td class="detail">{row.detail}</td>}
                 <td class="track">
                   {row.share !== null && (
                     <ShareBar

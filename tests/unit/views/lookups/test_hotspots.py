@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.kernels.time_groups import By
+from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.export import trace_tables
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
@@ -17,7 +19,7 @@ from tb_privateuse1.views.lookups.hotspots import Hotspots, hotspots
 from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
-from tests.support.make import kernel, launch, op, step, trace
+from tests.support.make import frame, kernel, launch, op, step, trace
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.kernels.test_time_groups import BY, MODEL
 from tests.unit.analysis.simulation.test_coarse_clocks import OWN
@@ -75,6 +77,44 @@ def test_an_inferred_time_has_a_bound() -> None:
     assert found.rows[0].bound_ns != 0
 
 
+def test_a_kernel_has_the_operator_and_the_line_of_most_of_its_time() -> None:
+    """One long call from another line is not where the time goes."""
+    events = [step(1, 0, 1000), frame("train.py(3): main", 1, 999)]
+    usual, odd = ("model.py(7): forward", "aten::mm", 60), ("debug.py(9): dump", "aten::dot", 90)
+    for i, (line, operator, length) in enumerate([usual] * 4 + [odd]):
+        at = 10 + 100 * i
+        events += [
+            frame(line, at, at + 20), op(operator, at + 1, at + 19),
+            launch(at + 2, at + 4, i), kernel("gemm", at + 5, at + 5 + length, i),
+        ]  # fmt: skip
+    made = trace(*events)
+    (row,) = hotspots(made, by="kernel").rows
+    assert (row.operator, row.line) == ("aten::mm", "model.py(7): forward")
+    assert row.line_share == pytest.approx(240 / 330)
+    assert row.share == pytest.approx(0.33)
+    first, second = hotspots(made).rows
+    assert (first.operator, first.line, first.line_share) == (None, "model.py(7): forward", 1)
+    assert second.line == "debug.py(9): dump"
+    assert {row.line for row in hotspots(made, by="line").rows} == {None}
+
+
+def test_without_lines_there_is_none() -> None:
+    assert [row.line for row in hotspots(STEPS).rows] == [None] * 3
+    assert [row.operator for row in hotspots(STEPS, by="kernel").rows] == ["b", "a", None]
+
+
+def test_a_recording_without_steps_has_its_judged_part() -> None:
+    """The device works off what was launched earlier: that is no part of this work's time."""
+    made = trace(
+        op("a", 500, 520), launch(505, 507, 1), kernel("ka", 510, 530, 1),
+        op("b", 600, 700), launch(605, 607, 2), kernel("kb", 610, 700, 2),
+    )  # fmt: skip
+    found = hotspots(made)
+    assert (found.basis, found.window_ns) == ("judged", intervals.length(judged_part(made).window))
+    assert [row.step_ns for row in found.rows] == [90_000, 20_000]
+    assert hotspots(STEPS).basis == "steps"
+
+
 def test_of_nothing() -> None:
     found = hotspots(Trace())
     assert (found.rows, found.groups, found.others) == ((), ("operator",), None)
@@ -93,8 +133,11 @@ def check(made: Trace) -> None:
             assert sum(row.total_ns for row in found.rows) == found.total_ns
             if number is not None:
                 assert [r.step_ns for r in found.rows] == [r.total_ns for r in found.rows]
-            account = overview(made, step=number).account
-            assert account is None or account.window_ns == found.window_ns
+            page = overview(made, step=number)
+            if found.basis == "judged":
+                assert page.verdict is None or page.verdict.judged_ns == found.window_ns
+            else:
+                assert page.account is None or page.account.window_ns == found.window_ns
 
 
 def check_operators(made: Trace, found: Hotspots, step: int | None) -> None:
@@ -129,14 +172,19 @@ def check_columns(made: Trace) -> None:
     columns = trace_tables.whole_table(made, "kernels", strings).to_pydict()
     if not columns["row"]:
         return
+    found = hotspots(made, by="kernel", limit=ALL)
+    judged = list(zip(*judged_part(made).window, strict=True))
     whole: Counter[str] = Counter()
     inside: Counter[str] = Counter()
-    for name, ns, number in zip(
-        columns["name"], columns["duration_ns"], columns["step"], strict=True
+    for name, start, ns, number in zip(
+        *(columns[key] for key in ("name", "start_ns", "duration_ns", "step")), strict=True
     ):
         whole[name] += ns
-        inside[name] += ns if number is not None else 0
-    found = hotspots(made, by="kernel", limit=ALL)
+        if found.basis == "steps":
+            counts = number is not None
+        else:
+            counts = any(first <= start < last for first, last in judged)
+        inside[name] += ns if counts else 0
     mine: Counter[str] = Counter()
     for row in found.rows:
         mine[row.full_name or row.name or ""] += row.total_ns

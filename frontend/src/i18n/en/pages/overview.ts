@@ -26,6 +26,7 @@ export const overview = {
 export const recordingLine = {
   phases: "Phases of the recording",
   rest: "the rest",
+  parts: (phases: number) => `in ${count(phases)} parts`,
   kinds: {
     capture: "graph capture",
     compilation: "compilation",
@@ -77,6 +78,7 @@ export const keyFigures = {
   },
   average: {
     label: "Average step",
+    single: "Step",
     note: (deviation: string, least: string, most: string, steps: string) =>
       `σ ${deviation}, ${least} to ${most}, ${steps}`,
     help: "Mean duration of the complete steps, with its standard deviation and extremes.",
@@ -84,6 +86,7 @@ export const keyFigures = {
   utilisation: {
     label: (step: number | null) => (step === null ? "Device utilization" : ofStep("Utilization", step)),
     note: "busy within the steps",
+    noteOfAll: "busy within the recording",
     help: "Busy device time within the steps' windows, as a share of these windows.",
   },
   smEfficiency: {
@@ -108,7 +111,7 @@ export const keyFigures = {
   },
   recording: {
     label: "Recording",
-    steps: (n: number) => plural(n, "step"),
+    steps: (n: number) => (n === 0 ? "no steps recorded" : plural(n, "step")),
     help: "From the first event to the last.",
   },
 };
@@ -165,9 +168,11 @@ export const timeAccount = {
 export const hotspots = {
   title: "Where the time goes",
   note: {
-    device: "device time, per cent of the step; streams that overlap count each",
-    host: "host time of operators, per cent of the step; threads count each",
+    device: (whole: string) => `device time, per cent of ${whole}; streams that overlap count each`,
+    host: (whole: string) => `host time of operators, per cent of ${whole}; threads count each`,
   },
+  step: "the step",
+  judged: (time: string) => `the judged ${time}`,
   by: "Rows",
   groups: {
     operator: { label: "Operator", title: "By operator", without: "no parent operator" },
@@ -184,6 +189,8 @@ export const hotspots = {
   events: (name: string, events: number, measure: "device" | "host") =>
     `${name}\n${measure === "device" ? plural(events, "activity", "activities") : plural(events, "call")}`,
   others: (rows: number, share: string) => `${plural(rows, "more row")}: ${share}`,
+  lineShare: (share: string) => `The line of your program with most of this time: ${share} of it`,
+  otherLines: "and others",
 };
 
 /** The small roofline. */

@@ -28,6 +28,7 @@ export const overview: Translation<typeof english.overview> = {
 export const recordingLine: Translation<typeof english.recordingLine> = {
   phases: "采集的各阶段",
   rest: "其余部分",
+  parts: (phases) => `共 ${count(phases)} 段`,
   kinds: {
     capture: "图捕获",
     compilation: "编译",
@@ -74,12 +75,14 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
   },
   average: {
     label: "平均迭代",
+    single: "迭代",
     note: (deviation, least, most, steps) => `σ ${deviation}，${least} 至 ${most}，${steps}`,
     help: "完整迭代的平均时长，及其标准差与最小、最大值。",
   },
   utilisation: {
     label: (step) => (step === null ? "设备利用率" : ofStep("利用率", step)),
     note: "迭代内的繁忙占比",
+    noteOfAll: "采集期间的繁忙占比",
     help: "迭代时间窗口内设备的繁忙时间占这些窗口的比例。",
   },
   smEfficiency: {
@@ -102,7 +105,11 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
         .join("，"),
     help: "设备上不属于通信的 kernel；设备上的其他活动列在下方。",
   },
-  recording: { label: "采集时长", steps: (n) => `${count(n)} 个迭代`, help: "从第一个事件到最后一个事件。" },
+  recording: {
+    label: "采集时长",
+    steps: (n) => (n === 0 ? "没有采集迭代" : `${count(n)} 个迭代`),
+    help: "从第一个事件到最后一个事件。",
+  },
 };
 
 export const timeAccount: Translation<typeof english.timeAccount> = {
@@ -154,9 +161,11 @@ export const timeAccount: Translation<typeof english.timeAccount> = {
 export const hotspots: Translation<typeof english.hotspots> = {
   title: "时间的去向",
   note: {
-    device: "设备时间，占迭代的百分比；并行的流分别计入",
-    host: "算子的主机时间，占迭代的百分比；各线程分别计入",
+    device: (whole) => `设备时间，占${whole}的百分比；并行的流分别计入`,
+    host: (whole) => `算子的主机时间，占${whole}的百分比；各线程分别计入`,
   },
+  step: "迭代",
+  judged: (time) => `所判断的 ${time}`,
   by: "行",
   groups: {
     operator: { label: "算子", title: "按算子", without: "没有上级算子" },
@@ -169,6 +178,8 @@ export const hotspots: Translation<typeof english.hotspots> = {
   events: (name, events, measure) =>
     `${name}\n${count(events)} ${measure === "device" ? "个活动" : "次调用"}`,
   others: (rows, share) => `另外 ${count(rows)} 行：${share}`,
+  lineShare: (share) => `您程序中耗时最多的一行：占这段时间的 ${share}`,
+  otherLines: "及其他行",
 };
 
 export const rooflineThumbnail: Translation<typeof english.rooflineThumbnail> = {

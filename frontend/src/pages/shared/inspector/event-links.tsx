@@ -92,7 +92,7 @@ export function Places({ links, rank, span, toTimeline, one }: PlacesProps) {
       {!one && <OwnTable links={links} of={of} />}
       {module && (
         <a
-          {...linkProps({ ...of, view: "modules", filter: `name = ${quote(module)}` })}
+          {...linkProps({ ...of, view: "modules", group: "instance", filter: `name = ${quote(module)}` })}
           data-testid="to-module"
         >
           {texts.toModule(module)}
