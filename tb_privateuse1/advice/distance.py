@@ -35,7 +35,7 @@ _RANGE = (0.8, 1.0)
 
 @dataclass(frozen=True)
 class CallContext:
-    """A far call with most time at stake, for the reason."""
+    """The far call with most time at stake, for the reason."""
 
     case: RuleContext
     found: FarCalls
@@ -73,7 +73,7 @@ class CallContext:
 
 @dataclass(frozen=True)
 class Words:
-    """What a rule says of a family of calls."""
+    """The words of a rule for a family of calls."""
 
     title: Callable[[str], str]
     """The title, from the number of shapes."""

@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.vendor import Vendor
 
 Family = Literal["products", "batches", "convolutions", "attention"]
-"""``batches``: products of two batches of matrices, neither of which is a weight."""
+"""``batches``: products of two batches of matrices; none is a weight."""
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
@@ -30,7 +30,7 @@ _FEW = 16
 
 @dataclass(frozen=True, order=True)
 class CallKind:
-    """What one routine of a library computes."""
+    """A routine of a library: calls differ in their shapes only."""
 
     family: Family
     part: Part = "forward"

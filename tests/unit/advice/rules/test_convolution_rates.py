@@ -93,8 +93,8 @@ def test_the_order_of_channels_is_named() -> None:
     def layer(run: SizedProgram) -> None:
         convolve(run)
         shapes = full(64, 256, 32, 32), full(512, 256, 3, 3)
-        told = recorded(*shapes, "[1, 1]", "[1, 1]", "[1, 1]", "1")
-        with run.around("aten::cudnn_convolution", **told):
+        inputs_of = recorded(*shapes, "[1, 1]", "[1, 1]", "[1, 1]", "1")
+        with run.around("aten::cudnn_convolution", **inputs_of):
             run.launch("nchwToNhwcKernel", 2000)
             run.launch("conv", 4600)
 
@@ -112,8 +112,8 @@ def on_host(slow: float, out: int, **strides: Any) -> Trace:
                     full(1, 256, 32, 32, dtype="float"),
                     full(width, 256, 3, 3, dtype="float"),
                 )
-                told = recorded(*inputs, "[1, 1]", "[1, 1]", "[1, 1]", "1")
-                run.op("aten::mkldnn_convolution", us, **told, **strides)
+                inputs_of = recorded(*inputs, "[1, 1]", "[1, 1]", "[1, 1]", "1")
+                run.op("aten::mkldnn_convolution", us, **inputs_of, **strides)
     return run.trace()
 
 

@@ -222,9 +222,9 @@ def bags(read: tuple[int, ...] = (12, 256)) -> SizedProgram:
         words = full(32, 12)
         for text in range(32):
             run.run("aten::select", words, "0", str(text))
-            told = recorded(full(4096, 256)) | {"Input Dims": [[4096, 256], []]}
-            told |= {"Input type": [BF16, ""], "Concrete Inputs": ["", ""]}
-            run.op("aten::index", 3, kernel=40, device="index", **told)
+            recording = recorded(full(4096, 256)) | {"Input Dims": [[4096, 256], []]}
+            recording |= {"Input type": [BF16, ""], "Concrete Inputs": ["", ""]}
+            run.op("aten::index", 3, kernel=40, device="index", **recording)
             run.run("aten::mean", full(*read), "[0]", "False", "")
 
     return sized(body)
