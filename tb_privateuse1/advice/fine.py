@@ -45,6 +45,7 @@ class FineRow:
 
 _PRODUCT_RULES = (
     "slow_products", "product_rates", "product_sizes", "weight_reads", "double_precision",
+    "convolution_rates", "attention_rates",
 )  # fmt: skip
 
 _CONTRADICTS: Mapping[str, Collection[str]] = {

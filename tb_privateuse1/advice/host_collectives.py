@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.analysis.idioms.far_calls import host_memory
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes, phase_kinds
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64, Bools
@@ -16,8 +17,11 @@ from tb_privateuse1.trace.table import I64, Bools
 _CALLS = r"^c10d::"
 _SUMS = ("all_reduce", "reduce_scatter")
 _LARGE, _STEPS = 1 << 20, 3
-_SLOW = 0.25
-"""Bytes per ns. A link of 10 Gbit/s moves 1.25, the memory of one host more."""
+_PASSES = 20
+"""How often a sum over sockets of one host reads or writes each byte: into a buffer and out of it
+on both ranks, for its two halves, and once to add."""
+_WAITS = 10
+"""A collective that takes this multiple of these passes does something else: it waits."""
 
 
 def host_calls(case: RuleContext) -> I64:
@@ -82,14 +86,16 @@ def _repeats(case: RuleContext, backward_ns: I64, count: I64, size: np.ndarray) 
 def slow_rate(case: RuleContext, rows: I64) -> float | None:
     """Return the best rate of large collectives in bytes per ns; None if it is no slow one.
 
-    The best of several steps had least to wait for. One step alone may be that of a late start.
+    The host itself takes a while to move the bytes, at the rate of its own operators. What takes
+    many times as long waits for others, or for a network slower than that. The best of several
+    steps had least to wait for. One step alone may be that of a late start.
     """
-    calls = case.trace.collectives
+    calls, memory = case.trace.collectives, host_memory(case.trace)
     large = rows[calls.bytes[rows] >= _LARGE]
-    if len(np.unique(case.trace.ops.step[calls.op[large]])) < _STEPS:
+    if memory is None or len(np.unique(case.trace.ops.step[calls.op[large]])) < _STEPS:
         return None
     rate = float((calls.bytes[large] / durations(case, large)).max())
-    return rate if rate < _SLOW else None
+    return rate if rate * _PASSES * _WAITS < memory / 1e9 else None
 
 
 def bucketed_share(case: RuleContext, rows: I64, needed: int) -> float:

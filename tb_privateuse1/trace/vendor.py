@@ -82,6 +82,12 @@ class Vendor:
     """Names of its units for scalar code, on which operators run that its main units lack."""
     conversion_names: re.Pattern[str] | None = None
     """Names of kernels that convert tensors from or to a memory format of its own."""
+    channels_last: bool = False
+    """Its libraries compute convolutions with the channels as the innermost dimension."""
+    tune_products: str = ""
+    """What makes its library choose a faster kernel of a product; a sentence for people."""
+    tune_convolutions: str = ""
+    tune_attention: str = ""
     peaks: tuple[Peak, ...] = ()
     """The first that matches a device's name counts."""
 

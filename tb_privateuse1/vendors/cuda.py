@@ -153,6 +153,17 @@ VENDOR = Vendor(
         r"|bmm_\w+_t\d+x\d+x\d+|flash_(fwd|bwd)|fmha|cutlass.*_(tensor|sm[89]|sm1)\w*gemm|cudnn.*(tensor|sm[89]0_)"
     ),
     compute_units=say("Streaming multiprocessors"),
+    channels_last=True,
+    tune_products=say(
+        "torch.compile(mode='max-autotune') measures kernels of cuBLAS and Triton for each shape."
+    ),
+    tune_convolutions=say(
+        "torch.backends.cudnn.benchmark = True lets cuDNN measure its algorithms for each shape."
+    ),
+    tune_attention=say(
+        "torch.nn.attention.sdpa_kernel chooses among flash attention, cuDNN's and the "
+        "memory-efficient kernel: compare them."
+    ),
     peaks=_PEAKS,
 )
 """Matrix names: cuBLAS, cuDNN and CUTLASS name the tensor instruction or its shape (``s16816``: MMA

@@ -106,6 +106,10 @@ class _Description(msgspec.Struct, forbid_unknown_fields=True):
     device_type_name: str | None = None
     perfetto_gpu_api: _GpuApi | None = None
     compute_units: str | None = None
+    channels_last: bool | None = None
+    tune_products: str | None = None
+    tune_convolutions: str | None = None
+    tune_attention: str | None = None
     peaks: tuple[_Peak, ...] | None = None
 
 

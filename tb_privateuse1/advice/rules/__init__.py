@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from tb_privateuse1.advice.rules import (
     attention_math,
+    attention_rates,
     bias_before_norm,
     blocked_call,
     blocking_copy,
     casts,
     checkpoint_writes,
     coarse_events,
+    convolution_rates,
     cpu_fallback,
     data_loader,
     data_parallel,
@@ -114,6 +116,8 @@ RULES: tuple[Rule, ...] = (
     elementwise_chain.RULE,
     slow_products.RULE,
     product_rates.RULE,
+    convolution_rates.RULE,
+    attention_rates.RULE,
     product_sizes.RULE,
     weight_reads.RULE,
     bias_before_norm.RULE,

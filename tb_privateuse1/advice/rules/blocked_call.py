@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,8 +15,10 @@ from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.operators.groups import call_title
+from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import STEP, starts_with
+from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import NONE, OPERATOR
 from tb_privateuse1.trace.table import I32, I64
 
@@ -25,9 +28,18 @@ _CLASSES: tuple[ClassName, ...] = (
 _LEAST = 0.03
 _MOST = 5
 
+_ARRIVALS = re.compile(
+    r"\b(select|poll|epoll_wait|kevent|recv\w*|accept|get of _queue\.SimpleQueue)\b"
+)
+"""Functions that return when another program sends something."""
+
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the time of each blocking call, by its name and the operator around it."""
+    """Yield the time of each blocking call, by its name and the operator around it.
+
+    Waits behind all work of the recording are its end. A program without a backward pass that waits
+    for what others send may have nothing to do: no saving is promised.
+    """
     own = case.stretches
     some = np.isin(own.time_class, [NUMBER[name] for name in _CLASSES]) & (own.row >= 0)
     own = own.take(np.flatnonzero(some))
@@ -36,9 +48,22 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     name, op = _sites(case, own)
     first, group = groupby.group_rows(own.table, name, op)
     total = groupby.sums(group, own.end_ns - own.start_ns, len(first))
+    earliest = np.full(len(first), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(earliest, group, own.start_ns)
+    total[earliest >= _last_work_ns(case)] = 0
     for i in np.argsort(-total, kind="stable")[:_MOST].tolist():
         if case.share(int(total[i])) >= _LEAST:
             yield _finding(case, own.take(np.flatnonzero(group == i)), int(op[first[i]]))
+
+
+def _last_work_ns(case: RuleContext) -> int:
+    """Return when the last operator begins, or the last call that starts an activity."""
+    ops, launches, kernels = case.trace.ops, case.trace.launches, case.trace.kernels
+    starts = (
+        ops.start_ns[ops.kind == OPERATOR],
+        launches.start_ns[kernels.launch[kernels.launch >= 0]],
+    )
+    return max((int(one.max()) for one in starts if len(one)), default=np.iinfo(np.int64).max)
 
 
 def _sites(case: RuleContext, own: Stretches) -> tuple[I64, I64]:
@@ -73,6 +98,8 @@ def _finding(case: RuleContext, own: Stretches, op: int) -> RuleFinding:
     source = _source(case, own, rows)
     waits = case.limits.waits
     is_own = waits.launch if own.table[0] == LAUNCHES else waits.op
+    if _ARRIVALS.search(call) and not len(find_passes(trace).backward_ns):
+        return _arrival(case, table, rows, call, intervals.length(claim), source)
     return RuleFinding(
         title=say(
             "The host is blocked in `{call}`{inside}: {share} of the time",
@@ -99,6 +126,36 @@ def _finding(case: RuleContext, own: Stretches, op: int) -> RuleFinding:
     )
 
 
+def _arrival(
+    case: RuleContext, table: TableName, rows: I64, call: str, ns: int, source: str | None
+) -> RuleFinding:
+    """Return the note on a program that waits for what others send."""
+    return RuleFinding(
+        title=say(
+            "The program waits for others in `{call}` {waiting} of the time",
+            call=call,
+            waiting=percent(case.share(ns)),
+        ),
+        explanation=say(
+            "{calls} of this call returned when another program had sent something: a request, or "
+            "a result of another process. The device had no work meanwhile.",
+            calls=plural(len(rows), "instance"),
+        ),
+        events=len(rows),
+        evidence=case.examples(table, rows),
+        how=say(
+            "None is promised: a server without requests has nothing to do. If requests wait "
+            "elsewhere, what sends them is too slow."
+        ),
+        confidence="low",
+        source=source,
+        fix=say(
+            "Record under full load. If requests queue up outside, hand over several at once, or "
+            "prepare them in more processes."
+        ),
+    )
+
+
 def _source(case: RuleContext, own: Stretches, rows: I64) -> str | None:
     if own.table[0] == LAUNCHES:
         return source_lines.launch_line(case.trace, rows)
@@ -115,7 +172,8 @@ RULE = Rule(
     cause="waiting",
     looks_for=say(
         "Idle time of the account while the host synchronizes, copies, allocates, waits for a "
-        "file, a lock or another rank, by call and operator."
+        "file, a lock or another rank, by call and operator. Not the wait behind all work; without "
+        "a backward pass, no saving where it waits for what others send."
     ),
     why=say("The host launches nothing meanwhile, so the device runs dry."),
     fix=say(

@@ -23,6 +23,7 @@ from tb_privateuse1.advice.rules.base import (
     percent,
     say,
 )
+from tb_privateuse1.analysis.idioms.far_calls import host_memory
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
@@ -129,10 +130,11 @@ def _late(case: RuleContext, rows: I64, claim: intervals.Set, rate: float) -> Ru
             share=percent(case.share(intervals.length(claim))),
         ),
         explanation=say(
-            "Even the fastest large one moves {rate:,.3g} GB/s only, in all steps. Other ranks "
-            "come later because they have more to do, or the network is slow: the recordings of "
-            "the other ranks tell, in the distributed view.",
+            "Even the fastest large one moves {rate:,.3g} GB/s only, in all steps, while operators "
+            "here move {memory:,.3g} GB/s. Other ranks come later because they have more to do, or "
+            "the network is slow: the recordings of the other ranks tell, in the distributed view.",
             rate=rate,
+            memory=(host_memory(case.trace) or 0.0) / 1e9,
         ),
         events=len(rows),
         evidence=case.examples("ops", case.trace.collectives.op[rows].astype(np.int64)),
@@ -240,7 +242,8 @@ RULE = Rule(
     cause="communication",
     looks_for=say(
         "Communication kernels without a compute kernel beside them. On a host alone: sums of "
-        "gradients that a later pass repeats, and large collectives below 0.25 GB/s in each step."
+        "gradients that a later pass repeats, and large collectives that take ten times as long in "
+        "each step as the host's memory needs for their bytes."
     ),
     why=say("Ranks that only talk compute nothing."),
     fix=say(

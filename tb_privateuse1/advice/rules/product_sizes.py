@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
-from tb_privateuse1.analysis.idioms import products
+from tb_privateuse1.analysis.idioms.far_calls import far_kernels
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows
@@ -34,7 +34,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     activities = case.launched_by(is_odd_product)
     # Attention is not a matter of sizes, and some products are fast in spite of theirs.
     other = fusion.in_chains(case)
-    other[products.slow_shapes(case.trace).rows] = True
+    other[far_kernels(case.trace, "products", "batches").rows] = True
     activities = activities[~(other | _fast(case))[activities]]
     claim = case.of_device(case.time(activities, "kernels"))
     if case.share(intervals.length(claim)) < _LEAST:

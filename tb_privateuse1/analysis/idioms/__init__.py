@@ -3,7 +3,9 @@
 __all__ = [
     "attention",
     "base",
+    "call_kinds",
     "chains",
+    "far_calls",
     "flow",
     "growth",
     "item_loops",

@@ -11,6 +11,7 @@ from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable, star
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.work.arguments import Tensor, UnknownWork, parse_arguments
+from tb_privateuse1.analysis.work.relations import read_call
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, Trace
@@ -85,23 +86,50 @@ def _together_ns(
     """Return the time of one operator by kind, at the rates of this recording.
 
     It moves ``less_bytes`` less than all calls, and computes as many times as fast as ``fuller``
-    says. Of unknown bytes it takes as long as now.
+    says. Of unknown bytes, other than those of rows of a table, it takes as long as now.
     """
     kinds = len(less_bytes)
     by_kernel = np.where(found.kernel_node >= 0, np.append(node_kind, -1)[found.kernel_node], -1)
     rows, best = device_rates(trace).rows, reachable(trace).products
     rate = np.array([best.get(name, np.inf) for name in RATE_TYPES] + [np.inf])[rows.type]
     computed = np.rint(1e9 * np.maximum(rows.flops, 0) / rate).astype(np.int64)
+    looked_up = _lookup_bytes(trace, found, inside, kind, kinds)
     moved = sums(by_kernel, np.maximum(rows.bytes, 0), kinds) - less_bytes
+    moved = np.where(looked_up != MISSING, looked_up, moved)
     passing = np.rint(1e9 * moved / printed_memory(trace)).astype(np.int64)
     longest = np.zeros(kinds, np.int64)
     np.maximum.at(longest, kind, found.nodes.duration_ns[inside])
     unknown = sums(by_kernel, (rows.bytes == MISSING).astype(np.int64), kinds) > 0
+    unknown &= looked_up == MISSING
     now = sums(node_kind, found.nodes.duration_ns, kinds)
     least: I64 = np.maximum(
         np.maximum(passing, sums(by_kernel, computed, kinds) // fuller), longest
     )
     return np.where(unknown, now, least)
+
+
+def _lookup_bytes(trace: Trace, found: Graph, inside: I64, kind: I64, kinds: int) -> I64:
+    """Return by kind the most bytes that one lookup of all rows moves; ``MISSING`` of other work.
+
+    It reads the whole table at most once, and each chosen row once more. Profilers do not record
+    the indices. The result is what the next operator reads, if that is a number of whole rows.
+    """
+    nodes, most = found.nodes, np.full(kinds, MISSING, np.int64)
+    read = np.zeros(len(nodes) + 1, np.int64)
+    np.maximum.at(read, found.reads.node, found.reads.bytes)
+    follows = np.append(np.diff(nodes.thread) == 0, False)
+    result = np.where(follows, read[1:], 0)
+    lookups = found.named("index")[inside] & ~nodes.known[inside]
+    for number in np.unique(kind[lookups]).tolist():
+        members = inside[kind == number]
+        call = read_call(trace, int(nodes.op[members[0]]))
+        table = None if call is None else call.optional(0)
+        if table is None or not table.dtype or not table.numel:
+            continue
+        whole, chosen = table.bytes, result[members]
+        if (chosen > 0).all() and not (chosen % (whole // table.shape[0])).any():
+            most[number] = whole + 2 * int(chosen.sum())
+    return most
 
 
 def _modules(trace: Trace, op: I32) -> tuple[I32, I32]:

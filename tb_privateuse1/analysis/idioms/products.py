@@ -30,14 +30,12 @@ _OF_MEMORY = 0.1
 _MOST_SAVED = 2 / 3
 """Mixed precision makes whole models at most three times as fast (vendors' reports):
 matrix units reach a lesser share of their peak than other units do."""
-_INEXACT = 0.1
+INEXACT = 0.1
 """The largest error of a duration, as a share: rates of inferred durations may be of the error."""
 _EVEN = 2.0
 """The ratio of the quartiles of rates that are those of the arithmetic."""
-_FAR, _NEAR_BEST = 0.8, 0.9
-"""Products below the first share of the best rate are far from it; the second one is promised."""
-_LARGE_NS = 20_000
-"""Shorter products cannot fill a device, whatever their shape."""
+NEAR_BEST = 0.9
+"""The share of the best rate that is promised to others."""
 _OPERAND = 0.75
 """The share of a product's bytes that one operand has if its reading is the work."""
 
@@ -107,36 +105,13 @@ def without_units(trace: Trace) -> Slow:
     return Slow(chosen, np.zeros(len(chosen)))
 
 
-@memoize
-def slow_shapes(trace: Trace) -> Slow:
-    """Return large products of two matrices far below the best rate of products of their type.
-
-    A call counts by its median, and only if one with no more work is fast: small ones cannot be.
-    """
-    rows, chosen = device_rates(trace).rows, _product_rows(trace)
-    best = reachable(trace).products
-    rates = np.array([best.get(name, np.inf) for name in RATE_TYPES])[rows.type[chosen]]
-    computed = rows.flops[chosen] / rates * 1e9
-    moved = _moved_ns(trace, chosen)
-    duration = np.maximum(rows.duration_ns[chosen], 1)
-    _, call = group_rows(graph(trace).nodes.call[graph(trace).kernel_node[chosen]])
-    usual = _median_by(call, duration)
-    fast = np.isfinite(rates) & (computed >= _NEAR_BEST * usual)
-    least_work = np.full(len(RATE_TYPES), np.inf)
-    np.minimum.at(least_work, rows.type[chosen][fast], rows.flops[chosen][fast])
-    far = (computed < _FAR * usual) & (computed > moved) & (computed > _LARGE_NS)
-    far &= rows.flops[chosen] >= least_work[rows.type[chosen]]
-    least = np.maximum(computed / _NEAR_BEST, moved)
-    shares = 1 - np.minimum(least, duration) / duration
-    return Slow(chosen, shares).where(far & np.isfinite(rates))
-
-
-def _median_by(group: I64, duration: I64) -> I64:
-    """Return the median duration of each activity's group, by activity."""
+def median_by(group: I64, duration: I64) -> I64:
+    """Return the median duration of each row's group, by row."""
     order = np.lexsort((duration, group))
     first = np.flatnonzero(np.diff(group[order], prepend=-1))
     count = np.bincount(group)
-    median: I64 = duration[order][first + count // 2][group]
+    place = np.cumsum(count > 0) - 1
+    median: I64 = duration[order][first + count[count > 0] // 2][place[group]]
     return median
 
 
@@ -180,7 +155,7 @@ def _computed_ns(trace: Trace, chosen: I64) -> F64:
     rates = np.where(np.isfinite(given), given, seen)[rows.type[chosen]]
     computed = np.where(np.isfinite(rates), rows.flops[chosen] / rates * 1e9, np.inf)
     duration = rows.duration_ns[chosen]
-    at_rate = _moved_ns(trace, chosen) >= _NEAR_BEST * duration
+    at_rate = _moved_ns(trace, chosen) >= NEAR_BEST * duration
     at_rate &= ~np.isfinite(given[rows.type[chosen]])
     return np.where(at_rate, 0.0, computed)
 
@@ -195,13 +170,13 @@ def _read_rate(trace: Trace, chosen: I64) -> F64:
     rows = rates.rows
     kind, size, work = rows.type[chosen], rows.bytes[chosen], rows.flops[chosen]
     first, group = group_rows(kind, size, work)
-    usual = (size / np.maximum(_median_by(group, rows.duration_ns[chosen]), 1))[first]
+    usual = (size / np.maximum(median_by(group, rows.duration_ns[chosen]), 1))[first]
     per_byte = work[first] / size[first]
     shown = np.isinf(rates.given.cache_bytes) | (size[first] > rates.given.cache_bytes)
     reached = np.zeros(len(first))
     for i, row in enumerate(first.tolist()):
         alike = (kind[first] == kind[row]) & (size[first] <= size[row]) & shown
-        alike &= per_byte >= _NEAR_BEST * per_byte[i]
+        alike &= per_byte >= NEAR_BEST * per_byte[i]
         reached[i] = max(usual[alike].max(initial=0.0), usual[i])
     return reached[group]
 
@@ -236,7 +211,7 @@ def _largest_input(name: str, shapes: str, dtypes: str) -> int:
 def _is_known(rows: WorkRows) -> Bools:
     """Return which activities are products whose work and time are known."""
     known = (rows.flops > 0) & (rows.bytes != MISSING) & (rows.type != NONE) & rows.product
-    exact = (rows.bound_ns != MISSING) & (rows.bound_ns <= _INEXACT * rows.duration_ns)
+    exact = (rows.bound_ns != MISSING) & (rows.bound_ns <= INEXACT * rows.duration_ns)
     flags: Bools = known & exact
     return flags
 

@@ -12,6 +12,7 @@ from tb_privateuse1.advice.rules import exposed_communication, small_collectives
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
 from tests.support.program import Program, found
+from tests.support.sized import FP32, full, recorded
 
 _ENGINE = "autograd::engine::evaluate_function: AddmmBackward0"
 _numbers = itertools.count(1)
@@ -91,11 +92,16 @@ def test_a_model_that_is_split_over_ranks_sums_in_each_pass() -> None:
         assert len(found(exposed_communication.RULE, run.trace())) == count
 
 
-def steps(elements: int, took: float, *, waits: bool = True, count: int = 4) -> Trace:
+def steps(
+    elements: int, took: float, *, waits: bool = True, count: int = 4, memory: float = 40
+) -> Trace:
+    """Steps with a sum over the ranks, on a host that moves ``memory`` bytes per ns."""
     run = Program()
+    sizes = recorded(full(1 << 20, dtype=FP32), full(1 << 20, dtype=FP32), "1")
     for _ in range(count):
         with run.step():
             run.op("aten::mm", 2000)
+            run.op("aten::add", 12 * (1 << 20) / memory / 1e3, **sizes)
             send(run, elements, took, waits=waits)
             run.op("aten::mm", took)
     return run.trace()
@@ -107,6 +113,11 @@ def test_large_sums_that_are_always_slow_wait() -> None:
     assert row.confidence == "low"
     assert row.saving_ns == pytest.approx(4 * 20e6, rel=0.05)
     assert "0.105 GB/s" in row.explanation
+    assert "operators here move 40 GB/s" in row.explanation
+
+
+def test_a_host_with_slow_memory_takes_as_long() -> None:
+    assert found(exposed_communication.RULE, steps(1 << 20, 40_000, memory=4)) == []
 
 
 def test_fast_sums_are_as_they_should_be() -> None:

@@ -1,6 +1,8 @@
 """Tuned programs, recorded live: the advice has nothing to say.
 
-The recordings in ``traces/tuned`` are of ``python -m benchmarks.planted record --programs tuned``.
+The recordings in ``traces/tuned`` are of ``python -m benchmarks.planted record`` with ``--programs
+tuned``, and with ``--programs blind-tuned`` all but ``forecasts``, which is as large as the others
+together.
 """
 
 from __future__ import annotations

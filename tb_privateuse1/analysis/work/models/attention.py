@@ -32,7 +32,9 @@ class _Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sizes:
+class AttentionSizes:
+    """The sizes of queries, keys and values of one call."""
+
     batch: int
     heads: int
     queries: int
@@ -48,14 +50,14 @@ class _Sizes:
         return square * (square + 1) // 2 + (self.queries - square) * self.keys
 
 
-def _sizes(call: Arguments, layout: _Layout) -> _Sizes:
+def _sizes(call: Arguments, layout: _Layout) -> AttentionSizes:
     q, k, v = (call.tensor(layout.first + i) for i in range(3))
     if len(q.shape) == 3 and layout.ends is not None:
         return _packed(call, layout, q, k, v)
     if {len(q.shape), len(k.shape), len(v.shape)} != {4}:
         raise UnknownWork
     tokens, head = (2, 1) if layout.heads_first else (1, 2)
-    one = _Sizes(
+    one = AttentionSizes(
         q.shape[0], q.shape[head], q.shape[tokens], k.shape[tokens], q.shape[3], v.shape[3]
     )
     if k.shape[0] != one.batch or v.shape[tokens] != one.keys or k.shape[3] != one.size:
@@ -63,7 +65,7 @@ def _sizes(call: Arguments, layout: _Layout) -> _Sizes:
     return one
 
 
-def _packed(call: Arguments, layout: _Layout, q: Tensor, k: Tensor, v: Tensor) -> _Sizes:
+def _packed(call: Arguments, layout: _Layout, q: Tensor, k: Tensor, v: Tensor) -> AttentionSizes:
     """Return the sizes of sequences in one row of tokens, if they must be equally long.
 
     The lengths are in a tensor. They are equal if the longest, times their number, is all.
@@ -76,7 +78,7 @@ def _packed(call: Arguments, layout: _Layout, q: Tensor, k: Tensor, v: Tensor) -
         raise UnknownWork
     if batch * longest != q.shape[0] or batch * keys != k.shape[0] or len(v.shape) != 3:
         raise UnknownWork
-    return _Sizes(batch, q.shape[1], longest, keys, q.shape[2], v.shape[2])
+    return AttentionSizes(batch, q.shape[1], longest, keys, q.shape[2], v.shape[2])
 
 
 def _causal(call: Arguments, layout: _Layout) -> bool:
@@ -166,3 +168,10 @@ MODELS: Mapping[str, Model] = {
     **{name: _model(layout) for name, layout in _VARIANTS.items()},
     "paged_attention_v1": paged,
 }
+
+
+def sizes_of_attention(call: Arguments, word: str) -> AttentionSizes:
+    """Return the sizes of a call of this reduced name; raises UnknownWork."""
+    if word not in _VARIANTS:
+        raise UnknownWork
+    return _sizes(call, _VARIANTS[word])

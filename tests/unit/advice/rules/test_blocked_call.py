@@ -43,3 +43,49 @@ def test_a_lock_is_named_by_its_frame() -> None:
 
 def test_a_call_beside_a_busy_device_costs_nothing() -> None:
     assert found(RULE, program("cudaEventRecord").trace()) == []
+
+
+def test_the_wait_behind_all_work_is_the_recordings_end() -> None:
+    run = Program()
+    for step in range(4):
+        with run.step():
+            for _ in range(5):
+                run.op("aten::mm", 10, kernel=100)
+            run.now = max(run.now, run.device)
+            if step == 3:
+                run.wait("cudaDeviceSynchronize")
+                run.rest(400)
+                run.events[-1]["dur"] += 400
+    assert found(RULE, run.trace()) == []
+
+
+def server(call: str) -> Program:
+    run = Program()
+    for _ in range(4):
+        with run.step(), run.frame("serve.py(20): next_request"):
+            run.op("aten::mm", 10, kernel=100)
+            run.wait()
+            with run.frame(f"<built-in method {call} of object at 0x7f>"):
+                run.rest(500)
+            run.op("aten::mm", 10, kernel=100)
+            run.wait()
+    return run
+
+
+def test_a_server_without_requests_has_nothing_to_save() -> None:
+    (row,) = found(RULE, server("recv_into").trace())
+    assert row.saving_ns is None
+    assert row.title.startswith("The program waits for others in `recv_into()` ")
+    assert row.source == "serve.py(20): next_request"
+
+
+def test_a_server_that_sleeps_could_work() -> None:
+    (row,) = found(RULE, server("sleep").trace())
+    assert row.saving_ns is not None
+
+
+def test_training_that_waits_for_another_process_could_work() -> None:
+    run = server("recv_into")
+    run.op("autograd::engine::evaluate_function: MmBackward0", 10)
+    (row,) = found(RULE, run.trace())
+    assert row.saving_ns is not None

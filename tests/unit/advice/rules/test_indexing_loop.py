@@ -8,7 +8,7 @@ import pytest
 
 from tb_privateuse1.advice.rules.indexing_loop import RULE
 from tests.support.program import Program, found
-from tests.support.sized import BF16, SizedProgram, full
+from tests.support.sized import BF16, SizedProgram, full, recorded
 
 
 def program(rounds: int, others: int = 1) -> Program:
@@ -213,3 +213,30 @@ def prefix(run: SizedProgram) -> None:
 
 def test_a_row_that_needs_the_row_before_is_no_item() -> None:
     assert found(RULE, sized(prefix).trace()) == []
+
+
+def bags(read: tuple[int, ...] = (12, 256)) -> SizedProgram:
+    """Rows of a table that each text names, one text after the other; their numbers are unknown."""
+
+    def body(run: SizedProgram) -> None:
+        words = full(32, 12)
+        for text in range(32):
+            run.run("aten::select", words, "0", str(text))
+            recording = recorded(full(4096, 256)) | {"Input Dims": [[4096, 256], []]}
+            recording |= {"Input type": [BF16, ""], "Concrete Inputs": ["", ""]}
+            run.op("aten::index", 3, kernel=40, device="index", **recording)
+            run.run("aten::mean", full(*read), "[0]", "False", "")
+
+    return sized(body)
+
+
+def test_rows_of_a_table_need_one_pass_over_it() -> None:
+    """32 lookups of 40 us and averages of 2 us, in steps of 2.9 ms, need 46 us together."""
+    (row,) = found(RULE, bags().trace())
+    assert row.saving_share == pytest.approx(0.45, abs=0.02)
+
+
+def test_results_that_are_no_rows_of_the_table_are_unknown() -> None:
+    """The start-ups of the averages remain, 2 us each."""
+    (row,) = found(RULE, bags((12, 100)).trace())
+    assert row.saving_share == pytest.approx(0.043, abs=0.01)
