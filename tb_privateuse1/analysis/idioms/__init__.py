@@ -1,6 +1,7 @@
 """Idioms: chains of operators that one fused operator does, and the time that this would save."""
 
 __all__ = [
+    "accumulations",
     "attention",
     "base",
     "chains",
@@ -16,9 +17,11 @@ __all__ = [
     "rates",
     "recurrence",
     "registry",
+    "repeated_backward",
     "repeats",
     "rounds",
     "series",
     "shared_inputs",
     "tensor_loops",
+    "unread_gradients",
 ]
