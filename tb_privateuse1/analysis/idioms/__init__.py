@@ -6,6 +6,7 @@ __all__ = [
     "base",
     "chains",
     "flow",
+    "growing_rounds",
     "growth",
     "item_loops",
     "lookups",
@@ -24,4 +25,5 @@ __all__ = [
     "shared_inputs",
     "tensor_loops",
     "unread_gradients",
+    "unread_rows",
 ]
