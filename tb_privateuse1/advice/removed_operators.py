@@ -1,4 +1,4 @@
-"""What goes if a fix removes operators, or a share of each: their launches and their work."""
+"""The launches and the work that go if a fix removes operators, or a share of each."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Removed:
 def remove(case: RuleContext, work: Needless) -> Removed:
     """Return what the removal of work saves: on the device, and on the host where that is late.
 
-    Without a device an operator's own time on the host is its work. With one, an operator of which
-    a share remains is still launched.
+    Without a device an operator's own time on the host is its work. With one, an operator that
+    goes only in part is still launched.
     """
     judged = case.judged[work.rows]
     rows, shares = work.rows[judged], work.shares[judged]

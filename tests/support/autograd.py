@@ -38,8 +38,8 @@ class TrainingProgram(SizedProgram):
 
     def matrix(self, m: int, k: int, n: int, **args: Any) -> None:
         """Run a product in float32."""
-        told = recorded(full(m, k, dtype=FP32), full(k, n, dtype=FP32))
-        self.op("aten::mm", 3, kernel=max(2, m * k * n // 10**8), device="gemm", **told, **args)
+        given = recorded(full(m, k, dtype=FP32), full(k, n, dtype=FP32))
+        self.op("aten::mm", 3, kernel=max(2, m * k * n // 10**8), device="gemm", **given, **args)
 
     def backward(
         self, layers: Sequence[Layer], *, fresh: bool = True, recorded_again: bool = False

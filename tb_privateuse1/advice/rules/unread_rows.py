@@ -1,4 +1,4 @@
-"""Products of which only a few rows or columns are read."""
+"""Products whose result is read in part only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of which only a few rows or columns are read: the scores of a whole prompt, say.
+"""Products whose result is read in part only: the scores of a whole prompt, say.
 
 A tensor is known by its number of elements. Behind a product, those who read as many elements
 before another product writes them read its result.

@@ -16,7 +16,7 @@ BATCH, WIDTH = 64, 2048
 
 
 def block(run: SizedProgram, rows: int) -> None:
-    """A block of a transformer for so many rows."""
+    """A block of a transformer for some rows."""
     run.product(rows, WIDTH, WIDTH)
     run.run("aten::relu", full(rows, WIDTH))
     run.product(rows, WIDTH, WIDTH)
@@ -82,12 +82,12 @@ def test_rounds_that_take_no_longer_cost_nothing() -> None:
     for _ in range(3):
         with run.step():
             for rows in range(1, 33):
-                run.op("aten::mm", 3, kernel=50, device="mm", **told(rows))
+                run.op("aten::mm", 3, kernel=50, device="mm", **sized(rows))
             run.wait()
     assert found(RULE, run.trace()) == []
 
 
-def told(rows: int) -> dict[str, Any]:
+def sized(rows: int) -> dict[str, Any]:
     return {
         "Input Dims": [[rows, WIDTH], [WIDTH, WIDTH]],
         "Input type": ["c10::BFloat16", "c10::BFloat16"],
@@ -126,8 +126,8 @@ def test_a_recurrent_network_that_starts_anew_without_a_device() -> None:
     for _ in range(3):
         with run.step():
             for length in range(32, 64):
-                run.op("aten::mm", 10 * length, **told(length))
-                run.op("aten::sigmoid", length, **told(length))
+                run.op("aten::mm", 10 * length, **sized(length))
+                run.op("aten::sigmoid", length, **sized(length))
             run.rest(5)
     (row,) = found(RULE, run.trace())
     assert row.saving_share is not None

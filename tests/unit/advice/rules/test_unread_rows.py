@@ -84,7 +84,7 @@ def test_what_is_done_to_each_row_goes_as_well() -> None:
 
 
 def one_of_many_columns(run: SizedProgram) -> None:
-    """The value of all actions, of which one is read: no softmax needs the others."""
+    """The value of all actions, and one is read: no softmax needs the others."""
     run.product(ROWS, WIDTH, WORDS)
     select(run, ROWS, WORDS)
     run.run("aten::relu", full(ROWS))
