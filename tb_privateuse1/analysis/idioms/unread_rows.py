@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.analysis.idioms.cuts import CUTS, cut_share
 from tb_privateuse1.analysis.idioms.rates import printed_memory
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import (
@@ -35,7 +36,6 @@ _VIEWS = frozenset(
     )
 )  # fmt: skip
 _CASTS = frozenset(("to", "to_copy", "copy", "float", "half", "bfloat16", "type_as", "clone"))
-_NARROWS = frozenset(("select", "slice", "narrow"))
 _PASS, _ALONG, _ROWWISE, _PART, _WHOLE = range(5)
 """What an operator does with a tensor: nothing, one element after the other, one row after the
 other, take a part of it, or read all of it."""
@@ -186,29 +186,14 @@ def _use(call: Arguments, kind: str) -> tuple[int, float, int]:
         return _ALONG, 0.0, 0
     if word in ("softmax", "log_softmax"):
         return _ROWWISE, 0.0, 0
-    if word not in _NARROWS:
+    if word not in CUTS:
         return _WHOLE, 0.0, 0
     try:
-        x, dim = call.tensor(0), call.integer(1)
-        part = _taken(call, word, x.shape[dim])
-    except (UnknownWork, IndexError):
+        part, dim = cut_share(call, word)
+    except UnknownWork:
         return _WHOLE, 0.0, 0
-    of_rows = dim % len(x.shape) != len(x.shape) - 1
+    of_rows = dim != len(call.tensor(0).shape) - 1
     return (_PASS, 0.0, 0) if part >= 1 else (_PART, part, int(of_rows))
-
-
-def _taken(call: Arguments, word: str, size: int) -> float:
-    """Return the share of a dimension that a call takes; raises UnknownWork if it is unknown."""
-    if not size:
-        raise UnknownWork
-    if word == "select":
-        return 1 / size
-    if word == "narrow":
-        return call.integer(3) / size
-    first = call.integer(2) if call.value(2) else 0
-    last = call.integer(3) if call.value(3) else size
-    begin, end, stride = slice(first, last, call.integer(4)).indices(size)
-    return len(range(begin, end, stride)) / size
 
 
 def _beyond_reading(trace: Trace, rows: I64) -> F64:
