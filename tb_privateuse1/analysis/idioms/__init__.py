@@ -9,6 +9,7 @@ __all__ = [
     "flow",
     "growing_rounds",
     "growth",
+    "half_products",
     "item_loops",
     "lookups",
     "loops",
