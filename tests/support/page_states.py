@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tests.support.dashboard import Dashboard
 
 PAGES = (
-    "overview", "advice", "whatif", "timeline", "operators", "kernels", "runtime", "roofline", "memory",
-    "modules", "flame", "distributed", "diff", "history", "recording", "sql",
+    "overview", "advice", "whatif", "timeline", "operators", "kernels", "runtime", "roofline",
+    "memory", "modules", "flame", "distributed", "diff", "history", "recording", "sql",
 )  # fmt: skip
 """In the order of the rail."""
 

@@ -1,0 +1,81 @@
+"""The launches and the work that go if a fix removes operators, or a share of each."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.advice import device_time
+from tb_privateuse1.advice.removal_replay import Removal
+from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.table import I64
+
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Needless:
+    """Rows of ``trace.ops`` that need not run, and the share of each one's work that goes."""
+
+    rows: I64
+    shares: F64
+
+    @classmethod
+    def of(cls, shares: F64) -> Needless:
+        """Return the rows with a share, which has an entry per row of ``trace.ops``."""
+        rows = np.flatnonzero(shares > 0)
+        return cls(rows, shares[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Removed:
+    """The judged part of needless work, the instants that it costs, and its removal."""
+
+    rows: I64
+    claim: intervals.Set
+    removes: Removal
+
+
+def remove(case: RuleContext, work: Needless) -> Removed:
+    """Return what the removal of work saves: on the device, and on the host where that is late.
+
+    Without a device an operator's own time on the host is its work. With one, an operator that
+    goes only in part is still launched.
+    """
+    judged = case.judged[work.rows]
+    rows, shares = work.rows[judged], work.shares[judged]
+    wanted, share_of = np.zeros(len(case.trace.ops), np.bool_), np.zeros(len(case.trace.ops))
+    wanted[rows], share_of[rows] = True, shares
+    kernels = case.launched_by(wanted)
+    kernel_shares = share_of[case.around(case.trace.kernels.op[kernels], wanted)]
+    start, end = case.trace.ops.start_ns[rows], case.trace.ops.end_ns[rows]
+    on_host = np.floor(shares) if len(case.trace.kernels) else shares
+    gaps = _gaps(case, rows[shares == 1])
+    spent = intervals.union(start, start + ((end - start) * on_host).astype(np.int64))
+    spent = intervals.merge(spent, gaps)
+    device = device_time.of_device(case, device_time.shortened(case, kernels, kernel_shares))
+    host = case.of_host(spent) or intervals.EMPTY
+    removal = case.without(ops=rows, instants=gaps, share=on_host)
+    return Removed(
+        rows=rows,
+        claim=intervals.merge(device, host),
+        removes=dataclasses.replace(removal, kernels=kernels, shares=kernel_shares),
+    )
+
+
+def _gaps(case: RuleContext, rows: I64) -> intervals.Set:
+    """Return the time between operators that go and have no other operator between them.
+
+    It is that of the code, or of autograd's engine, that calls them.
+    """
+    ops, top = case.trace.ops, case.top
+    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    goes = np.zeros(len(ops), np.bool_)
+    goes[rows] = True
+    first, second = top[:-1], top[1:]
+    both = goes[first] & goes[second] & (ops.thread[first] == ops.thread[second])
+    return intervals.union(ops.end_ns[first[both]], ops.start_ns[second[both]])

@@ -1,0 +1,85 @@
+"""A sequence that is computed anew for each new element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.removed_operators import Needless, remove
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.analysis.idioms.growing_rounds import growing_rounds
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield rounds of a model whose input grows by as much each time."""
+    found = growing_rounds(case.trace)
+    gone = remove(case, Needless(found.rows, found.shares))
+    if case.share(intervals.length(gone.claim)) < _LEAST:
+        return
+    rounds = found.rounds
+    is_judged = intervals.covered_length(case.window, rounds.start_ns, rounds.end_ns) > 0
+    yield RuleFinding(
+        title=say(
+            "The whole sequence is computed again for each new element: {share} of the time",
+            share="",
+        ),
+        explanation=say(
+            "{rounds:,} rounds have {most:,} rows at most, each as many more than the one before: "
+            "on average {old:.0f} % of the rows were there already.",
+            rounds=int(np.count_nonzero(is_judged)),
+            most=int(rounds.rows[is_judged].max(initial=0)),
+            old=100 * float((1 - rounds.new / rounds.rows)[is_judged].mean()),
+        ),
+        events=int(np.count_nonzero(is_judged)),
+        evidence=case.examples("ops", gone.rows),
+        how=say(
+            "Of each round's work the share of its old rows, as far as rounds take longer with "
+            "more rows: reading the weights remains."
+        ),
+        claim=gone.claim,
+        removes=gone.removes,
+        confidence="medium",
+        source=case.source(gone.rows),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="recomputed_sequence",
+    title=say("Sequence computed again for each element"),
+    cause="device",
+    looks_for=say(
+        "Products of one weight without a backward pass, whose rows grow by the same number in "
+        "four rounds or more, and rounds that take longer for it."
+    ),
+    why=say(
+        "Attention needs keys and values of earlier elements, and a recurrent network its last "
+        "state: both can be kept. Work that is done again grows with the square of the length."
+    ),
+    fix=say(
+        "Keep keys and values (use_cache=True, a static cache) or the recurrent state, and give "
+        "the model the new elements alone. If later elements change earlier results, as without "
+        "a causal mask, this cannot be saved."
+    ),
+    threshold=say("Four rounds, and 1 % of the step."),
+    reference=say("Key-value caches of transformers and vLLM."),
+    code=Code(
+        before=(
+            "for _ in range(length):\n"
+            "    scores = model(tokens)\n"
+            "    tokens = torch.cat((tokens, choose(scores[:, -1:])), dim=1)"
+        ),
+        after=(
+            "scores, cache = model(tokens)\n"
+            "for _ in range(length):\n"
+            "    token = choose(scores[:, -1:])\n"
+            "    scores, cache = model(token, cache)"
+        ),
+    ),
+    check=check,
+    needs=("operators", "shapes"),
+)

@@ -1,0 +1,84 @@
+"""Products whose result is read in part only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.removed_operators import Needless, remove
+from tb_privateuse1.advice.rules.base import (
+    Code,
+    Rule,
+    RuleContext,
+    RuleFinding,
+    percent,
+    plural,
+    say,
+)
+from tb_privateuse1.analysis.idioms.unread_rows import unread_rows
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield products whose result is cut to a part before anything else reads it."""
+    work = unread_rows(case.trace)
+    gone = remove(case, Needless(work.rows, work.shares))
+    products = np.intersect1d(work.products, gone.rows)
+    if not len(products) or case.share(intervals.length(gone.claim)) < _LEAST:
+        return
+    longest = products[np.argmax((case.trace.ops.end_ns - case.trace.ops.start_ns)[products])]
+    yield RuleFinding(
+        title=say(
+            "Only a part of the results of {products} a step is read: {share} of the time",
+            products=plural(round(len(products) / max(len(case.steps), 1)), "product"),
+            share="",
+        ),
+        explanation=say(
+            "The first reader of each result takes at most {part} of it, and nothing else reads "
+            "the rest. A typical product has inputs of {shapes}.",
+            part=percent(1 - float(work.shares[np.isin(work.rows, products)].max())),
+            shapes=case.trace.text(case.trace.ops.shapes[longest])[:80],
+        ),
+        events=len(products),
+        evidence=case.examples("ops", products),
+        how=say(
+            "The part of these products, and of element-wise work between them and the cut, that "
+            "nobody reads; reading all operands remains."
+        ),
+        claim=gone.claim,
+        removes=gone.removes,
+        confidence="medium",
+        source=case.source(products),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="unread_rows",
+    title=say("Rows that nobody reads"),
+    cause="device",
+    looks_for=say(
+        "A product whose result passes through views and element-wise work to `select`, `slice` "
+        "or `narrow`, which together take half of it or less; no other operator reads as many "
+        "elements before the next such product."
+    ),
+    why=say(
+        "Rows of a product are computed apart: what is cut off behind it was computed for nothing. "
+        "Scores of a vocabulary are the widest product of a language model."
+    ),
+    fix=say(
+        "Cut before the product, not behind it: score(hidden[:, -1]) instead of "
+        "score(hidden)[:, -1] (num_logits_to_keep, logits_to_keep in transformers)."
+    ),
+    threshold=say("Half of a result, and 1 % of the step."),
+    reference=say("logits_to_keep of transformers; vLLM computes scores of sampled rows alone."),
+    code=Code(
+        before="scores = self.score(hidden)[:, -1]",
+        after="scores = self.score(hidden[:, -1])",
+    ),
+    check=check,
+    needs=("operators", "shapes"),
+)

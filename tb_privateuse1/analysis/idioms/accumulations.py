@@ -1,0 +1,81 @@
+"""Gradients as autograd adds them to parameters, with their backward pass and shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.steps.training_phases import Passes, find_passes
+from tb_privateuse1.analysis.work.arguments import UnknownWork, parse_arguments
+from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+ENGINE, ACCUMULATE = "autograd::engine::evaluate_function", "torch::autograd::AccumulateGrad"
+"""torch's names for the evaluation of a node, and for the node that adds to a gradient."""
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Accumulations:
+    """The accumulated gradients by time, one per row of ``op``, and what surrounds them."""
+
+    passes: Passes
+    engine: I64
+    """The rows of ``trace.ops`` that evaluate nodes."""
+    op: I64
+    """The rows that accumulate."""
+    backward: I64
+    """The backward pass of each."""
+    shape: I64
+    """The shape of each, an index into ``shapes``; -1 if unknown."""
+    is_fresh: Bools
+    """There was no gradient to add to: it had been reset."""
+    shapes: tuple[Shape, ...]
+
+
+@memoize
+def accumulations(trace: Trace) -> Accumulations:
+    """Return the gradients that backward passes accumulate."""
+    ops, passes = trace.ops, find_passes(trace)
+    op = np.flatnonzero(np.append(call_tree.starts_with(trace, ACCUMULATE), False)[ops.name])
+    op = op[np.argsort(ops.start_ns[op], kind="stable")]
+    backward = np.searchsorted(passes.backward_ns, ops.start_ns[op], side="right") - 1
+    op, backward = op[backward >= 0], backward[backward >= 0]
+    shapes: dict[Shape, int] = {}
+    first, call = groupby.group_rows(ops.shapes[op], ops.dtypes[op])
+    number = np.full(len(first), -1, np.int64)
+    for i, row in enumerate(op[first].tolist()):
+        for shape in written_shapes(trace, row)[:1]:
+            number[i] = shapes.setdefault(shape, len(shapes))
+    adding = np.zeros(len(ops) + 1, np.bool_)
+    names = np.append(call_tree.starts_with(trace, "aten::add"), False)
+    adding[ops.parent[names[ops.name]]] = True
+    return Accumulations(
+        passes=passes,
+        engine=np.flatnonzero(np.append(call_tree.starts_with(trace, ENGINE), False)[ops.name]),
+        op=op,
+        backward=backward,
+        shape=number[call],
+        is_fresh=~adding[op],
+        shapes=tuple(shapes),
+    )
+
+
+def written_shapes(trace: Trace, row: int) -> tuple[Shape, ...]:
+    """Return the shapes of the first input of a row of ``trace.ops``, a tensor or a list of them.
+
+    Scalars, which optimizers have as counts of steps, do not count; empty if nothing is recorded.
+    """
+    ops = trace.ops
+    if ops.shapes[row] < 0:
+        return ()
+    try:
+        columns = (ops.name, ops.shapes, ops.dtypes)
+        found = parse_arguments(*(trace.text(column[row]) for column in columns))
+    except UnknownWork:
+        return ()
+    return tuple(one.shape for one in found.tensors(1) if one.shape)

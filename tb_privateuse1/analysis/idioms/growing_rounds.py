@@ -1,0 +1,197 @@
+"""Rounds of a model whose input grows by as much each time: all before is computed once more.
+
+Generation without a cache of keys and values, or a recurrent network that starts at the first token
+each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork, parse_arguments
+from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import OPERATOR, Trace
+from tb_privateuse1.trace.table import I64, Table
+
+F64 = NDArray[np.float64]
+
+_ROUNDS = 4
+"""Rounds in a row that grow by the same number: fewer may be batches of various sizes."""
+_FIRST = {"mm": 0, "addmm": 1, "linear": 0}
+"""By product with a weight, the argument whose rows are the tokens."""
+
+
+@dataclass(frozen=True)
+class Rounds(Table):
+    """Rounds by thread and start: rows of the products, and how many of them are new."""
+
+    thread: I64
+    start_ns: I64
+    end_ns: I64
+    rows: I64
+    new: I64
+    series: I64
+
+
+@dataclass(frozen=True, eq=False)
+class Regrown:
+    """Rows of ``trace.ops`` with the share of the work that an earlier round has done."""
+
+    rounds: Rounds
+    rows: I64
+    shares: F64
+
+
+@memoize
+def growing_rounds(trace: Trace) -> Regrown:
+    """Return the operators of rounds that grow, and the share of each that is done again.
+
+    Work that does not become longer with the rounds is not counted: reading the weights remains.
+    Operators of a forward pass with a backward pass need all rows each time.
+    """
+    rounds = _rounds(trace)
+    none = Regrown(rounds, np.empty(0, np.int64), np.empty(0))
+    if not len(rounds):
+        return none
+    rows, cost_ns = _operators(trace)
+    at = _round_of(rounds, trace.ops.thread[rows], trace.ops.start_ns[rows])
+    rows, cost_ns, at = rows[at >= 0], cost_ns[at >= 0], at[at >= 0]
+    scaled = _first_sizes(trace, rows) % rounds.rows[at] == 0
+    rows, cost_ns, at = rows[scaled], cost_ns[scaled], at[scaled]
+    whole = groupby.sums(at, cost_ns, len(rounds))
+    old = rounds.rows - rounds.new
+    share = np.zeros(len(rounds))
+    for _, members in groupby.split_by_value(rounds.series):
+        slope = _slope(rounds.rows[members], whole[members])
+        share[members] = slope * old[members] / np.maximum(whole[members], 1)
+    share = np.clip(share, 0, old / rounds.rows)
+    keep = share[at] > 0
+    return Regrown(rounds, rows[keep], share[at[keep]])
+
+
+def _slope(size: I64, cost_ns: I64) -> float:
+    """Return the time that each more row takes: between the medians of both halves."""
+    half = len(size) // 2
+    low, high = np.median(cost_ns[:half]), np.median(cost_ns[-half:])
+    return float(high - low) / float(np.median(size[-half:]) - np.median(size[:half]))
+
+
+def _rounds(trace: Trace) -> Rounds:
+    """Return the rounds of each thread, by the weight with most of them."""
+    ops = trace.ops
+    found = operator_work(trace).matrix & (ops.kind == OPERATOR) & (ops.shapes >= 0)
+    forward = call_tree.linked_forward(ops)
+    trained = forward >= 0
+    trained[forward[forward >= 0]] = True
+    products = np.flatnonzero(found & (call_tree.self_or_nearest(ops.parent, trained) < 0))
+    products = products[np.argsort(ops.start_ns[products], kind="stable")]
+    first, call = groupby.group_rows(ops.name[products], ops.shapes[products])
+    rows, weight = np.zeros((2, len(first)), np.int64)
+    weights: dict[tuple[int, ...], int] = {}
+    for i, row in enumerate(products[first].tolist()):
+        size, other = _rows_of(trace, row)
+        rows[i], weight[i] = size, weights.setdefault(other, len(weights))
+    rows, weight = rows[call], weight[call]
+    products, rows, weight = (column[rows > 0] for column in (products, rows, weight))
+    parts = []
+    for _, of_thread in groupby.split_by_value(ops.thread[products]):
+        series = [
+            _series(trace, products[of_thread[members]], rows[of_thread[members]])
+            for _, members in groupby.split_by_value(weight[of_thread])
+        ]
+        parts.append(max(series, key=len))
+    if not parts:
+        return Rounds.empty()
+    numbers = np.concatenate([part.series + 10**6 * i for i, part in enumerate(parts)])
+    columns = {name: np.concatenate([getattr(part, name) for part in parts])
+               for name in ("thread", "start_ns", "end_ns", "rows", "new")}  # fmt: skip
+    return Rounds(**columns, series=numbers)
+
+
+def _series(trace: Trace, products: I64, rows: I64) -> Rounds:
+    """Return rounds of one weight: four or more in a row that grow by the same number of rows."""
+    ops = trace.ops
+    begins = np.flatnonzero(np.append(True, np.diff(rows) != 0)[: len(rows)])
+    size, grown = rows[begins], np.diff(rows[begins])
+    same = np.append(False, (grown[1:] == grown[:-1]) & (grown[1:] > 0))[: len(grown)]
+    run = np.cumsum(~same) - 1  # runs of equal growth between neighbors
+    count = np.bincount(run, minlength=1) if len(run) else np.zeros(1, np.int64)
+    good = (count[run] >= _ROUNDS - 1) & (grown > 0)
+    later = np.flatnonzero(good) + 1  # the first round of a run is new as a whole
+    ends = np.append(ops.start_ns[products[begins[1:]]], ops.end_ns[products[-1:]])
+    last = np.append(begins[1:], len(rows)) - 1
+    # What follows the last round is none: it ends with the last product of that size.
+    closes = np.append(run[1:] != run[:-1], True)[: len(run)]
+    ends[1:][closes] = ops.end_ns[products[last[1:]]][closes]
+    return Rounds(
+        thread=ops.thread[products[begins[later]]].astype(np.int64),
+        start_ns=ops.start_ns[products[begins[later]]],
+        end_ns=ends[later],
+        rows=size[later],
+        new=grown[later - 1],
+        series=run[later - 1],
+    )
+
+
+def _rows_of(trace: Trace, row: int) -> tuple[int, tuple[int, ...]]:
+    """Return the rows of a product with a weight, and the weight's shape; 0 if unknown."""
+    ops = trace.ops
+    name = trace.text(ops.name[row])
+    word = reduced_name(name)
+    if word not in _FIRST:
+        return 0, ()
+    try:
+        call: Arguments = parse_arguments(
+            name, trace.text(ops.shapes[row]), trace.text(ops.dtypes[row])
+        )
+        x, weight = call.tensor(_FIRST[word]), call.tensor(_FIRST[word] + 1)
+    except UnknownWork:
+        return 0, ()
+    return (x.numel // x.shape[-1] if x.numel else 0), weight.shape
+
+
+def _operators(trace: Trace) -> tuple[I64, I64]:
+    """Return the operators that work themselves, and their time: on the device if there is one."""
+    ops, kernels = trace.ops, trace.kernels
+    if not len(kernels):
+        rows = np.flatnonzero((ops.kind == OPERATOR) & (ops.shapes >= 0))
+        is_operator = np.append(ops.kind == OPERATOR, False)
+        rows = rows[~is_operator[ops.parent[rows]]]
+        return rows, ops.end_ns[rows] - ops.start_ns[rows]
+    cost = groupby.sums(kernels.op, kernels.end_ns - kernels.start_ns, len(ops))
+    rows = np.flatnonzero((cost > 0) & (ops.shapes >= 0))
+    return rows, cost[rows]
+
+
+def _round_of(rounds: Rounds, thread: NDArray[np.int32], start_ns: I64) -> I64:
+    """Return the round that each operator begins in, or -1."""
+    found = np.full(len(thread), -1, np.int64)
+    for one, members in groupby.split_by_value(rounds.thread):
+        own = np.flatnonzero(thread == one)
+        at = np.searchsorted(rounds.start_ns[members], start_ns[own], side="right") - 1
+        inside = (at >= 0) & (start_ns[own] < rounds.end_ns[members[at]])
+        found[own[inside]] = members[at[inside]]
+    return found
+
+
+def _first_sizes(trace: Trace, rows: I64) -> I64:
+    """Return the elements of the largest tensor of each operator; 1 without any."""
+    ops = trace.ops
+    first, call = groupby.group_rows(ops.shapes[rows], ops.dtypes[rows], ops.name[rows])
+    sizes = np.ones(len(first), np.int64)
+    for i, row in enumerate(rows[first].tolist()):
+        columns = (ops.name, ops.shapes, ops.dtypes)
+        try:
+            found = parse_arguments(*(trace.text(column[row]) for column in columns))
+        except UnknownWork:
+            continue
+        x = next((one for one in found.tensors() if len(one.shape) > 1), None)
+        sizes[i] = x.numel if x is not None and x.numel else 1
+    sized: I64 = sizes[call]
+    return sized

@@ -1,0 +1,242 @@
+"""Gradients that no optimizer reads before they are reset, and the work that computes them.
+
+A parameter is known by its shape alone, so all here are bounds. Of several parameters of a shape,
+those that an optimizer steps with count as the last ones of the backward pass, behind which nothing
+else is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idioms.accumulations import (
+    Accumulations,
+    Shape,
+    accumulations,
+    written_shapes,
+)
+from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
+from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
+from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, typed_shapes
+from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import OPERATOR, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+_UPDATES = ("_foreach_", "_fused_")
+_READING = ("elementwise", "reduction", "copy", "optimizer", "random", "other")
+"""Kinds of work that user's code does with a gradient: what it does with a weight is another."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unread:
+    """Rows of ``trace.ops``."""
+
+    accumulated: I64
+    """Where the gradients are added to their parameters."""
+    work: I64
+    """What computes nothing else: nodes of autograd, and products within others."""
+
+
+@memoize
+def unread_gradients(trace: Trace) -> Unread:
+    """Return gradients that nobody reads, and the work that computes nothing else.
+
+    Behind the last gradient of a pass that is read, all nodes go; before it, the products whose
+    result is the gradient of a weight. Nothing is known without shapes, without a recorded
+    optimizer, or if one writes shapes that no gradient has: shards and flat buffers.
+    """
+    none, found = np.empty(0, np.int64), accumulations(trace)
+    steps = _steps(trace, found)
+    if not len(found.op) or steps is None or (found.shape < 0).any():
+        return Unread(none, none)
+    first, pair = groupby.group_rows(found.shape, found.backward)
+    count = np.bincount(pair)
+    unread = _unread_counts(trace, found, steps, first, pair)
+    # The first ones of a pass and a shape are those that nobody reads.
+    order = np.lexsort((np.arange(len(pair)), pair))
+    begin = np.append(0, np.cumsum(count))[:-1]
+    rank = np.empty(len(pair), np.int64)
+    rank[order] = np.arange(len(pair)) - begin[pair[order]]
+    lost = rank < unread[pair]
+    return Unread(found.op[lost], _work_of(trace, found, lost))
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Parameters that optimizers step with: time, shape, and how many of the shape."""
+
+    start_ns: I64
+    shape: I64
+    count: I64
+
+    def between(self, shape: I64, after_ns: I64, until_ns: I64) -> I64:
+        """Return how many parameters of each shape are stepped with in each range of time."""
+        order = np.lexsort((self.start_ns, self.shape))
+        total = np.append(0, np.cumsum(self.count[order]))
+        times, place = np.unique(
+            np.concatenate((self.start_ns, after_ns, until_ns)), return_inverse=True
+        )
+        own, after, until = np.split(place, np.cumsum((len(self.start_ns), len(after_ns))))
+        key = self.shape[order] * len(times) + own[order]
+        low, high = (np.searchsorted(key, shape * len(times) + at) for at in (after, until))
+        counted: I64 = total[high] - total[low]
+        return counted
+
+
+def _steps(trace: Trace, found: Accumulations) -> _Steps | None:
+    """Return what optimizers step with; None without any, or if one writes other shapes."""
+    ops = trace.ops
+    stepping = phase_kinds(trace) == STEPPING
+    if not stepping.any() or not len(found.op):
+        return None
+    around = intervals.nearest(ops.parent, stepping)
+    inside = np.flatnonzero((around >= 0) & (ops.kind == OPERATOR))
+    numbers = {shape: i for i, shape in enumerate(found.shapes)}
+    first, call = groupby.group_rows(ops.name[inside], ops.shapes[inside], ops.dtypes[inside])
+    rows: list[tuple[int, int, int]] = []
+    for i, row in enumerate(inside[first].tolist()):
+        if not _updates(trace.text(ops.name[row])):
+            continue
+        shapes = written_shapes(trace, row)
+        if not all(shape in numbers for shape in shapes):
+            return None
+        rows += [(i, numbers[shape], shapes.count(shape)) for shape in dict.fromkeys(shapes)]
+    if not rows:
+        return None
+    of_call, shape, count = np.array(rows, np.int64).T
+    order = np.argsort(call, kind="stable")
+    edges = np.searchsorted(call[order], np.arange(len(first) + 1))
+    times = edges[of_call + 1] - edges[of_call]
+    members = np.repeat(edges[of_call] - np.append(0, np.cumsum(times))[:-1], times)
+    member = inside[order[members + np.arange(int(times.sum()))]]
+    return _most_by_step(
+        ops.start_ns[around[member]], ops.name[member], np.repeat(shape, times), count.repeat(times)
+    )
+
+
+def _most_by_step(start_ns: I64, name: I32, shape: I64, count: I64) -> _Steps:
+    """Return the parameters of each step: the most that one kind of operator has of a shape."""
+    first, group = groupby.group_rows(start_ns, shape, name)
+    total = groupby.sums(group, count, len(first))
+    step_first, step = groupby.group_rows(start_ns[first], shape[first])
+    most = np.zeros(len(step_first), np.int64)
+    np.maximum.at(most, step, total)
+    rows = first[step_first]
+    return _Steps(start_ns[rows], shape[rows], most)
+
+
+def _updates(name: str) -> bool:
+    word = name.rpartition("::")[2].partition(".")[0]
+    return word.endswith("_") or word.startswith(_UPDATES)
+
+
+def _unread_counts(trace: Trace, found: Accumulations, steps: _Steps, first: I64, pair: I64) -> I64:
+    """Return how many gradients of each pair of shape and pass are surely read by nobody."""
+    shape, backward = found.shape[first], found.backward[first]
+    begin = found.passes.backward_ns
+    count = np.bincount(pair)
+    fresh = np.ones(len(first), np.bool_)
+    fresh[pair[~found.is_fresh]] = False
+    never = np.isin(shape, steps.shape, invert=True)
+    # The next pass with a gradient of the same shape tells whether this one was reset.
+    order = np.lexsort((backward, shape))
+    following = np.full(len(first), -1, np.int64)
+    same = shape[order[1:]] == shape[order[:-1]]
+    following[order[:-1][same]] = order[1:][same]
+    ends = following >= 0
+    until = np.where(ends, begin[backward[following]], np.iinfo(np.int64).max)
+    rest = np.maximum(count - steps.between(shape, begin[backward], until), 0)
+    known = ends & (fresh[following] | never)
+    unread = np.where(known & ~_read_by_user(trace, found, shape, backward), rest, 0)
+    # The last pass of a recording is as others with the same gradients.
+    kinds = _kinds_of_passes(found)
+    _, kind = groupby.group_rows(kinds[backward], shape)
+    least = np.full(int(kind.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, kind[ends], unread[ends])
+    inherited = np.where(least[kind] == np.iinfo(np.int64).max, 0, least[kind])
+    counts: I64 = np.where(ends, unread, np.minimum(inherited, count))
+    return counts
+
+
+def _kinds_of_passes(found: Accumulations) -> I64:
+    """Return a number per pass: passes with the same gradients have the same."""
+    kinds: dict[bytes, int] = {}
+    edges = np.searchsorted(found.backward, np.arange(len(found.passes.backward_ns) + 1))
+    parts = np.split(found.shape, edges[1:-1])
+    return np.array(
+        [kinds.setdefault(np.sort(part).tobytes(), len(kinds)) for part in parts], np.int64
+    )
+
+
+def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64) -> Bools:
+    """Return which pairs have a tensor of their shape read behind the pass, by no optimizer.
+
+    It may be the gradient: an adversarial example, a norm for a log, an update by hand.
+    """
+    ops, passes = trace.ops, found.passes
+    end, begin = passes.end_ns, np.append(passes.forward_ns, np.iinfo(np.int64).max)[1:]
+    at = np.searchsorted(end, ops.start_ns, side="right") - 1
+    between = (at >= 0) & (ops.start_ns < begin[at]) & (ops.kind == OPERATOR)
+    between &= intervals.nearest(ops.parent, phase_kinds(trace) >= 0) < 0
+    rows = np.flatnonzero(between & (phase_kinds(trace) < 0) & (ops.shapes >= 0))
+    numbers = {one: i for i, one in enumerate(found.shapes)}
+    first, call = groupby.group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
+    read = np.zeros((len(first), len(numbers)), np.bool_)
+    for i, row in enumerate(rows[first].tolist()):
+        shapes = _shapes_read(trace, row)
+        read[i, [numbers[one] for one in shapes if one in numbers]] = True
+    by_pass = np.zeros((len(begin), len(numbers)), np.bool_)
+    np.logical_or.at(by_pass, at[rows], read[call])
+    flags: Bools = by_pass[backward, shape]
+    return flags
+
+
+def _shapes_read(trace: Trace, row: int) -> set[Shape]:
+    """Return the shapes of tensors that an operator reads, unless it resets or looks at them."""
+    name = trace.text(trace.ops.name[row])
+    if kind_of(name, trace.vendor) not in _READING or "zero_" in name:
+        return set()
+    shapes = set(written_shapes(trace, row))
+    columns = (trace.text(column[row]) for column in (trace.ops.shapes, trace.ops.dtypes))
+    return shapes | {one for one, _ in typed_shapes(*columns)}
+
+
+def _work_of(trace: Trace, found: Accumulations, lost: Bools) -> I64:
+    """Return the nodes behind the last gradient of each pass that is read, and products before."""
+    ops, passes = trace.ops, found.passes
+    read_ns = np.full(len(passes.backward_ns), np.iinfo(np.int64).max, np.int64)
+    read = np.flatnonzero(~lost)
+    read_ns[found.backward[read]] = np.iinfo(np.int64).min
+    np.maximum.at(read_ns, found.backward[read], ops.end_ns[found.op[read]])
+    has_lost = np.zeros(len(read_ns), np.bool_)
+    has_lost[found.backward[lost]] = True
+    at = np.searchsorted(passes.backward_ns, ops.start_ns[found.engine], side="right") - 1
+    behind = (at >= 0) & has_lost[at] & (ops.start_ns[found.engine] >= read_ns[at])
+    return np.union1d(found.engine[behind], _weight_products(trace, found, lost, behind))
+
+
+def _weight_products(trace: Trace, found: Accumulations, lost: Bools, behind: Bools) -> I64:
+    """Return the products whose result is a lost gradient: the last of its size before it."""
+    ops, work = trace.ops, operator_work(trace)
+    inside = np.zeros(len(ops), np.bool_)
+    inside[found.engine[~behind]] = True
+    products = np.flatnonzero(work.matrix & (work.written_bytes > 0))
+    products = products[intervals.nearest(ops.parent, inside)[products] >= 0]
+    item = np.array([max(size, 1) for size in ITEM_BYTES.values()], np.int64)
+    elements = work.written_bytes[products] // item[work.dtype[products]]
+    sizes = np.array([math.prod(shape) for shape in found.shapes], np.int64)
+    rows = np.concatenate((products, found.op))
+    size = np.concatenate((elements, sizes[found.shape]))
+    wanted = np.concatenate((np.zeros(len(products), np.bool_), lost))
+    backward = np.searchsorted(found.passes.backward_ns, ops.start_ns[rows], side="right")
+    order = np.lexsort((ops.start_ns[rows], size, backward))
+    before = order[:-1]
+    reads = wanted[order[1:]] & (before < len(products))
+    reads &= (size[before] == size[order[1:]]) & (backward[before] == backward[order[1:]])
+    chosen: I64 = rows[before[reads]]
+    return chosen

@@ -1,0 +1,155 @@
+"""Gradients that nobody reads, and programs that need all of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tb_privateuse1.advice.rules.unread_gradients import RULE
+from tests.support.autograd import TrainingProgram
+from tests.support.program import found
+from tests.support.sized import FP32, full
+
+ROWS = 4096
+BACKBONE, HEAD = (1024, 2048, 3072, 4096), (4096, 512)
+BODY_SHAPES = [(1024, 2048), (2048, 3072), (3072, 4096)]
+HEAD_SHAPE = (4096, 512)
+
+
+def steps(step: Callable[[TrainingProgram], None], count: int = 4) -> TrainingProgram:
+    run = TrainingProgram()
+    for _ in range(count):
+        with run.step():
+            step(run)
+            run.wait()
+    return run
+
+
+def fine_tuning(run: TrainingProgram, *, trained: bool = False, fused: bool = True) -> None:
+    """A head on a backbone, whose gradients pile up if it is not trained."""
+    run.reset()
+    layers = [*run.forward(ROWS, *BACKBONE), *run.forward(ROWS, *HEAD)]
+    run.backward(layers[-1:])
+    run.backward(layers[:-1], fresh=trained)
+    run.optimize(HEAD_SHAPE, *(BODY_SHAPES if trained else ()), fused=fused)
+
+
+def frozen(run: TrainingProgram) -> None:
+    """The same without gradients of the backbone; its last input's is a product less, too."""
+    run.reset()
+    run.forward(ROWS, *BACKBONE)
+    run.backward(run.forward(ROWS, *HEAD))
+    run.optimize(HEAD_SHAPE)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_gradients_of_a_backbone_that_is_not_trained(fused: bool) -> None:
+    before, after = steps(lambda run: fine_tuning(run, fused=fused)), steps(frozen)
+    (row,) = found(RULE, before.trace())
+    assert row.title.startswith("Gradients that no optimizer reads: 3 a step, ")
+    assert row.saving_ns is not None
+    assert row.saving_ns == pytest.approx(1000 * (before.now - after.now), rel=0.1)
+
+
+def test_a_network_that_is_trained_needs_them_all() -> None:
+    assert found(RULE, steps(lambda run: fine_tuning(run, trained=True)).trace()) == []
+    assert found(RULE, steps(frozen).trace()) == []
+
+
+def adversaries(run: TrainingProgram, *, detaches: bool) -> None:
+    """A judge's step, and its gradients into the network that it judges; then that one's step."""
+    maker, fake = run.forward(ROWS, 1024, 2048, 3072), run.forward(ROWS, 3072, 512)
+    run.reset()
+    run.backward(fake, fresh=True)
+    if not detaches:
+        run.backward(maker, fresh=False)
+    run.optimize((3072, 512))
+    run.reset()
+    layers = [*run.forward(ROWS, 1024, 2048, 3072), *run.forward(ROWS, 3072, 512)]
+    run.backward(layers[-1:], fresh=False)
+    run.backward(layers[:-1], fresh=True)
+    run.optimize((1024, 2048), (2048, 3072))
+
+
+def test_gradients_that_a_judge_sends_into_the_other_network() -> None:
+    before = steps(lambda run: adversaries(run, detaches=False))
+    after = steps(lambda run: adversaries(run, detaches=True))
+    (row,), (rest,) = found(RULE, before.trace()), found(RULE, after.trace())
+    assert row.saving_ns is not None
+    assert rest.saving_ns is not None
+    gained = 1000 * (before.now - after.now)
+    assert row.saving_ns - rest.saving_ns == pytest.approx(gained, rel=0.3)
+
+
+def test_the_rest_is_the_judges_own_weights_in_the_other_step() -> None:
+    """Its gradient of the input is needed there; that of the weight is reset unread."""
+    (rest,) = found(RULE, steps(lambda run: adversaries(run, detaches=True)).trace())
+    assert rest.title.startswith("Gradients that no optimizer reads: 1 a step, ")
+    assert rest.saving_ns == pytest.approx(4 * 1000 * (ROWS * 3072 * 512 // 10**8), rel=0.3)
+
+
+def accumulated(run: TrainingProgram) -> None:
+    """Four parts of a batch: only the last one is followed by a step."""
+    run.reset()
+    for part in range(4):
+        run.backward(run.forward(ROWS, *BACKBONE), fresh=part == 0)
+    run.optimize(*BODY_SHAPES)
+
+
+def two_losses(run: TrainingProgram) -> None:
+    """Actor and critic, each with an optimizer of its own, and one backward pass."""
+    run.reset()
+    run.backward([*run.forward(ROWS, 1024, 2048), *run.forward(ROWS, 2048, 3072)])
+    run.optimize((1024, 2048))
+    run.optimize((2048, 3072))
+
+
+def adversarial_input(run: TrainingProgram) -> None:
+    """The gradient of the input is read by the sign that disturbs it."""
+    for _ in range(2):
+        run.reset()
+        layers = run.forward(ROWS, *BACKBONE)
+        run.backward(layers)
+        run.accumulate(ROWS, 1024)
+        run.run("aten::sign", full(ROWS, 1024, dtype=FP32))
+    run.optimize(*BODY_SHAPES)
+
+
+def by_hand(run: TrainingProgram) -> None:
+    """One network has an optimizer, the other one is updated in a line of Python."""
+    run.backward([*run.forward(ROWS, 1024, 2048), *run.forward(ROWS, 2048, 3072)])
+    run.run("aten::add_", full(1024, 2048, dtype=FP32), full(1024, 2048, dtype=FP32), "-0.1")
+    run.optimize((2048, 3072))
+
+
+def sharded(run: TrainingProgram) -> None:
+    """The optimizer steps with a shard of one flat parameter."""
+    run.backward(run.forward(ROWS, *BACKBONE))
+    run.optimize((4096,))
+
+
+def without_optimizer(run: TrainingProgram) -> None:
+    run.backward(run.forward(ROWS, *BACKBONE))
+
+
+def alternating(run: TrainingProgram) -> None:
+    """Actors are stepped with in every second update only, without a reset in between."""
+    run.backward(run.forward(ROWS, *BACKBONE), fresh=run.steps % 2 == 1)
+    if run.steps % 2 == 0:
+        run.optimize(*BODY_SHAPES)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [accumulated, two_losses, by_hand, sharded, without_optimizer, alternating],
+)
+def test_gradients_that_somebody_reads(step: Callable[[TrainingProgram], None]) -> None:
+    assert found(RULE, steps(step).trace()) == []
+
+
+def test_the_gradient_of_an_input_is_read_by_hand() -> None:
+    """Those of the weights are reset unread in the first pass, and it alone is needed."""
+    for row in found(RULE, steps(adversarial_input).trace()):
+        assert row.saving_share is not None
+        assert row.saving_share < 0.25

@@ -1,0 +1,168 @@
+"""Products cut to a few rows, and products that somebody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tb_privateuse1.advice.rules.unread_rows import RULE
+from tests.support.program import found
+from tests.support.sized import FP32, SizedProgram, full, recorded
+
+BATCH, LENGTH, WIDTH, WORDS = 8, 512, 1024, 8192
+ROWS = BATCH * LENGTH
+OLD: dict[str, Any] = {"Input Dims": [[BATCH, LENGTH, WORDS], [], []]}
+Body = Callable[[SizedProgram], None]
+
+
+def steps(body: Body) -> SizedProgram:
+    run = SizedProgram()
+    for _ in range(3):
+        with run.step():
+            for _ in range(4):
+                run.product(ROWS, WIDTH, WIDTH)
+                run.run("aten::add", full(ROWS, WIDTH), full(ROWS, WIDTH), "1")
+            body(run)
+            run.wait()
+    return run
+
+
+def scores(run: SizedProgram, rows: int = ROWS) -> None:
+    run.product(rows, WIDTH, WORDS)
+    flat = recorded(full(rows, WORDS), f"[{BATCH}, {rows // BATCH}, {WORDS}]")
+    run.op("aten::_unsafe_view", 1, **flat)
+
+
+def select(run: SizedProgram, *shape: int, dtype: str = "float", dim: str = "1") -> None:
+    run.op("aten::select", 1, **recorded(full(*shape, dtype=dtype), dim, "-1"))
+
+
+def choose(run: SizedProgram) -> None:
+    run.run("aten::argmax", full(BATCH, WORDS), "-1")
+
+
+def last_row(run: SizedProgram) -> None:
+    """The scores of a whole prompt, and the last one's word."""
+    scores(run)
+    everything = full(BATCH, LENGTH, WORDS)
+    run.op("aten::slice", 1, **recorded(everything, "0", "0", "9223372036854775807", "1"))
+    select(run, BATCH, LENGTH, WORDS)
+    choose(run)
+
+
+def last_row_first(run: SizedProgram) -> None:
+    select(run, BATCH, LENGTH, WIDTH)
+    scores(run, BATCH)
+    choose(run)
+
+
+def test_scores_behind_each_token_of_a_prompt() -> None:
+    before, after = steps(last_row), steps(last_row_first)
+    (row,) = found(RULE, before.trace())
+    assert row.saving_ns is not None
+    assert row.saving_ns == pytest.approx(1000 * (before.now - after.now), rel=0.2)
+    assert found(RULE, after.trace()) == []
+
+
+def in_float32(run: SizedProgram) -> None:
+    """Scores are cast and capped before the last ones are taken."""
+    scores(run)
+    run.run("aten::copy_", full(ROWS, WORDS, dtype=FP32), full(ROWS, WORDS), "False")
+    run.run("aten::mul", full(BATCH, LENGTH, WORDS, dtype=FP32), "0.5")
+    run.run("aten::_log_softmax", full(BATCH, LENGTH, WORDS, dtype=FP32), "-1", "False")
+    select(run, BATCH, LENGTH, WORDS)
+    choose(run)
+
+
+def test_what_is_done_to_each_row_goes_as_well() -> None:
+    (with_cast,), (alone,) = (found(RULE, steps(body).trace()) for body in (in_float32, last_row))
+    assert with_cast.saving_ns is not None
+    assert alone.saving_ns is not None
+    assert with_cast.saving_ns > 1.3 * alone.saving_ns
+
+
+def one_of_many_columns(run: SizedProgram) -> None:
+    """The value of all actions, and one is read: no softmax needs the others."""
+    run.product(ROWS, WIDTH, WORDS)
+    select(run, ROWS, WORDS)
+    run.run("aten::relu", full(ROWS))
+
+
+def test_columns_count_as_well() -> None:
+    assert len(found(RULE, steps(one_of_many_columns).trace())) == 1
+
+
+def softmax_of_one_column(run: SizedProgram) -> None:
+    """A chance is one of all: the softmax needs every column."""
+    run.product(ROWS, WIDTH, WORDS)
+    run.run("aten::_softmax", full(ROWS, WORDS), "-1", "False")
+    select(run, ROWS, WORDS)
+
+
+def all_scores(run: SizedProgram) -> None:
+    """Training: a loss of all rows, and the last one for a log."""
+    scores(run)
+    run.run("aten::_log_softmax", full(ROWS, WORDS), "-1", "False")
+    run.run("aten::nll_loss_forward", full(ROWS, WORDS), full(ROWS))
+    select(run, BATCH, LENGTH, WORDS)
+
+
+def halves(run: SizedProgram) -> None:
+    """A gated layer takes both halves; so do queries, keys and values, or bidirectional states."""
+    run.product(ROWS, WIDTH, 2 * WIDTH)
+    for first in (0, WIDTH):
+        cut = recorded(full(ROWS, 2 * WIDTH), "1", str(first), str(first + WIDTH), "1")
+        run.op("aten::slice", 1, **cut)
+    run.run("aten::mul", full(ROWS, WIDTH), full(ROWS, WIDTH))
+
+
+def each_row(run: SizedProgram) -> None:
+    """A loop over all sequences."""
+    scores(run)
+    for _ in range(BATCH):
+        select(run, BATCH, LENGTH, WORDS, dim="0")
+
+
+def shifted(run: SizedProgram) -> None:
+    """All rows but the last one have a next word."""
+    scores(run)
+    cut = recorded(full(BATCH, LENGTH, WORDS), "1", "0", "-1", "1")
+    run.op("aten::slice", 1, **cut)
+
+
+def residual(run: SizedProgram) -> None:
+    """A sum has another tensor of the same size, which is needed elsewhere."""
+    run.product(ROWS, WIDTH, 2 * WIDTH)
+    run.run("aten::add", full(ROWS, 2 * WIDTH), full(ROWS, 2 * WIDTH), "1")
+    select(run, BATCH, LENGTH, 2 * WIDTH)
+
+
+def kept_for_later(run: SizedProgram) -> None:
+    """The last scores choose the word; all of them are joined to those of before."""
+    last_row(run)
+    run.run("aten::cat", [full(BATCH, LENGTH, WORDS), full(BATCH, LENGTH, WORDS)], "1")
+
+
+def unknown_dimension(run: SizedProgram) -> None:
+    """Old recordings have no values."""
+    scores(run)
+    run.op("aten::select", 1, **OLD)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        softmax_of_one_column,
+        all_scores,
+        halves,
+        each_row,
+        shifted,
+        residual,
+        kept_for_later,
+        unknown_dimension,
+    ],
+)
+def test_results_that_are_needed(body: Body) -> None:
+    assert found(RULE, steps(body).trace()) == []
