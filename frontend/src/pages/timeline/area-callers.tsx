@@ -96,7 +96,10 @@ const columnsFor = (
     code: fullName,
     full: fullName,
     cell: (row) => (
-      <span class="value treename" style={{ paddingLeft: `${Math.min(depths.get(row) ?? 0, DEEPEST) * 12}px` }}>
+      <span
+        class="value treename"
+        style={{ paddingLeft: `${Math.min(depths.get(row) ?? 0, DEEPEST) * 12}px` }}
+      >
         <TreeToggle labels={texts} name={row.name} onTurn={(is) => turn(row, is)} />
         {row.name}
       </span>
