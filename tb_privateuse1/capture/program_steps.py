@@ -24,7 +24,7 @@ class ProgramSteps:
 
     Both are called in the main thread. A program has begun once it makes an optimizer or calls a
     module: then it has imported what it needs, such as a backend. ``count`` is the number of steps
-    so far, ``clock`` what they were told by: the class of the optimizer or module, or None.
+    so far, ``clock`` the class of the optimizer or module whose calls they are, or None.
     """
 
     def __init__(

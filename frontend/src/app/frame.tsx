@@ -65,25 +65,11 @@ function OfTrace({
   page: Page;
   help: () => void;
 }) {
-  // Over all steps: the step selector, the badges and the chart need it whatever is selected.
-  // A page that does without goes before.
-  const base: Resource<Overview> = useView(
-    "overview",
-    selected,
-    { brief: true },
-    null,
-    page.alone !== undefined,
-  );
-  const { run, rank, span } = selected.place;
-  // A trace may change, or be listed only after it was asked for: the page stays until it is known
-  // that reading takes its time, so that nothing typed is lost.
-  const latest = useLatest(base.loaded, `${run}/${rank}/${span}`);
-  const takesTime = base.loaded.status === "loading" && base.loaded.progress !== null;
-  const loaded = takesTime ? base.loaded : latest;
-  const overview = loaded.status === "ready" ? loaded.value : null;
+  const { base, isStale } = useBase(selected, page);
+  const overview = base.loaded.status === "ready" ? base.loaded.value : null;
   const Component = page.component;
   const Alone = page.alone;
-  const own = `${page.name} ${run}`;
+  const own = `${page.name} ${selected.place.run}`;
   const main = useRef<HTMLElement>(null);
   const isNarrow = useWidth(main, NARROW_PX) < NARROW_PX;
   return (
@@ -94,7 +80,7 @@ function OfTrace({
         ref={main}
         data-testid={`page-${page.name}`}
         aria-label={page.title}
-        aria-busy={loaded !== base.loaded ? true : undefined}
+        aria-busy={isStale ? true : undefined}
         {...(isNarrow && { "data-narrow": "" })}
       >
         <h1 class="unseen">{page.title}</h1>
@@ -104,7 +90,7 @@ function OfTrace({
           </ErrorBoundary>
         )}
         {!Alone && (
-          <Show resource={{ ...base, loaded }}>
+          <Show resource={base}>
             {(value) => (
               <ErrorBoundary key={own}>
                 <Component selected={selected} base={value} runs={runs} />
@@ -116,6 +102,19 @@ function OfTrace({
       <EventDock selected={selected} />
     </>
   );
+}
+
+/** The overview over all steps: the step selector, the badges and the chart need it whatever is
+ * selected. A page that does without goes before. */
+function useBase(selected: Selected, page: Page): { base: Resource<Overview>; isStale: boolean } {
+  const base = useView("overview", selected, { brief: true }, null, page.alone !== undefined);
+  const { run, rank, span } = selected.place;
+  // A trace may change, or be listed only after it was asked for: the page stays until it is known
+  // that reading takes its time, so that nothing typed is lost.
+  const latest = useLatest(base.loaded, `${run}/${rank}/${span}`);
+  const takesTime = base.loaded.status === "loading" && base.loaded.progress !== null;
+  const loaded = takesTime ? base.loaded : latest;
+  return { base: { ...base, loaded }, isStale: loaded !== base.loaded };
 }
 
 const COLLAPSED = "privateuse1.rail";

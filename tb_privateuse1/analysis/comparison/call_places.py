@@ -22,8 +22,8 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 class Work:
     """The work of one trace: device activities, or without a device the outermost operators.
 
-    All columns have one entry per row of ``trace.kernels``, or of ``trace.ops``. What is no work
-    (a copy, communication, an inner operator) has ``NONE`` in ``place`` and ``unit``.
+    All columns have one entry per row of ``trace.kernels``, or of ``trace.ops``. Other rows
+    (copies, communication, inner operators) have ``NONE`` in ``place`` and ``unit``.
     """
 
     place: I64

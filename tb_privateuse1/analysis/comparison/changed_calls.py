@@ -23,7 +23,7 @@ Units = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Change:
-    """What became of some work: equal units are the same work, none are new or gone."""
+    """Units of work of one trace and those in their place: equal ones are the same, none new or gone."""
 
     base: Units
     now: Units

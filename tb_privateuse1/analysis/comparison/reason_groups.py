@@ -110,7 +110,7 @@ def kernel_times(side: Side, unit: I64) -> Mapping[int, Counter[str]]:
 
 
 def _other_kernels(cells: Cells) -> set[int]:
-    """Return the units of which most of the time is in kernels that the other trace lacks."""
+    """Return the units whose time is mostly in kernels that the other trace lacks."""
     old = kernel_times(cells.base, cells.places.base.unit)
     new = kernel_times(cells.now, cells.places.now.unit)
     found = set()

@@ -1,4 +1,4 @@
-"""Whether the rounds of a loop may need each other, by the sizes of what they read and write."""
+"""Find loops whose rounds may need each other, by the sizes of what they read and write."""
 
 from __future__ import annotations
 

@@ -65,19 +65,19 @@ def result(dashboard: Dashboard, query: str = "") -> Any:
 
 def test_changes_are_those_of_the_result(two: Dashboard) -> None:
     two.open(run="now", view="diff", base="base")
-    rows, told = two.rows("diff"), result(two)
-    assert list(rows) == [r["name"] for r in told["rows"]]
-    for row in told["rows"]:
+    rows, answer = two.rows("diff"), result(two)
+    assert list(rows) == [r["name"] for r in answer["rows"]]
+    for row in answer["rows"]:
         cells = rows[row["name"]]
         assert {key: number(cells[key]) for key in TIMES} == {key: row[key] for key in TIMES}
     assert rows["aten::mm"]["verdict"] == "longer"
     assert (rows["aten::gelu"]["status"], rows["aten::relu"]["status"]) == ("new", "gone")
-    whole = told["figures"][0]
+    whole = answer["figures"][0]
     assert two.figure("change_ns") == whole["change_ns"]
-    assert two.figure("total_change_ns") == told["now_total_ns"] - told["base_total_ns"] > 0
+    assert two.figure("total_change_ns") == answer["now_total_ns"] - answer["base_total_ns"] > 0
     parts = two.get("account-changes").locator("tr")
     shown = {p.get_attribute("data-key"): p.get_attribute("data-value") for p in parts.all()}
-    assert shown == {f["name"]: str(f["change_ns"]) for f in told["account"]}
+    assert shown == {f["name"]: str(f["change_ns"]) for f in answer["account"]}
     assert sum(map(int, filter(None, shown.values()))) == whole["change_ns"]
 
 
@@ -109,10 +109,10 @@ def test_kernels_modules_and_steps(two: Dashboard) -> None:
     assert set(two.rows("diff")) == {"gemm kernel", "pointwise kernel"}
     two.get("group-modules").click()
     expect(two.get("table-diff").locator('tr[data-key="Net_0 / Linear_0"]')).to_be_visible()
-    told = {r["name"]: r for r in result(two, "&by=modules")["rows"]}
+    answer = {r["name"]: r for r in result(two, "&by=modules")["rows"]}
     rows = two.rows("diff")
-    assert set(rows) == set(told)
-    assert number(rows["Net_0"]["change_ns"]) == told["Net_0"]["change_ns"] > 0
+    assert set(rows) == set(answer)
+    assert number(rows["Net_0"]["change_ns"]) == answer["Net_0"]["change_ns"] > 0
     two.get("group-host").click()
     expect(two.get("table-diff").locator('th[data-column="device_change_ns"]')).to_be_visible()
     assert number(two.rows("diff")["Net_0"]["change_ns"]) == 0
@@ -174,9 +174,9 @@ def test_a_row_of_the_comparison_opens_and_closes_below_it(two: Dashboard) -> No
 def test_inferred_changes_have_their_bounds(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp", view="diff")
     dashboard.shows("basespan-picker", value="1")  # the span before
-    told = dashboard.server.plugin("diff?run=mlp&base_span=1").json
+    answer = dashboard.server.plugin("diff?run=mlp&base_span=1").json
     rows = dashboard.rows("diff")
-    for row in told["rows"]:
+    for row in answer["rows"]:
         assert number(rows[row["name"]]["bound_ns"]) == row["bound_ns"]
     codes = dashboard.get("diff-note").evaluate_all("notes => notes.map(n => n.dataset.code)")
     assert "inferred" in codes
@@ -202,8 +202,8 @@ def test_a_trace_alone_compares_its_steps(
 
 def test_memory_side_by_side(two: Dashboard) -> None:
     two.open(view="diff", run="now", base="base", group="memory")
-    told = {row["name"]: row for row in result(two)["memory"]}
-    assert (told["peak"]["base"], told["peak"]["now"]) == (5120, 6144)
+    answer = {row["name"]: row for row in result(two)["memory"]}
+    assert (answer["peak"]["base"], answer["peak"]["now"]) == (5120, 6144)
     expect(two.get("figure-change_peak_bytes")).to_contain_text("+1.00 KiB")
     figures = two.get("table-diff-memory")
     peak = figures.locator('[data-key="CUDA 0 peak"]')
@@ -228,18 +228,18 @@ def test_a_comparison_of_two_ranks_says_so(dashboard: Dashboard) -> None:
 def test_why_the_step_changed_sums_to_the_change(two: Dashboard) -> None:
     two.open(run="now", view="diff", base="base")
     section = two.shows("why")
-    told = result(two)["explanation"]
+    answer = result(two)["explanation"]
     reasons = section.get_by_test_id("reason")
-    expect(reasons).to_have_count(len(told["reasons"]))
-    assert told["reasons"], "the kernel takes twice as long"
-    for i, reason in enumerate(told["reasons"]):
+    expect(reasons).to_have_count(len(answer["reasons"]))
+    assert answer["reasons"], "the kernel takes twice as long"
+    for i, reason in enumerate(answer["reasons"]):
         expect(reasons.nth(i)).to_contain_text(reason["sentence"])
         expect(reasons.nth(i)).to_have_attribute("data-value", str(reason["change_ns"]))
     rest = section.get_by_test_id("why-rest")
-    expect(rest).to_have_attribute("data-value", str(told["rest_ns"]))
+    expect(rest).to_have_attribute("data-value", str(answer["rest_ns"]))
     expect(section.get_by_test_id("why-sum")).to_contain_text("Change of the step")
-    parts = sum(reason["change_ns"] for reason in told["reasons"])
-    assert parts + told["rest_ns"] == told["change_ns"]
+    parts = sum(reason["change_ns"] for reason in answer["reasons"])
+    assert parts + answer["rest_ns"] == answer["change_ns"]
 
 
 def test_from_a_reason_to_its_row_and_back(two: Dashboard) -> None:

@@ -21,7 +21,7 @@ RUNTIME = "cuda_runtime"
 
 
 def some() -> Trace:
-    """Three launches, of which two by ``aten::mm``, a wait for the device, and a call of no use."""
+    """Three launches, two of them by ``aten::mm``, a wait for the device, and a call of no use."""
     return trace(
         step(1, 0, 100), step(2, 100, 200),
         frame("train.py(3): main", 0, 200), frame("train.py(9): loss", 40, 60),

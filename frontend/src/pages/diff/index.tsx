@@ -45,7 +45,11 @@ export function Diff({ selected, runs }: ChoosingProps) {
   return <Compared selected={selected} base={base} runs={runs} />;
 }
 
-function Compared({ selected, base, runs }: Pick<ChoosingProps, "selected" | "runs"> & { base: BaseChoice }) {
+interface ComparedProps extends Pick<ChoosingProps, "selected" | "runs"> {
+  base: BaseChoice;
+}
+
+function Compared({ selected, base, runs }: ComparedProps) {
   const other = base.selected;
   const { group, by: time } = state.value;
   const shown: Shown =
@@ -56,46 +60,9 @@ function Compared({ selected, base, runs }: Pick<ChoosingProps, "selected" | "ru
     time: time === "device" || time === "host" ? time : "best",
   });
   const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, other.place, by]));
-  const steps = useView("overview", other, { brief: true }, null);
-  const overview = steps.loaded.status === "ready" ? steps.loaded.value : null;
   return (
     <div class="diff fill" aria-busy={loaded !== resource.loaded}>
-      <div class="basebar" data-testid="base">
-        <span class="muted">{texts.comparedWith}</span>
-        <Picker
-          name={texts.run}
-          testid="baserun-picker"
-          value={other.place.run}
-          choices={runChoices(runs)}
-          onPick={(v) => go({ base: v as string })}
-        />
-        <Picker
-          name={texts.rank}
-          testid="baserank-picker"
-          value={other.place.rank}
-          choices={rankChoices(other)}
-          onPick={(v) => go({ base: other.place.run, baserank: v as number })}
-        />
-        <Picker
-          name={texts.span}
-          testid="basespan-picker"
-          value={other.place.span}
-          choices={spanChoices(other.worker)}
-          onPick={(v) => go({ base: other.place.run, baserank: other.place.rank, basespan: v as number })}
-        />
-        <StepPicker overview={overview} other={other} />
-        <a {...linkProps(swapped(selected, other))} data-testid="swap" title={texts.swapHelp}>
-          {texts.swap}
-        </a>
-        <a {...linkProps(onTimeline(other))} data-testid="both-on-timeline" title={texts.onTimelineHelp}>
-          {texts.onTimeline}
-        </a>
-        {base.kind !== "chosen" && (
-          <span class="muted small" data-testid="base-reason" data-kind={base.kind}>
-            {texts.baseReason(base.kind, base.same)}
-          </span>
-        )}
-      </div>
+      <BaseBar {...{ selected, base, runs }} />
       {other.place.rank !== selected.place.rank && (
         <p class="notice warn" data-testid="ranks-differ">
           {texts.ranksDiffer(selected.place.rank, other.place.rank)}
@@ -104,6 +71,51 @@ function Compared({ selected, base, runs }: Pick<ChoosingProps, "selected" | "ru
       <Show resource={{ ...resource, loaded }}>
         {(result) => <Page result={result} shown={shown} other={other} />}
       </Show>
+    </div>
+  );
+}
+
+/** What it is compared with, and the ways to change that. */
+function BaseBar({ selected, base, runs }: ComparedProps) {
+  const other = base.selected;
+  const steps = useView("overview", other, { brief: true }, null);
+  const overview = steps.loaded.status === "ready" ? steps.loaded.value : null;
+  return (
+    <div class="basebar" data-testid="base">
+      <span class="muted">{texts.comparedWith}</span>
+      <Picker
+        name={texts.run}
+        testid="baserun-picker"
+        value={other.place.run}
+        choices={runChoices(runs)}
+        onPick={(v) => go({ base: v as string })}
+      />
+      <Picker
+        name={texts.rank}
+        testid="baserank-picker"
+        value={other.place.rank}
+        choices={rankChoices(other)}
+        onPick={(v) => go({ base: other.place.run, baserank: v as number })}
+      />
+      <Picker
+        name={texts.span}
+        testid="basespan-picker"
+        value={other.place.span}
+        choices={spanChoices(other.worker)}
+        onPick={(v) => go({ base: other.place.run, baserank: other.place.rank, basespan: v as number })}
+      />
+      <StepPicker overview={overview} other={other} />
+      <a {...linkProps(swapped(selected, other))} data-testid="swap" title={texts.swapHelp}>
+        {texts.swap}
+      </a>
+      <a {...linkProps(onTimeline(other))} data-testid="both-on-timeline" title={texts.onTimelineHelp}>
+        {texts.onTimeline}
+      </a>
+      {base.kind !== "chosen" && (
+        <span class="muted small" data-testid="base-reason" data-kind={base.kind}>
+          {texts.baseReason(base.kind, base.same)}
+        </span>
+      )}
     </div>
   );
 }

@@ -50,18 +50,18 @@ def model(
 ) -> Program:
     """Run steps of layers with two products around attention."""
     run = Program()
-    told = {"Input Dims": [[batch, 64, 512], [512, 512]], "Input type": [dtype, dtype]}
+    inputs = {"Input Dims": [[batch, 64, 512], [512, 512]], "Input type": [dtype, dtype]}
     for _ in range(steps):
         with run.step():
             for _ in range(LAYERS):
-                run.op("aten::linear", 10, kernel=us, device=gemm, **told)
+                run.op("aten::linear", 10, kernel=us, device=gemm, **inputs)
                 if attention == "math":
                     run.op("aten::bmm", 5, kernel=60, device="bmm")
                     run.op("aten::_softmax", 5, kernel=40, device="softmax")
                     run.op("aten::bmm", 5, kernel=60, device="bmm")
                 else:
                     run.op("aten::_flash_attention_forward", 5, kernel=50, device="flash")
-                run.op("aten::linear", 10, kernel=us, device=gemm, **told)
+                run.op("aten::linear", 10, kernel=us, device=gemm, **inputs)
             for _ in range(copies):
                 run.op("aten::copy_", 2, kernel=20, device="elementwise")
             for _ in range(waits):
