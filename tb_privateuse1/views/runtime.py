@@ -28,7 +28,7 @@ class RuntimeRow:
     """The duration of the typical call."""
     max_ns: int
     share: float
-    """Of ``window_ns``: more than 1 where threads call at once."""
+    """Of ``length_ns``: more than 1 where threads call at once."""
     blocked_ns: int
     """In calls that return when the device has done its work."""
     activities: int | None
@@ -54,7 +54,7 @@ class Runtime(Result):
     total_ns: int
     """Sum of all rows: calls inside of calls count in both."""
     blocked_ns: int
-    window_ns: int
+    length_ns: int
     """Length of the recording, or of the step on the host."""
 
 
@@ -67,17 +67,17 @@ def runtime(trace: Trace, *, step: StepOption = None) -> Runtime:
     calls, steps = trace.launches, trace.steps
     chosen = np.flatnonzero(call_tree.started_in(trace, calls.start_ns, row))
     if row is None:
-        window_ns = trace.end_ns
+        length_ns = trace.end_ns
     else:
-        window_ns = int(steps.host_end_ns[row] - steps.host_start_ns[row])
+        length_ns = int(steps.host_end_ns[row] - steps.host_start_ns[row])
     table = _Calls(trace, chosen)
     return Runtime(
         provenance=provenance(trace),
-        rows=tuple(table.row(i, window_ns) for i in table.order.tolist()),
+        rows=tuple(table.row(i, length_ns) for i in table.order.tolist()),
         calls=len(chosen),
         total_ns=int(table.total_ns.sum()),
         blocked_ns=int(table.blocked_ns.sum()),
-        window_ns=window_ns,
+        length_ns=length_ns,
     )
 
 
@@ -105,7 +105,7 @@ class _Calls:
         self._device_ns = sums(launched, kernels.end_ns - kernels.start_ns, count)
         self._operator = self._operators(group, duration)
 
-    def row(self, i: int, window_ns: int) -> RuntimeRow:
+    def row(self, i: int, length_ns: int) -> RuntimeRow:
         """Return the row of a group."""
         trace = self._trace
         own = slice(int(self._edges[i]), int(self._edges[i + 1]))
@@ -119,7 +119,7 @@ class _Calls:
             mean_ns=round(total / len(rows)),
             median_ns=int(duration[middle]),
             max_ns=int(duration[-1]),
-            share=total / window_ns if window_ns else 0.0,
+            share=total / length_ns if length_ns else 0.0,
             blocked_ns=int(self.blocked_ns[i]),
             activities=int(self._activities[i]) if self._linked else None,
             device_ns=(

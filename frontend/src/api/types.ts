@@ -1581,7 +1581,7 @@ export interface Runtime {
   calls: number;
   total_ns: number;
   blocked_ns: number;
-  window_ns: number;
+  length_ns: number;
 }
 
 /** The calls of one name. */

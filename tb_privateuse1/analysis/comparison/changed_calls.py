@@ -23,7 +23,7 @@ Units = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Change:
-    """Units of work of one trace and those in their place: equal ones are the same, none new or gone."""
+    """Units of work and what took their place: equal ones are the same, none is new or gone."""
 
     base: Units
     now: Units

@@ -51,14 +51,14 @@ def test_calls_have_times_waits_and_what_they_launched() -> None:
     assert (wait.blocked_ns, wait.activities, wait.operator) == (10_000, 0, None)
     assert wait.source == "train.py(9): loss"
     assert (result.calls, result.total_ns, result.blocked_ns) == (5, 22_000, 10_000)
-    assert result.window_ns == some().end_ns
-    assert launches.share == pytest.approx(11_000 / result.window_ns)
+    assert result.length_ns == some().end_ns
+    assert launches.share == pytest.approx(11_000 / result.length_ns)
 
 
 def test_a_step_has_the_calls_that_start_in_it() -> None:
     result = runtime(some(), step=2)
     assert [(one.name, one.calls) for one in result.rows] == [("cudaGetDevice", 1)]
-    assert (result.window_ns, result.rows[0].share) == (100_000, 0.01)
+    assert (result.length_ns, result.rows[0].share) == (100_000, 0.01)
     with pytest.raises(TraceError, match="There is no step 9"):
         runtime(some(), step=9)
 
