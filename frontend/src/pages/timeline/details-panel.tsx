@@ -19,6 +19,7 @@ import { Show } from "../shared/load-states";
 const texts = t.detailsPanel;
 const { facts } = texts;
 type Table = Item["table"];
+const ITEM = /^(ops|launches|frames|kernels|steps|device_annotations):(\d{1,10})(?:@(-1|\d{1,9}))?$/;
 
 export interface ItemKey {
   table: Table;
@@ -47,11 +48,9 @@ export const spotOf = (item: Item, lane: Lane, at: number): ItemSpot => ({
   end: item.end_ns + lane.shift,
 });
 
-/** `kernels:12` of the URL; of another rank `kernels:12@7`. */
+/** `kernels:12` of the URL; of another rank `kernels:12@7`, of the baseline `@-1`. */
 export function parseItem(text: string | null): ItemKey | null {
-  const found = /^(ops|launches|frames|kernels|steps|device_annotations):(\d{1,10})(?:@(-1|\d{1,9}))?$/.exec(
-    text ?? "",
-  );
+  const found = ITEM.exec(text ?? "");
   return found
     ? {
         table: found[1] as Table,
@@ -337,21 +336,19 @@ function inTables(
 /** The row of the table that it is in; without one, all ranges of this name. */
 function ownTable(item: Links["item"], annotation: boolean, of: { rank?: number }): ComponentChildren {
   const filter = `name = ${quote(fullName(item))}`;
-  const own =
-    item.table === "kernels" ? (
-      <a {...linkProps({ ...of, view: "kernels", filter })} data-testid="to-kernels">
-        {texts.toKernels}
-      </a>
-    ) : item.table === "ops" && !annotation ? (
-      <a {...linkProps({ ...of, view: "operators", filter })} data-testid="to-operators">
-        {texts.toOperators}
-      </a>
-    ) : (
-      <a {...linkProps({ find: fullName(item) })} data-testid="to-all">
-        {texts.toAll}
-      </a>
-    );
-  return own;
+  return item.table === "kernels" ? (
+    <a {...linkProps({ ...of, view: "kernels", filter })} data-testid="to-kernels">
+      {texts.toKernels}
+    </a>
+  ) : item.table === "ops" && !annotation ? (
+    <a {...linkProps({ ...of, view: "operators", filter })} data-testid="to-operators">
+      {texts.toOperators}
+    </a>
+  ) : (
+    <a {...linkProps({ find: fullName(item) })} data-testid="to-all">
+      {texts.toAll}
+    </a>
+  );
 }
 
 function Fact({ label, title, children }: { label: string; title?: string; children: ComponentChildren }) {
