@@ -140,6 +140,18 @@ def step_row(trace: Trace, step: int | None) -> int | None:
     raise TraceError("unknown_step", message, say("It has: {have}.", have=have))
 
 
+def compared_steps(trace: Trace, step: int | None) -> I64:
+    """Return the rows of a step, or those to compare: complete and not primed, or else all.
+
+    Raises TraceError ``unknown_step``.
+    """
+    row = step_row(trace, step)
+    if row is not None:
+        return np.array([row])
+    complete = np.flatnonzero(~trace.steps.incomplete & ~trace.steps.primed)
+    return complete if len(complete) else np.arange(len(trace.steps))
+
+
 def in_step(rows: I32, row: int | None) -> Bools:
     """Return which entries of a table's ``step`` column belong to the selected step."""
     if row is None:

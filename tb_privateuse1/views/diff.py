@@ -20,7 +20,7 @@ from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.views.base import Provenance, compared_steps, provenance
 from tb_privateuse1.views.result import Result
 
 Time = Literal["device", "host"]
@@ -138,7 +138,7 @@ def diff(
 
     Raises TraceError ``unknown_step``.
     """
-    now_steps, base_steps = _steps(trace, step), _steps(base, base_step)
+    now_steps, base_steps = compared_steps(trace, step), compared_steps(base, base_step)
     both = bool(len(trace.kernels) and len(base.kernels))
     unit: Time = ("device" if both else "host") if time == "best" else time
     if by == "kernels":
@@ -169,15 +169,6 @@ def diff(
             *_decomposed(trace, base, now_steps, base_steps),
         ),
     )
-
-
-def _steps(trace: Trace, step: int | None) -> I64:
-    """Return the rows of the chosen steps: complete ones that were not primed, or else all."""
-    row = step_row(trace, step)
-    if row is not None:
-        return np.array([row])
-    complete = np.flatnonzero(~trace.steps.incomplete & ~trace.steps.primed)
-    return complete if len(complete) else np.arange(len(trace.steps))
 
 
 def _total(items: Items, unit: Time) -> int | None:

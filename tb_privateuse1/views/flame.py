@@ -48,8 +48,8 @@ class FlameNode:
     self_ns: int
     """Without the nodes inside."""
     window_share: float | None
-    """The part of ``total_ns`` in steps as a share of ``window_ns``; of several streams or threads
-    more than 1 is possible. Null for steps without a length."""
+    """The part of ``total_ns`` in steps, or in the window, as a share of ``window_ns``; of several
+    streams or threads more than 1 is possible. Null for steps without a length."""
     bound_ns: int | None
     """How far off ``total_ns`` may be; 0 for measured times."""
     merged: int
@@ -68,8 +68,7 @@ class Flame(Result):
     """With ``frame``: the same time by what calls it; ``rows`` have what it calls."""
     by: Literal["device", "host"]
     window_ns: int
-    """The steps' time: the length of their windows, or of the selected one's; with a window its
-    own."""
+    """The steps' time: the length of their windows, or of the selected one's, or of the window."""
     total_ns: int | None
     """Of the outermost rows and what was merged beside them. Null by device without its times; a
     lower bound if a stream is missing."""
@@ -101,7 +100,7 @@ def flame(
 ) -> Flame:
     """The call tree by device time (where there is any) or by host time.
 
-    With a window, ranges and activities count with their part inside, and shares are of the window.
+    With a window, ranges and activities count with their part inside, on whatever step they are.
     Raises TraceError ``unknown_step``, ``unknown_node`` or ``bad_option``.
     """
     check_limit(limit)
@@ -113,13 +112,11 @@ def flame(
         unit = "device"
     ignored = Ignored(ignore_libraries, parse_patterns(ignore))
     steps = None if row is None else np.array([row])
-    window = None
-    if start_ns is not None or stop_ns is not None:
-        window = windows.window_of(trace, start_ns or 0, stop_ns)
+    whole = start_ns is None and stop_ns is None
+    window = None if whole else windows.window_of(trace, start_ns or 0, stop_ns)
     tree = build(trace, Scope(unit == "device", levels, group, ignored, steps, window))
     path = [] if root is None else call_tree.split_path(root)
-    length = _window_ns(trace, row) if window is None else window.stop_ns - window.start_ns
-    shown = _Shown(trace, unit, limit, length)
+    shown = _Shown(trace, unit, limit, _window_ns(trace, row, window), window is None)
     if frame is not None:
         return _sandwich(shown, tree, frame)
     if direction == "bottom_up":
@@ -178,7 +175,9 @@ def ordered(parent: I32, size: I64, chosen: Bools, above: int) -> tuple[list[int
     return rows, {node: i for i, node in enumerate(rows)}
 
 
-def _window_ns(trace: Trace, row: int | None) -> int:
+def _window_ns(trace: Trace, row: int | None, window: windows.Window | None) -> int:
+    if window is not None:
+        return window.stop_ns - window.start_ns
     rows = slice(None) if row is None else slice(row, row + 1)
     steps = trace.steps
     return intervals.length(intervals.union(steps.start_ns[rows], steps.end_ns[rows]))
@@ -202,15 +201,18 @@ class _Shown:
     unit: Literal["device", "host"]
     limit: int
     window_ns: int
+    in_steps: bool
+    """Whether that is of steps."""
 
     def result(self, tree: CallTree, top: int) -> Flame:
         """Return the rows from a node on; of the whole tree for ``NONE``."""
-        below = _below(tree.parent, top)
+        below = nodes_below(tree.parent, top)
         outer = below & (tree.parent == (NONE if top == NONE else tree.parent[top]))
         whole = int(tree.total[outer].sum())
         chosen = largest(tree.total, below, whole, self.limit)
         above = int(tree.parent[top]) if top >= 0 else NONE
         rows, at = ordered(tree.parent, tree.total, chosen, above)
+        inside = tree.in_steps if self.in_steps else tree.total
         small = below & ~chosen & (tree.total > 0)
         holder = np.where(small, tree.parent, NONE)
         merged_ns = sums(holder, tree.total, len(tree))
@@ -225,7 +227,7 @@ class _Shown:
                     calls=int(tree.calls[n]),
                     total_ns=int(tree.total[n]),
                     self_ns=int(tree.own[n]),
-                    window_share=int(tree.in_steps[n]) / self.window_ns if self.window_ns else None,
+                    window_share=int(inside[n]) / self.window_ns if self.window_ns else None,
                     bound_ns=self._bound(tree, n),
                     merged=int(merged[n]),
                     merged_ns=int(merged_ns[n]),
@@ -254,7 +256,7 @@ def names(kind: int, text: str) -> dict[str, Any]:
     return {**name_fields(text, kernel=DEVICE <= kind < NOWHERE), "kind": KINDS[kind]}
 
 
-def _below(parent: I32, top: int) -> Bools:
+def nodes_below(parent: I32, top: int) -> Bools:
     """Return the node and its descendants; all nodes for ``NONE``."""
     if top == NONE:
         return np.ones(len(parent), np.bool_)

@@ -43,7 +43,7 @@ HOST = {
 RECORDED = {
     "Share.bound_ns", "AreaRow.bound_ns", "AreaRow.mean_bound_ns", "AreaRow.max_bound_ns",
     "Item.bound_ns", "Item.shift_bound_ns", "FlameNode.bound_ns", "DiffRow.bound_ns",
-    "Timeline.shift_bound_ns", "Hotspot.bound_ns",
+    "Timeline.shift_bound_ns", "Hotspot.bound_ns", "FlameDiffNode.bound_ns",
 }  # fmt: skip
 """Bounds of ranges of the host: exact. No inferred start is shifted where there is none."""
 
@@ -53,7 +53,8 @@ CHANGES = {
     "PredictedStep.gain_low_ns", "PredictedStep.gain_high_ns", "Gain.free_gain_low_ns",
     "AdviceTable.saving_ns", "DiffRow.change_ns", "DiffRow.host_change_ns",
     "DiffRow.device_change_ns", "DiffRow.noise_ns", "DiffFigure.change_ns", "DiffFigure.noise_ns",
-    "DiffStep.change_ns", "RankRow.caused_ns",
+    "DiffStep.change_ns", "RankRow.caused_ns", "FlameDiffNode.change_ns",
+    "FlameDiffNode.noise_ns",
 }  # fmt: skip
 """Nothing was changed, and known parts are compared with themselves."""
 

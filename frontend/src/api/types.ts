@@ -581,6 +581,35 @@ export interface Flame {
   has_modules: boolean;
 }
 
+/** The result of the lookup: rows depth first, the most time of both first among siblings. */
+export interface FlameDiff {
+  provenance: Provenance;
+  base: Provenance;
+  rows: FlameDiffNode[];
+  by: "device" | "host";
+  base_steps: number;
+  now_steps: number;
+  base_total_ns: number | null;
+  now_total_ns: number | null;
+  nodes: number;
+}
+
+/** All ranges with the same names from the root down, in both traces; figures are per step. */
+export interface FlameDiffNode {
+  name: string;
+  kind: string;
+  parent: number | null;
+  status: "both" | "new" | "gone";
+  base_calls: number;
+  now_calls: number;
+  base_ns: number | null;
+  now_ns: number | null;
+  change_ns: number | null;
+  noise_ns: number | null;
+  bound_ns: number | null;
+  verdict: "longer" | "shorter" | "within_noise" | "within_bound" | "same" | "unknown";
+}
+
 /** All ranges with the same names from the root down. */
 export interface FlameNode {
   name: string;
@@ -1774,6 +1803,7 @@ export interface Results extends Views {
   calls: Instances;
   clock: Clock;
   critical: Critical;
+  flame_diff: FlameDiff;
   hotspots: Hotspots;
   instances: Instances;
   links: Links;
@@ -1802,6 +1832,7 @@ export interface Options {
   calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
+  flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
   hotspots: { by?: "operator" | "kernel" | "module" | "line" | "annotation"; step?: number | null; limit?: number };
   instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };

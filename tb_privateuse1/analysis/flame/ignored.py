@@ -18,7 +18,7 @@ from tb_privateuse1.trace.table import I8, I32, Bools
 
 @dataclass(frozen=True)
 class Ignored:
-    """What is ignored."""
+    """The ranges without nodes of their own."""
 
     libraries: bool = False
     """Python frames of libraries (``library_frames.is_library``)."""

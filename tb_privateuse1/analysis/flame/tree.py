@@ -10,20 +10,14 @@ import numpy as np
 from tb_privateuse1.analysis.comparison import items_per_step
 from tb_privateuse1.analysis.flame.ignored import Ignored, ignored_rows
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.analysis.timeline.window import (
-    Window,
-    activities,
-    calls_inside,
-    holders,
-    with_edges,
-)
+from tb_privateuse1.analysis.timeline import window as windows
+from tb_privateuse1.analysis.timeline.window import Activities, Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import (
     call_tree,
     captured_ranges,
     intervals,
     kernel_context,
-    sum_bounds,
 )
 from tb_privateuse1.trace.groupby import sums, with_descendants
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
@@ -39,13 +33,13 @@ Label = tuple[int, str]
 KINDS = ("operator", "annotation", "frame", "module", *breakdown.KINDS, "none", "ignored")
 """What a node is; ``none`` holds the device activities that no operator launched, ``ignored`` the
 time of ignored ranges that no shown one encloses."""
-_OPERATOR, _ANNOTATION, _FRAME, _MODULE, DEVICE = range(5)
+_OPERATOR, _ANNOTATION, FRAME, _MODULE, DEVICE = range(5)
 NOWHERE, IGNORED = len(KINDS) - 2, len(KINDS) - 1
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What the tree is of."""
+    """The part of a trace in a tree, and what its nodes are."""
 
     on_device: bool
     """By the time of device activities, else by that of ranges of the host."""
@@ -55,7 +49,7 @@ class Scope:
     steps: I64 | None = None
     """Rows of ``trace.steps``; None is all of the recording."""
     window: Window | None = None
-    """Only the time inside counts, and all of it as time in steps; None is no window."""
+    """Ranges and activities count with their part inside; None is all of the recording."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +60,19 @@ class Events:
     """``NONE`` for one that is in no node."""
     own_ns: I64
     """Of a range: without the ranges inside."""
-    bound_ns: I64
-    edge_ns: I64
-    """The error at the edges of a window, beside ``bound_ns``."""
-    error_group: I32
     step: I32
     """Row of ``trace.steps``, or ``NONE``."""
+    activities: Activities | None
+    """With their error bounds; None by host."""
+    first: int
+    """The row of the first activity."""
+
+    def bounds(self, parent: I32) -> I64:
+        """Return the error bound of each node's time; that of the host is exact."""
+        if self.activities is None:
+            return np.zeros(len(parent), np.int64)
+        node = self.node[self.first : self.first + len(self.activities.rows)]
+        return windows.tree_bounds(parent, node, self.activities)
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,21 @@ class Tree:
 
 def build(trace: Trace, scope: Scope) -> Tree:
     """Return the tree of a trace from the outermost callers down."""
-    rows, holder = _host_rows(trace, scope)
+    some = np.flatnonzero(_chosen(trace.kernels.step, scope.steps))
+    some = some[: len(some) if scope.on_device else 0]
+    activities = windows.activities(trace.kernels, some, scope.window)
+    rows, holder = _host_rows(trace, scope, activities)
     if scope.on_device:
-        rows = _with_activities(trace, scope, rows, holder)
+        rows = _with_activities(trace, scope, activities, rows, holder)
     labels, label = _labels(trace, rows, scope.group)
     nodes = call_tree.merge_calls(rows.parent, label, rows.shown)
-    calls = sums(nodes.of, calls_inside(rows.parent, rows.own_ns, scope.window), len(nodes))
     node = call_tree.take(nodes.of, rows.holder) if scope.ignored else nodes.of
-    events = Events(node, rows.own_ns, rows.bound_ns, rows.edge_ns, rows.error_group, rows.step)
+    time = rows.own_ns
+    if scope.window is not None:
+        time = sums(rows.holder, rows.own_ns, len(rows.holder))
+    calls = sums(nodes.of, windows.calls_inside(rows.parent, time, scope.window), len(nodes))
+    part = activities if scope.on_device else None
+    events = Events(node, rows.own_ns, rows.step, part, rows.first)
     return assemble(nodes.parent, nodes.name, labels, calls, events)
 
 
@@ -113,8 +121,6 @@ def assemble(parent: I32, label: I32, labels: list[Label], calls: I64, events: E
     in_steps = own
     if (events.step < 0).any():
         in_steps = sums(np.where(events.step >= 0, events.node, NONE), events.own_ns, len(parent))
-    bound = sum_bounds.tree_bounds(parent, events.node, events.bound_ns, events.error_group)
-    bound = with_edges(bound, parent, events.node, events.edge_ns)
     return Tree(
         parent=parent,
         label=label,
@@ -123,7 +129,7 @@ def assemble(parent: I32, label: I32, labels: list[Label], calls: I64, events: E
         total=with_descendants(parent, own),
         own=own,
         in_steps=with_descendants(parent, in_steps),
-        bound=bound,
+        bound=events.bounds(parent),
         events=events,
     )
 
@@ -140,13 +146,12 @@ class _Rows:
     holder: I32
     """The row whose node has its time: itself or the nearest shown one around."""
     own_ns: I64
-    bound_ns: I64
-    edge_ns: I64
-    error_group: I32
     step: I32
+    first: int = 0
+    """The row of the first activity."""
 
 
-def _host_rows(trace: Trace, scope: Scope) -> tuple[_Rows, I32]:
+def _host_rows(trace: Trace, scope: Scope, activities: Activities) -> tuple[_Rows, I32]:
     """Return operators, annotations and frames, and the innermost row that has the time of each.
 
     Ignored ranges that no shown one encloses are all one node.
@@ -161,9 +166,17 @@ def _host_rows(trace: Trace, scope: Scope) -> tuple[_Rows, I32]:
         & ~call_tree.starts_with(trace, call_tree.STEP)[name]
     )
     step = items_per_step.step_of(trace, start)
+    inside = keep & _chosen(step, scope.steps)
     around = call_tree.parents_of_all(trace)
-    inside = keep & _chosen(step, scope.steps) & _near(trace, scope, around, start)
-    shown = inside & ~ignored_rows(trace, scope.ignored, name, kind, _FRAME)
+    if scope.window is not None:
+        # Few ranges lie in a window, or launched what runs in it.
+        end = np.concatenate((ops.end_ns, frames.end_ns))
+        inside &= (
+            windows.holders(trace, around, activities)
+            if scope.on_device
+            else scope.window.touches(start, end)
+        )
+    shown = inside & ~ignored_rows(trace, scope.ignored, name, kind, FRAME)
     parent = np.where(shown, intervals.nearest(around, shown), NONE).astype(np.int32)
     holder = call_tree.self_or_nearest(around, shown)
     if scope.ignored:
@@ -174,7 +187,6 @@ def _host_rows(trace: Trace, scope: Scope) -> tuple[_Rows, I32]:
     own = np.zeros(len(start), np.int64)
     if not scope.on_device:
         own = _own_times(trace, around, inside, scope.window)
-    none = np.zeros(len(start), np.int64)
     rows = _Rows(
         parent=parent,
         name=name,
@@ -182,27 +194,14 @@ def _host_rows(trace: Trace, scope: Scope) -> tuple[_Rows, I32]:
         shown=shown,
         holder=np.where(inside, holder, NONE).astype(np.int32),
         own_ns=own,
-        bound_ns=none,
-        edge_ns=none,
-        error_group=(none - 1).astype(np.int32),
-        step=step if scope.window is None else np.zeros_like(step),
+        step=step,
     )
     return rows, holder.astype(np.int32)
 
 
-def _near(trace: Trace, scope: Scope, around: I32, start: I64) -> Bools:
-    """Return which ranges lie in the window, or launched what runs in it; without one all."""
-    if scope.window is None:
-        return np.ones(len(start), np.bool_)
-    if scope.on_device:
-        every = np.arange(len(trace.kernels))
-        return holders(trace, around, activities(trace.kernels, every, scope.window))
-    return scope.window.touches(start, np.concatenate((trace.ops.end_ns, trace.frames.end_ns)))
-
-
 def _host_kinds(trace: Trace) -> I8:
     called = np.where(trace.ops.kind == OPERATOR, _OPERATOR, _ANNOTATION)
-    framed = np.where(call_tree.is_module(trace), _MODULE, _FRAME)
+    framed = np.where(call_tree.is_module(trace), _MODULE, FRAME)
     return np.concatenate((called, framed)).astype(np.int8)
 
 
@@ -213,8 +212,7 @@ def _own_times(trace: Trace, around: I32, inside: Bools, window: Window | None) 
     end = np.concatenate((ops.end_ns, frames.end_ns))
     thread = np.concatenate((ops.thread, frames.thread))
     end = call_tree.clip_ends(thread, around, start, end)
-    length = end - start if window is None else window.overlap(start, end)
-    whole = np.where(inside, length, 0)
+    whole = np.where(inside, end - start if window is None else window.overlap(start, end), 0)
     above = np.where(inside, intervals.nearest(around, inside), NONE)
     # Siblings never overlap: what is inside is never longer than what is around it.
     own: I64 = whole - sums(above, whole, len(whole))
@@ -233,11 +231,13 @@ def _left_out(kind: I8, levels: Levels) -> tuple[int, ...]:
     if levels == "modules":
         # As in the modules' view: annotations take their place where there are none.
         others = (_ANNOTATION,) if (kind == _MODULE).any() else ()
-        return (_FRAME, _OPERATOR, *others)
-    return (_FRAME,) if levels == "operators" else ()
+        return (FRAME, _OPERATOR, *others)
+    return (FRAME,) if levels == "operators" else ()
 
 
-def _with_activities(trace: Trace, scope: Scope, host: _Rows, holder: I32) -> _Rows:
+def _with_activities(
+    trace: Trace, scope: Scope, part: Activities, host: _Rows, holder: I32
+) -> _Rows:
     """Return the rows of the host and behind them ranges of captures and device activities.
 
     The last row is around the activities from nowhere known.
@@ -247,14 +247,12 @@ def _with_activities(trace: Trace, scope: Scope, host: _Rows, holder: I32) -> _R
         key = (host.name * len(KINDS) + host.kind).astype(np.int32)
         merged = call_tree.merge_calls(host.parent, key, host.shown)
         shared = captured_ranges.first_of_same_path(merged)
-    some = np.flatnonzero(_chosen(trace.kernels.step, scope.steps))
-    part = activities(trace.kernels, some, scope.window)
     kernels, captures, rows = trace.kernels.take(part.rows), trace.captures, len(holder)
     around = call_tree.take(holder, kernel_context.kernel_parents(trace)[part.rows])
-    kind = np.choose(captures.kind, (_OPERATOR, _ANNOTATION, _FRAME))
+    kind = np.choose(captures.kind, (_OPERATOR, _ANNOTATION, FRAME))
     kind = np.where(kernel_context.is_captured_module(trace), _MODULE, kind).astype(np.int8)
     wanted = ~np.isin(kind, _left_out(kind, scope.levels))
-    wanted &= ~ignored_rows(trace, scope.ignored, captures.name, kind, _FRAME)
+    wanted &= ~ignored_rows(trace, scope.ignored, captures.name, kind, FRAME)
     placed = captured_ranges.place_captures(
         captures, wanted, call_tree.take(shared, around), kernels.capture
     )
@@ -266,7 +264,6 @@ def _with_activities(trace: Trace, scope: Scope, host: _Rows, holder: I32) -> _R
     parent = np.where(parent >= 0, parent, nowhere)
     zeros, none = np.zeros(m, np.int64), np.full(m, NONE)
     activity = breakdown.activity_kinds(kernels) + DEVICE
-    step = kernels.step if scope.window is None else np.zeros_like(kernels.step)
 
     def behind(column: Column, *more: Any) -> Column:
         return np.concatenate((column, *more)).astype(column.dtype)
@@ -278,10 +275,8 @@ def _with_activities(trace: Trace, scope: Scope, host: _Rows, holder: I32) -> _R
         shown=behind(host.shown, np.ones(m + n, np.bool_), [lost]),
         holder=behind(host.holder, np.arange(rows, nowhere), [NONE]),
         own_ns=behind(host.own_ns, zeros, part.ns, [0]),
-        bound_ns=behind(host.bound_ns, zeros, part.bound_ns, [0]),
-        edge_ns=behind(host.edge_ns, zeros, part.edge_ns, [0]),
-        error_group=behind(host.error_group, none, part.error_group, [NONE]),
-        step=behind(host.step, none, step, [NONE]),
+        step=behind(host.step, none, kernels.step, [NONE]),
+        first=rows + m,
     )
 
 

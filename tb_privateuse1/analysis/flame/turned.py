@@ -86,8 +86,8 @@ def _inverted(tree: Tree, start: Bools, weight: I64, holder: I32, path: Sequence
     for depth in range(len(tree) + 1):
         if not len(active):
             break
-        key: I64 = np.maximum(of[active] - above, 0) * len(tree.labels) + tree.label[at[active]]
-        keys, node = call_tree.number_keys(key)
+        inner = np.maximum(of[active] - above, 0).astype(np.int64)
+        keys, node = call_tree.number_keys(inner * len(tree.labels) + tree.label[at[active]])
         up = keys // len(tree.labels) + above
         parents.append(up if depth else np.full(len(keys), NONE, np.int64))
         labels.append(keys % len(tree.labels))

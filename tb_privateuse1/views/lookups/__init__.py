@@ -10,6 +10,7 @@ from tb_privateuse1.views.lookups.area_times import area_times
 from tb_privateuse1.views.lookups.calls import calls
 from tb_privateuse1.views.lookups.clock import clock
 from tb_privateuse1.views.lookups.critical import critical
+from tb_privateuse1.views.lookups.flame_diff import flame_diff
 from tb_privateuse1.views.lookups.hotspots import hotspots
 from tb_privateuse1.views.lookups.instances import instances
 from tb_privateuse1.views.lookups.links import links
@@ -25,6 +26,7 @@ LOOKUPS: dict[str, Callable[..., Any]] = {
     "calls": calls,
     "clock": clock,
     "critical": critical,
+    "flame_diff": flame_diff,
     "hotspots": hotspots,
     "instances": instances,
     "links": links,
