@@ -7,7 +7,7 @@ import { onKeyDown } from "../lib/tensorboard-host";
 import { useLatestCallback } from "../lib/use-latest-callback";
 import { useWidth } from "../lib/use-width";
 import { Help } from "./help";
-import { useRuns, useView, type Resource } from "../state/use-result";
+import { useLatest, useRuns, useView, type Resource } from "../state/use-result";
 import { select, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
 import { t } from "../i18n";
@@ -74,10 +74,16 @@ function OfTrace({
     null,
     page.alone !== undefined,
   );
-  const overview = base.loaded.status === "ready" ? base.loaded.value : null;
+  const { run, rank, span } = selected.place;
+  // A trace may change, or be listed only after it was asked for: the page stays until it is known
+  // that reading takes its time, so that nothing typed is lost.
+  const latest = useLatest(base.loaded, `${run}/${rank}/${span}`);
+  const takesTime = base.loaded.status === "loading" && base.loaded.progress !== null;
+  const loaded = takesTime ? base.loaded : latest;
+  const overview = loaded.status === "ready" ? loaded.value : null;
   const Component = page.component;
   const Alone = page.alone;
-  const own = `${page.name} ${selected.place.run}`;
+  const own = `${page.name} ${run}`;
   const main = useRef<HTMLElement>(null);
   const isNarrow = useWidth(main, NARROW_PX) < NARROW_PX;
   return (
@@ -88,6 +94,7 @@ function OfTrace({
         ref={main}
         data-testid={`page-${page.name}`}
         aria-label={page.title}
+        aria-busy={loaded !== base.loaded ? true : undefined}
         {...(isNarrow && { "data-narrow": "" })}
       >
         <h1 class="unseen">{page.title}</h1>
@@ -97,7 +104,7 @@ function OfTrace({
           </ErrorBoundary>
         )}
         {!Alone && (
-          <Show resource={base}>
+          <Show resource={{ ...base, loaded }}>
             {(value) => (
               <ErrorBoundary key={own}>
                 <Component selected={selected} base={value} runs={runs} />
