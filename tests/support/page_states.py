@@ -42,7 +42,13 @@ STATES: dict[str, tuple[str, Open]] = {
     "filter error": ("run=ddp view=operators", lambda d: d.get("filter").fill("calls > many")),
     "no rows": ("run=ddp view=operators filter=nothing_like_it", showing("no-rows")),
     "activities": ("run=ddp view=kernels", pressing("drill")),
+    "operator": ("run=ddp view=operators", first_row("operators")),
     "stack": ("run=ddp view=operators group=stack", first_row("operators")),
+    "raw record": (
+        "run=ddp event=kernels/0",
+        lambda d: d.get("part-record").locator("summary").click(),
+    ),
+    "memory event": ("run=mlp event=memory/0", showing("record-name")),
     "range": ("run=ddp view=timeline item=kernels:3", showing("details-name")),
     "export": ("run=ddp view=timeline", pressing("export")),
     **{

@@ -12,8 +12,10 @@ export const widgets = {
   timelineKeys:
     "Timeline: arrow keys go from range to range, W and S zoom, A and D move, question mark lists the keys",
   panel: {
-    edge: "Height of the panel",
-    help: "Drag to resize, double-click for the usual height",
+    edge: { right: "Width of the panel", bottom: "Height of the panel" },
+    help: "Drag to resize, double-click for the usual size",
+    close: "Close",
+    closeHelp: "Close (Esc)",
   },
   picker: {
     find: (name: string) => `Find ${name.toLowerCase()}`,

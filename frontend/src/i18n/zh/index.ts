@@ -7,6 +7,7 @@ import * as diff from "./pages/diff";
 import * as distributed from "./pages/distributed";
 import * as flame from "./pages/flame";
 import * as history from "./pages/history";
+import * as inspector from "./pages/inspector";
 import * as kernels from "./pages/kernels";
 import * as memory from "./pages/memory";
 import * as method from "./pages/method";
@@ -33,6 +34,7 @@ export const zh = {
   ...distributed,
   ...flame,
   ...history,
+  ...inspector,
   ...kernels,
   ...memory,
   ...method,

@@ -110,7 +110,7 @@ function useTimeline(
 type TimelineState = ReturnType<typeof useTimeline>;
 
 function Page(props: TimelineProps) {
-  const { selected, result } = props;
+  const { result } = props;
   const page = useRef<HTMLDivElement>(null);
   const timeline = useTimeline(props, page);
   const { hoverAt, tracks, view, area, setArea, shown, selection, navigation, sizes } = timeline;
@@ -143,7 +143,6 @@ function Page(props: TimelineProps) {
       <Announcement {...selection} />
       <Panel
         {...{ tracks, area, setArea, selection, navigation }}
-        span={selected.place.span}
         toCanvas={() => page.current?.querySelector<HTMLElement>(".timecanvas")?.focus()}
       />
     </div>
@@ -326,12 +325,11 @@ interface PanelProps {
   setArea: (area: Area | null) => void;
   selection: SelectedItem;
   navigation: Navigation;
-  span: number;
   toCanvas: () => void;
 }
 
 /** Below the canvas: the selected stretch of time, else the selected range. */
-function Panel({ tracks, area, setArea, selection, navigation, span, toCanvas }: PanelProps) {
+function Panel({ tracks, area, setArea, selection, navigation, toCanvas }: PanelProps) {
   const { item, lane, links, place } = selection;
   const closing = (close: () => void) => (): void => {
     close();
@@ -349,10 +347,7 @@ function Panel({ tracks, area, setArea, selection, navigation, span, toCanvas }:
   if (!item || !lane) return null;
   return (
     <DetailsPanel
-      links={links}
-      rank={item.rank}
-      span={span}
-      shift={lane.shift}
+      {...{ item, lane, links }}
       show={navigation.showOf(place)}
       close={closing(() => navigation.pick(null))}
     />
