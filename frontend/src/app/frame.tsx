@@ -54,17 +54,14 @@ function Nothing({ runs }: { runs: Runs }) {
  * may be little room in a wide window. */
 const NARROW_PX = 760;
 
-function OfTrace({
-  runs,
-  selected,
-  page,
-  help,
-}: {
+interface OfTraceProps {
   runs: Runs;
   selected: Selected;
   page: Page;
   help: () => void;
-}) {
+}
+
+function OfTrace({ runs, selected, page, help }: OfTraceProps) {
   // Over all steps: the step selector, the badges and the chart need it whatever is selected.
   // A page that does without goes before.
   const base: Resource<Overview> = useView(
