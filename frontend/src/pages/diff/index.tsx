@@ -13,7 +13,7 @@ import { Picker } from "../../widgets/controls/picker";
 import { MissingStreams } from "../shared/data-warnings";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "../shared/selector-choices";
 import { PeakFigure } from "./memory";
-import { keyOf, KINDS, WORDS, type By, type Shown } from "./rows";
+import { keyOf, KINDS, OTHERS, WORDS, type By, type Shown } from "./rows";
 import { DiffTable } from "./tables";
 import { linkProps } from "../../state/links";
 import type { ChoosingProps } from "../page-props";
@@ -46,9 +46,8 @@ export function Diff({ selected, runs }: ChoosingProps) {
 
 function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "runs"> & { other: Selected }) {
   const { group, by: time } = state.value;
-  const shown: Shown =
-    group === "steps" || group === "memory" ? group : (KINDS.find((k) => k === group) ?? "operators");
-  const by: By = shown === "steps" || shown === "memory" ? "operators" : shown;
+  const shown: Shown = OTHERS.find((k) => k === group) ?? KINDS.find((k) => k === group) ?? "operators";
+  const by: By = KINDS.find((k) => k === shown) ?? "operators";
   const resource = useDiff(selected, other, {
     by,
     time: time === "device" || time === "host" ? time : "best",
@@ -92,7 +91,7 @@ function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "r
         </p>
       )}
       <Show resource={{ ...resource, loaded }}>
-        {(result) => <Page result={result} shown={shown} other={other} />}
+        {(result) => <Page {...{ result, shown, selected, other }} />}
       </Show>
     </div>
   );
@@ -135,9 +134,18 @@ function swapped({ place }: Selected, other: Selected) {
   };
 }
 
-function Page({ result, shown, other }: { result: Result; shown: Shown; other: Selected }) {
+function Page({
+  result,
+  shown,
+  ...sides
+}: {
+  result: Result;
+  shown: Shown;
+  selected: Selected;
+  other: Selected;
+}) {
   const [whole, ...parts] = result.figures;
-  const by = shown === "steps" || shown === "memory" ? "operators" : result.by;
+  const by = KINDS.some((k) => k === shown) ? result.by : "operators";
   return (
     <>
       {result.notes.length > 0 && (
@@ -181,7 +189,7 @@ function Page({ result, shown, other }: { result: Result; shown: Shown; other: S
           )}
         </section>
       </div>
-      <DiffTable key={shown} result={result} shown={shown} other={other} />
+      <DiffTable key={shown} result={result} shown={shown} {...sides} />
     </>
   );
 }
