@@ -37,7 +37,7 @@ export const flame = {
   libraries: "Libraries",
   librariesHelp: "Python frames of torch, of site-packages and of Python itself.",
   patterns: "Parts of names",
-  patternsExample: "transformers/;vllm/*.forward",
+  patternsExample: "such as transformers/;vllm/*.forward",
   patternsHelp: "Separated by ; with * for any text. For packages that torch writes without site-packages.",
   ignoreNothing: "Ignore nothing",
   ignoreThis: (pattern: string) => `ignore ${pattern}`,

@@ -34,7 +34,7 @@ export const flame: Translation<typeof english.flame> = {
   libraries: "库",
   librariesHelp: "torch、site-packages 与 Python 自身的栈帧。",
   patterns: "名称的一部分",
-  patternsExample: "transformers/;vllm/*.forward",
+  patternsExample: "例如 transformers/;vllm/*.forward",
   patternsHelp: "以 ; 分隔，* 为任意文本。用于 torch 写出时不含 site-packages 的包。",
   ignoreNothing: "不忽略",
   ignoreThis: (pattern) => `忽略 ${pattern}`,
