@@ -16,15 +16,15 @@ export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = t.diff.verdic
 
 export const keyOf = (r: DiffRow): string => `${fullName(r)} ${r.detail ?? ""}`.trim();
 
-/** The page of what is compared, and its row there. */
-export function targetOf(row: DiffRow, by: By): Partial<State> {
+/** The page of what is compared, and its row there; a kernel may have another name in the base. */
+export function targetOf(row: DiffRow, by: By, side: "base" | "now"): Partial<State> {
   if (by === "annotations") return { view: "timeline", find: lastOf(row.name), selected: null };
   if (by === "modules")
     return { view: "modules", selected: row.name, filter: `name = ${quote(lastOf(row.name))}` };
   return {
     view: by === "kernels" ? "kernels" : "operators",
     group: by === "shapes" ? "shapes" : by === "kernels" ? "name" : null,
-    filter: `name = ${quote(fullName(row))}`,
+    filter: `name = ${quote((side === "base" && (row.base_full_name ?? row.base_name)) || fullName(row))}`,
     selected: null,
   };
 }

@@ -296,6 +296,11 @@ function Name({ row }: { row: DiffRow }) {
   return (
     <span class="value" title={row.full_name ?? nameOf(row.name)}>
       {nameOf(row.name)}
+      {row.base_name !== null && (
+        <small class="muted" title={row.base_full_name ?? row.base_name}>
+          {texts.wasCalled(row.base_name)}
+        </small>
+      )}
     </span>
   );
 }

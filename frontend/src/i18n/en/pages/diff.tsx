@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Diff, DiffAllocator, DiffMemory, DiffRow } from "../../../api/types";
+import type { Condition, Diff, DiffAllocator, DiffMemory, DiffRow } from "../../../api/types";
 import { plural } from "../../count";
 
 const verdicts: Record<DiffRow["verdict"], string> = {
@@ -39,6 +39,18 @@ export const diff = {
   all: "all",
   swap: "Swap",
   swapHelp: "Exchange base and new run",
+  baseReason: (
+    kind: "span" | "earlier" | "later" | "rank",
+    same: { group: boolean; rank: boolean; worker: boolean },
+  ) => {
+    if (kind === "span") return "by default: the span before";
+    if (kind === "rank") return "by default: another rank, as there is no other run";
+    const kept = [same.rank && "same rank", same.group && "same folder", same.worker && "same worker"];
+    const shown = kept.filter(Boolean).join(", ");
+    const run = kind === "earlier" ? "the run before by date" : "the next run by date, as none is earlier";
+    return `by default: ${run}${shown && ` (${shown})`}`;
+  },
+  account: "Change of the account of time",
   parts: "Breakdown of the change",
   partsNote: "on average; they sum to it",
   largest: "The largest changes",
@@ -58,6 +70,52 @@ export const diff = {
   said: (parts: readonly string[]) => parts.join(", "),
   fromTo: (what: string, base: string, now: string, said: string) =>
     `${what}: from ${base} to ${now}, ${said}`,
+};
+
+const conditions: Record<Condition["name"], string> = {
+  rank: "rank",
+  world_size: "number of ranks",
+  host: "host",
+  device: "device",
+  vendor: "vendor",
+  torch: "torch",
+  workload: "workload",
+  batch: "batch",
+  timeline: "device times",
+  stacks: "with_stack",
+  shapes: "record_shapes",
+  memory: "profile_memory",
+  steps: "compared steps",
+};
+
+/** Why the step changed, and what else differs. */
+export const diffWhy = {
+  title: "Why the step changed",
+  note: "per step; with the rest they sum to the change",
+  unsure: "(no spread over steps is known)",
+  rest: (parts: number, noise: string | null) =>
+    `The rest: ${plural(parts, "part")} with small changes, or within the noise${noise === null ? "" : ` (± ${noise})`}.`,
+  sum: "Change of the step",
+  shareHelp: "Its share of the change of the step.",
+  row: "Compare",
+  eventInBase: "In the base",
+  eventInNew: "In the new run",
+  accountOfBase: "Account of the base",
+  accountOfNew: "Account of the new run",
+  conditions,
+  condition: (name: string, base: string, now: string) => `${name} ${base} → ${now}`,
+  differ: (all: readonly string[]) => `The recordings differ: ${all.join("; ")}.`,
+  /** Values that the server writes as codes. */
+  values: {
+    on: "on",
+    off: "off",
+    measured: "measured",
+    inferred: "inferred",
+    none: "none",
+    training: "training",
+    inference: "inference",
+    serving: "serving",
+  },
 };
 
 const memoryVerdicts: Record<DiffMemory["verdict"], string> = {
@@ -171,6 +229,7 @@ export const diffTables = {
   calls: { title: "Calls", help: "Per step." },
   open: (name: string) => `Open ${name}`,
   close: (name: string) => `Close ${name}`,
+  wasCalled: (name: string) => ` (base: ${name})`,
   steps: {
     base: "Base step",
     now: { title: "Step", help: "The link shows it in the timeline." },
@@ -184,6 +243,7 @@ export const diffRow = {
   close: "Close",
   inNew: "In the new run",
   inBase: "In the base",
+  baseName: (name: string) => `In the base its name is ${name}.`,
   base: "Base",
   now: "New",
   change: "Change",
