@@ -27,7 +27,13 @@ export default defineConfig({
             // Translations import these. They must not import what waits for a translation.
             { name: "base", test: /node_modules|src\/i18n\/count/, priority: 1 },
             // What several pages share is one file: by default it is thirty of a kilobyte each.
-            { name: "shared", test: /src\/(lib|api|state|widgets|pages\/shared)\//, minShareCount: 3 },
+            {
+              name: "shared",
+              test: /src\/(lib|api|state|widgets|pages\/shared)\/(?!inspector)/,
+              minShareCount: 3,
+            },
+            // Comes with the first page that selects something: the first page does without.
+            { name: "inspector", test: /src\/pages\/shared\/inspector\//, minShareCount: 2 },
           ],
         },
       },

@@ -8,6 +8,7 @@ import { connect as connectPalette } from "../state/palette";
 import { follow } from "../state/url";
 import { language, t } from "../i18n";
 import "./theme.css";
+import "./inspector.css";
 import { ColumnMemoryContext } from "../widgets/table/column-chooser";
 
 /** Draws the dashboard into the document's body. */

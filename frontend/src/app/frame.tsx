@@ -1,12 +1,13 @@
 // The frame of every page: selectors and badges on top, pages on the left, keys.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Overview, Runs } from "../api/types";
 import { isCovered, isTyping } from "../lib/dom";
 import { store, stored } from "../lib/preference";
 import { onKeyDown } from "../lib/tensorboard-host";
 import { useLatestCallback } from "../lib/use-latest-callback";
+import { useWidth } from "../lib/use-width";
 import { Help } from "./help";
-import { useRuns, useView, type Resource } from "../state/use-result";
+import { useLatest, useRuns, useView, type Resource } from "../state/use-result";
 import { select, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
 import { t } from "../i18n";
@@ -14,7 +15,7 @@ import { TopBar } from "./topbar";
 import { EmptyLogdir, Scanning } from "./empty-logdir";
 import { pageOf, PAGES, type Page } from "../pages";
 import { linkProps } from "../state/links";
-import { RecordDialog } from "./event-record-dialog";
+import { EventDock } from "./event-dock";
 import { ErrorBoundary, Show } from "../pages/shared/load-states";
 
 export function Frame() {
@@ -49,6 +50,10 @@ function Nothing({ runs }: { runs: Runs }) {
   return runs.scanning ? <Scanning runs={runs} /> : <EmptyLogdir runs={runs} />;
 }
 
+/** Below it, what stands side by side on a page stands one below the other: beside the inspector there
+ * may be little room in a wide window. */
+const NARROW_PX = 760;
+
 function OfTrace({
   runs,
   selected,
@@ -69,23 +74,37 @@ function OfTrace({
     null,
     page.alone !== undefined,
   );
-  const overview = base.loaded.status === "ready" ? base.loaded.value : null;
+  const { run, rank, span } = selected.place;
+  // A trace may change, or be listed only after it was asked for: the page stays until it is known
+  // that reading takes its time, so that nothing typed is lost.
+  const latest = useLatest(base.loaded, `${run}/${rank}/${span}`);
+  const takesTime = base.loaded.status === "loading" && base.loaded.progress !== null;
+  const loaded = takesTime ? base.loaded : latest;
+  const overview = loaded.status === "ready" ? loaded.value : null;
   const Component = page.component;
   const Alone = page.alone;
-  const own = `${page.name} ${selected.place.run}`;
+  const own = `${page.name} ${run}`;
+  const main = useRef<HTMLElement>(null);
+  const isNarrow = useWidth(main, NARROW_PX) < NARROW_PX;
   return (
     <>
       <TopBar runs={runs} selected={selected} overview={overview} help={help} />
       <Rail page={page} />
-      <main data-testid={`page-${page.name}`} aria-label={page.title}>
+      <main
+        ref={main}
+        data-testid={`page-${page.name}`}
+        aria-label={page.title}
+        aria-busy={loaded !== base.loaded ? true : undefined}
+        {...(isNarrow && { "data-narrow": "" })}
+      >
         <h1 class="unseen">{page.title}</h1>
         {Alone && (
           <ErrorBoundary key={own}>
-            <Alone selected={selected} />
+            <Alone selected={selected} runs={runs} />
           </ErrorBoundary>
         )}
         {!Alone && (
-          <Show resource={base}>
+          <Show resource={{ ...base, loaded }}>
             {(value) => (
               <ErrorBoundary key={own}>
                 <Component selected={selected} base={value} runs={runs} />
@@ -94,7 +113,7 @@ function OfTrace({
           </Show>
         )}
       </main>
-      <RecordDialog selected={selected} />
+      <EventDock selected={selected} />
     </>
   );
 }

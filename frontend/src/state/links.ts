@@ -7,13 +7,14 @@ export interface LinkProps {
   onClick: (event: MouseEvent) => void;
 }
 
-/** A plain click stays in the page; one with a modifier opens the link as links do. */
-export function linkProps(changes: Partial<State>): LinkProps {
+/** A plain click stays in the page, and does no more than go there unless `act` is given; one with a
+ * modifier opens the link as links do. */
+export function linkProps(changes: Partial<State>, act = (): void => go(changes)): LinkProps {
   const onClick = (event: MouseEvent): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     event.stopPropagation();
-    go(changes);
+    act();
   };
   return { href: linkTo(changes), onClick };
 }

@@ -52,9 +52,10 @@ class Activities:
     """Whether any part is inside as shown."""
     ns: I64
     bound_ns: I64
-    """How far off ``ns`` may be for what surely lies inside as a whole; 0 for the others."""
+    """How far off ``ns`` may be for what surely lies inside as a whole; 0 for the others, and
+    ``MISSING`` if it is not known."""
     edge_ns: I64
-    """The same for the others, at the edges of the window; ``MISSING`` if it is not known."""
+    """The same for the others, at the edges of the window."""
     error_group: I32
 
 
@@ -74,13 +75,14 @@ def activities(kernels: Kernels, rows: I64, window: Window | None) -> Activities
     late = early + np.where(known, some.duration_bound_ns, 0)
     whole = (some.start_ns - early >= start) & (some.end_ns + late <= stop)
     shown = window.overlap(some.start_ns, some.end_ns)
-    edge = np.where(known, np.maximum(shown - least, most - shown), MISSING)
+    edge = np.where(known & ~whole, np.maximum(shown - least, most - shown), 0)
+    sure = np.where(whole, some.duration_bound_ns, 0)
     return Activities(
         rows,
         window.touches(some.start_ns, some.end_ns),
         shown,
-        np.where(whole & known, some.duration_bound_ns, 0),
-        np.where(whole & known, 0, edge),
+        np.where(known, sure, MISSING),
+        edge,
         some.error_group,
     )
 
@@ -88,16 +90,19 @@ def activities(kernels: Kernels, rows: I64, window: Window | None) -> Activities
 def tree_bounds(parent: I32, node: I32 | I64, part: Activities) -> I64:
     """Return by node of a tree the bound of the time inside of its activities and of those below.
 
-    ``node`` is each activity's. The errors at the edges of the window may all have one direction.
+    ``node`` is each activity's.
     """
-    sure = sum_bounds.tree_bounds(parent, node, part.bound_ns, part.error_group)
-    lost = part.edge_ns == MISSING
-    nodes = len(parent)
-    edges = groupby.sums(node, np.where(lost, 0, part.edge_ns), nodes)
-    unknown = groupby.sums(node, lost.astype(np.int64), nodes)
-    total = np.where(sure == MISSING, 0, sure) + groupby.with_descendants(parent, edges)
-    missing = (sure == MISSING) | (groupby.with_descendants(parent, unknown) > 0)
-    return np.where(missing, MISSING, total)
+    bound = sum_bounds.tree_bounds(parent, node, part.bound_ns, part.error_group)
+    return with_edges(bound, parent, node, part.edge_ns)
+
+
+def with_edges(bound_ns: I64, parent: I32, node: I32 | I64, edge_ns: I64) -> I64:
+    """Return the bounds of a tree's nodes with the errors at the edges of a window.
+
+    These may all have one direction. ``node`` is that of each of ``edge_ns``.
+    """
+    edges = groupby.with_descendants(parent, groupby.sums(node, edge_ns, len(parent)))
+    return np.where(bound_ns == MISSING, MISSING, bound_ns + edges)
 
 
 def holders(trace: Trace, around: I32, part: Activities) -> Bools:

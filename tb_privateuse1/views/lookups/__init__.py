@@ -14,6 +14,7 @@ from tb_privateuse1.views.lookups.flame_diff import flame_diff
 from tb_privateuse1.views.lookups.hotspots import hotspots
 from tb_privateuse1.views.lookups.instances import instances
 from tb_privateuse1.views.lookups.links import links
+from tb_privateuse1.views.lookups.namesakes import namesakes
 from tb_privateuse1.views.lookups.search import search
 
 __all__ = [
@@ -30,5 +31,6 @@ LOOKUPS: dict[str, Callable[..., Any]] = {
     "hotspots": hotspots,
     "instances": instances,
     "links": links,
+    "namesakes": namesakes,
     "search": search,
 }

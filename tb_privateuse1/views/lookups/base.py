@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
@@ -109,15 +109,21 @@ class Instances:
     calls: int
     typical: Item | None
     """The one of median duration; of an even number the longer of the two in the middle."""
+    shorter: int | None
+    """How many took less time than the one in question; null if that is none of them."""
     items: tuple[Item, ...]
     histogram: tuple[Bin, ...]
-    """From the shortest to the longest, each about a fifth wider than the one before."""
+    """From the shortest to the longest, in equal ratios: four to a factor of two, at least ten."""
 
 
-Order = Literal["duration", "time"]
+Order = Literal["duration", "time", "typical"]
+OrderOption = Annotated[
+    Order, "the longest first, the earliest, or those nearest to the median duration"
+]
 
 _MOST = 1000
 _BINS_PER_OCTAVE = 4
+_FEWEST_BINS = 10
 
 
 def check_page(trace: Trace, step: int | None, limit: int, offset: int) -> None:
@@ -132,33 +138,57 @@ def listed(
     table: TableName,
     name: str,
     rows: I64,
+    index: int,
     *,
     order: Order,
     limit: int,
     offset: int,
 ) -> Instances:
-    """Return some of a table's rows, the longest first or by time, and a histogram of all."""
+    """Return some of a table's rows in an order, and a histogram of all.
+
+    ``rows`` ascend, and ``index`` is the one in question.
+    """
     columns = getattr(trace, table)
     duration = columns.end_ns[rows] - columns.start_ns[rows]
-    by = -duration if order == "duration" else columns.start_ns[rows]
-    middle = rows[np.argsort(duration, kind="stable")][len(rows) // 2 : len(rows) // 2 + 1]
-    page = rows[np.argsort(by, kind="stable")][offset : offset + min(limit, _MOST)]
+    middle = np.argsort(duration, kind="stable")[len(rows) // 2 : len(rows) // 2 + 1]
+    page = rows[_ordered(columns.start_ns[rows], duration, middle, order)]
+    own = duration[np.searchsorted(rows, index)] if np.isin(index, rows) else None
     return Instances(
         **name_fields(name, kernel=table == "kernels"),
         calls=len(rows),
-        typical=next((item(trace, pyramid, table, row) for row in middle), None),
-        items=tuple(item(trace, pyramid, table, row) for row in page),
+        typical=next((item(trace, pyramid, table, row) for row in rows[middle]), None),
+        shorter=None if own is None else int((duration < own).sum()),
+        items=tuple(
+            item(trace, pyramid, table, row) for row in page[offset : offset + min(limit, _MOST)]
+        ),
         histogram=_histogram(duration),
     )
 
 
+def _ordered(start: I64, duration: I64, middle: I64, order: Order) -> I64:
+    """Return the longest first, or the earliest, or those of the most usual duration.
+
+    The last order begins with ``middle``, the one of median duration.
+    """
+    if order == "time":
+        return np.argsort(start, kind="stable")
+    if order == "duration" or not len(middle):
+        return np.argsort(-duration, kind="stable")
+    by = np.abs(duration - duration[middle])
+    by[middle] = -1
+    return np.argsort(by, kind="stable")
+
+
 def _histogram(duration: I64) -> tuple[Bin, ...]:
-    """Return logarithmic bins from the shortest to the longest; one if all are equal."""
+    """Return logarithmic bins from the shortest to the longest; one if all are equal.
+
+    Narrow spreads have finer bins, so that the two forms of a kernel are two heaps.
+    """
     if not len(duration):
         return ()
     least, most = max(int(duration.min()), 1), int(duration.max())
     octaves = np.log2(max(most, 1) / least)
-    count = max(1, round(float(octaves) * _BINS_PER_OCTAVE))
+    count = max(_FEWEST_BINS, round(float(octaves) * _BINS_PER_OCTAVE))
     inner = np.exp2(np.log2(least) + np.arange(1, count) * (octaves / count))
     edges = np.unique(np.concatenate(([int(duration.min())], np.ceil(inner), [most + 1])))
     calls, _ = np.histogram(duration, edges)

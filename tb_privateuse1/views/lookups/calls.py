@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace.groupby import counted_operators, group_rows
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.lookups.base import Instances, Order, check, check_page, listed
+from tb_privateuse1.views.lookups.base import Instances, OrderOption, check, check_page, listed
 
 
 def calls(
@@ -21,18 +21,18 @@ def calls(
     index: Annotated[int, "row of one of the calls in the trace's operators"] = 0,
     group: Annotated[Group, "as in the view operators"] = "name",
     step: Annotated[int | None, "row of the trace's steps; all by default"] = None,
-    order: Annotated[Order, "the longest first, or the earliest"] = "duration",
+    order: OrderOption = "duration",
     limit: Annotated[int, "at most this many calls, 1000 or fewer"] = 100,
     offset: Annotated[int, "how many calls to skip"] = 0,
 ) -> Instances:
     """The calls that are in one row of the operator table with this one.
 
     ``index`` is a row of ``trace.ops``, ``step`` one of ``trace.steps``. An annotation is in no
-    row. The longest first, or in the order of time. Raises TraceError ``bad_option``.
+    row. Raises TraceError ``bad_option``.
     """
     ops = trace.ops
     if not len(ops):
-        return Instances("", None, 0, None, (), ())
+        return Instances("", None, 0, None, None, (), ())
     check(trace, "ops", index)
     check_page(trace, step, limit, offset)
     rows = np.flatnonzero(counted_operators(trace))
@@ -45,4 +45,4 @@ def calls(
     if step is not None:
         rows = rows[ops.step[rows] == step]
     name = trace.text(ops.name[index])
-    return listed(trace, pyramid, "ops", name, rows, order=order, limit=limit, offset=offset)
+    return listed(trace, pyramid, "ops", name, rows, index, order=order, limit=limit, offset=offset)

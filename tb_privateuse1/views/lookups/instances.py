@@ -10,7 +10,7 @@ from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.analysis.kernels.groups import Group
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.lookups.base import Instances, Order, check, check_page, listed
+from tb_privateuse1.views.lookups.base import Instances, OrderOption, check, check_page, listed
 
 
 def instances(
@@ -20,18 +20,18 @@ def instances(
     index: Annotated[int, "row of one of the activities in the trace's kernels"] = 0,
     group: Annotated[Group, "as in the view kernels"] = "operator",
     step: Annotated[int | None, "row of the trace's steps; all by default"] = None,
-    order: Annotated[Order, "the longest first, or the earliest"] = "duration",
+    order: OrderOption = "duration",
     limit: Annotated[int, "at most this many activities, 1000 or fewer"] = 100,
     offset: Annotated[int, "how many activities to skip"] = 0,
 ) -> Instances:
     """The activities that are in one row of the kernel table with this activity.
 
-    ``step`` is a row of ``trace.steps``. The longest first, or in the order of time. Raises
+    ``step`` is a row of ``trace.steps``. Raises
     TraceError ``bad_option``.
     """
     kernels = trace.kernels
     if not len(kernels):
-        return Instances("", None, 0, None, (), ())
+        return Instances("", None, 0, None, None, (), ())
     check(trace, "kernels", index)
     check_page(trace, step, limit, offset)
     _, member = groups.group_kernels(trace, kernels, group)
@@ -40,4 +40,6 @@ def instances(
         same &= kernels.step == step
     name = trace.text(kernels.name[index])
     rows = np.flatnonzero(same)
-    return listed(trace, pyramid, "kernels", name, rows, order=order, limit=limit, offset=offset)
+    return listed(
+        trace, pyramid, "kernels", name, rows, index, order=order, limit=limit, offset=offset
+    )

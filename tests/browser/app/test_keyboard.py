@@ -92,7 +92,7 @@ def test_a_button_that_closes_gives_the_focus_back(dashboard: Dashboard) -> None
     dashboard.get("table-kernels").get_by_role("grid").focus()
     for key in ("ArrowDown", "Enter"):
         dashboard.page.keyboard.press(key)
-    record = dashboard.shows("typical").get_by_test_id("typical-record")
+    record = dashboard.shows("typical").get_by_test_id("to-operator")
     record.focus()
     dashboard.page.keyboard.press("Enter")
     close = dashboard.shows("record").get_by_test_id("record-close")

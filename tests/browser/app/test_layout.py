@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard
-from tests.support.page_states import PAGES
+from tests.support.page_states import PAGES, STATES
 from tests.support.server import Server, serve
 from tests.support.shared_traces import FOLDER, needs_traces
 
@@ -98,6 +98,27 @@ def test_every_page_has_room_in_chinese_and_dark(dashboard: Dashboard, width: in
     assert faults(dashboard, "mlp", "ddp", width) == {}
     expect(dashboard.inside.locator("html")).to_have_attribute("lang", "zh")
     expect(dashboard.inside.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+INSPECTED = (
+    "record", "raw record", "memory event", "activities", "operator", "stack", "range", "point",
+)  # fmt: skip
+"""The states with an open inspector."""
+
+
+@pytest.mark.long
+@WIDTHS
+def test_every_inspector_has_room(dashboard: Dashboard, width: int) -> None:
+    dashboard.page.set_viewport_size({"width": width, "height": 900})
+    found = {}
+    for name in INSPECTED:
+        where, open_it = STATES[name]
+        dashboard.open(**dict(part.split("=", 1) for part in where.split()))
+        open_it(settled(dashboard))
+        settled(dashboard).frame.evaluate(_DRAWN)
+        if wrong := dashboard.frame.evaluate(_FAULTS):
+            found[name] = wrong
+    assert found == {}
 
 
 RECORDINGS = (

@@ -54,7 +54,8 @@ def test_the_activities_of_a_kernel(dashboard: Dashboard) -> None:
     row = result(dashboard, "kernels?run=ddp&group=name")["rows"][0]
     key = f"{row['kind']} {row['full_name']} "
     dashboard.get("table-kernels").locator(f'tr[data-key="{key}"]').get_by_test_id("drill").click()
-    now = result(dashboard, f"instances?run=ddp&group=name&index={row['longest_row']}")
+    asked = f"instances?run=ddp&group=name&index={row['longest_row']}"
+    now = result(dashboard, f"{asked}&order=typical")
     rows = dashboard.rows("instances")
     assert list(rows) == [str(item["index"]) for item in now["items"]]
     dashboard.shows("histogram-durations", value=row["calls"], bins=len(now["histogram"]))
@@ -83,8 +84,7 @@ def test_a_row_opens_its_calls_and_names_the_typical_one(dashboard: Dashboard) -
         dashboard.shows("typical", value=typical["index"])
         dashboard.get("instances-close").click()
     first.click()
-    dashboard.get("typical-record").click()
-    dashboard.shows("record", event=f"kernels/{typical['index']}")
+    dashboard.shows("typical", value=typical["index"])
 
 
 def test_no_bar_is_behind_the_button_of_its_picture(dashboard: Dashboard) -> None:
@@ -141,7 +141,8 @@ def test_operators_by_module_and_their_stacks(dashboard: Dashboard) -> None:
     panel = dashboard.shows("stack-panel")
     assert panel.locator("li").all_text_contents() == first["stack"].split(";")
     assert dashboard.state()["selected"] == str(first["longest_row"])
-    dashboard.get("stack-close").click()
+    dashboard.shows("typical")
+    dashboard.get("instances-close").click()
     expect(dashboard.get("stack-panel")).to_have_count(0)
 
 

@@ -147,11 +147,11 @@ def test_the_pointer_shows_a_point_and_a_click_opens_it(page: Dashboard) -> None
     page.page.mouse.down()
     page.page.mouse.up()
     page.shows("roofline-details")
-    expect(page.get("roofline-source")).to_contain_text("train.py:7")
+    expect(page.get("roofline-details")).to_contain_text("train.py:7")
     page.get("roofline-to-table").click()
     assert (page.state()["view"], page.state()["filter"]) == ("operators", 'name = "aten::mm"')
     page.page.go_back()
-    page.get("roofline-to-timeline").click()
+    page.get("show-on-timeline").click()
     page.shows("details-name")
     expect(page.get("details-name")).to_have_text("gemm")
 
@@ -161,7 +161,7 @@ def test_a_row_opens_its_point(page: Dashboard) -> None:
     page.get("table-roofline").locator("tbody tr", has_text="aten::add").click()
     expect(page.get("roofline-details")).to_contain_text("aten::add")
     expect(chart.locator(".chosen")).to_have_count(1)
-    page.get("roofline-close").click()
+    page.get("roofline-details-close").click()
     expect(chart.locator(".chosen")).to_have_count(0)
 
 

@@ -71,11 +71,9 @@ def test_from_a_kernel_to_its_operator_and_back(dashboard: Dashboard) -> None:
     keys.press("]")  # a kernel leads no further
     keys.press("[")
     expect(name).to_have_text(links["operator"]["name"])
-    dashboard.get("to-record").click()
-    expect(dashboard.get("record-name")).to_contain_text(links["operator"]["name"])
-    dashboard.get("show-on-timeline").click()
-    expect(dashboard.get("record")).to_have_count(0)
-    expect(name).to_have_text(links["operator"]["name"])
+    record = dashboard.get("part-record")
+    record.locator("summary").click()
+    expect(record.locator("pre")).to_contain_text(f'"name": "{links["operator"]["name"]}"')
 
 
 def test_from_a_runtime_call_to_its_kernel_and_back(dashboard: Dashboard) -> None:

@@ -82,18 +82,14 @@ def test_keys_are_those_of_the_dialog_that_is_open(
     dashboard.inside.locator(".timecanvas").focus()
     keys.press("?")
     dashboard.shows("help")
-    keys.press("Escape")
-    expect(dashboard.get("help")).to_have_count(0)
-    dashboard.get("to-record").click()
-    dashboard.shows("record-name")
     state = dashboard.state()
     for key in "mxcwg":
         keys.press(key)
     dashboard.page.clock.run_for(2000)  # a camera that moved would be in the address
     assert dashboard.state() == state
     keys.press("Escape")
-    expect(dashboard.get("record")).to_have_count(0)
-    assert dashboard.state() == {k: v for k, v in state.items() if k != "event"}
+    expect(dashboard.get("help")).to_have_count(0)
+    assert dashboard.state() == state
 
 
 def test_the_critical_path_is_that_of_the_step(dashboard: Dashboard) -> None:
@@ -118,15 +114,28 @@ def test_a_range_of_another_rank(dashboard: Dashboard) -> None:
     href = dashboard.get("to-kernels").get_attribute("href") or ""
     assert "privateuse1.rank=1&" in href
     assert "privateuse1.span=1&" in href
-    state = dashboard.state()
-    dashboard.get("to-record").click()
+    record = dashboard.get("part-record")
+    record.locator("summary").click()
     full = links["item"]["full_name"] or links["item"]["name"]
-    expect(dashboard.shows("record-name")).to_contain_text(full)
-    assert dashboard.state() == {**state, "event": "kernels/3@1"}
+    expect(record.locator("pre")).to_contain_text(full)
+    dashboard.get("to-operator").click()
+    expect(name).to_have_text(links["operator"]["name"])
+    assert dashboard.state()["item"] == f"ops:{links['operator']['index']}@1"
+
+
+def test_an_event_of_another_rank_lies_over_the_selected_range(dashboard: Dashboard) -> None:
+    canvas(dashboard, run="ddp", item="kernels:0", range="0..3000000", event="kernels/3@1")
+    links = result(dashboard, "links?run=ddp&rank=1&table=kernels&index=3")
+    expect(dashboard.shows("record-name")).to_have_text(links["item"]["name"])
+    expect(dashboard.get("timeline-details")).to_be_hidden()
+    dashboard.get("record").get_by_test_id("to-operator").click()
+    operator = f"ops/{links['operator']['index']}"
+    dashboard.shows("record", event=operator)
+    assert dashboard.state()["event"] == f"{operator}@1"
     dashboard.page.keyboard.press("Escape")
     expect(dashboard.get("record")).to_have_count(0)
-    assert dashboard.state() == state
-    expect(name).to_have_text(links["item"]["name"])
+    dashboard.shows("details-name")
+    assert dashboard.state()["item"] == "kernels:0"
 
 
 def test_the_summary_is_of_a_rank_where_something_is_selected(dashboard: Dashboard) -> None:

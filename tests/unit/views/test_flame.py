@@ -191,4 +191,14 @@ def test_a_window_of_everything_is_the_whole() -> None:
         op("a", 0, 40, id=1), launch(12, 14, 1), kernel("k", 15, 35, 1), kernel("l", 36, 60)
     )
     for by in ("device", "host"):
-        assert flame(one, by=by, start_ns=0) == flame(one, by=by)
+        whole, window = flame(one, by=by), flame(one, by=by, start_ns=0)
+        assert paths(window) == paths(whole)
+        assert closes(window)
+        assert window.window_ns == one.end_ns
+        assert [row.bound_ns for row in window.rows] == [row.bound_ns for row in whole.rows]
+
+
+def test_shares_of_a_window_are_of_its_length() -> None:
+    one = trace(op("a", 0, 40, id=1), launch(12, 14, 1), kernel("k", 15, 35, 1))
+    result = flame(one, start_ns=25_000, stop_ns=45_000, direction="bottom_up")
+    assert [(row.name, row.window_share) for row in result.rows] == [("k", 0.5), ("a", 0.5)]

@@ -7,6 +7,7 @@ import * as diff from "./pages/diff";
 import * as distributed from "./pages/distributed";
 import * as flame from "./pages/flame";
 import * as history from "./pages/history";
+import * as inspector from "./pages/inspector";
 import * as kernels from "./pages/kernels";
 import * as memory from "./pages/memory";
 import * as method from "./pages/method";
@@ -18,6 +19,7 @@ import * as roofline from "./pages/roofline";
 import * as shared from "./pages/shared";
 import * as sql from "./pages/sql";
 import * as timeline from "./pages/timeline";
+import * as timelineArea from "./pages/timeline-area";
 import * as whatif from "./pages/whatif";
 import * as work from "./pages/work";
 import * as server from "./server";
@@ -32,6 +34,7 @@ export const en = {
   ...distributed,
   ...flame,
   ...history,
+  ...inspector,
   ...kernels,
   ...memory,
   ...method,
@@ -43,6 +46,7 @@ export const en = {
   ...shared,
   ...sql,
   ...timeline,
+  ...timelineArea,
   ...whatif,
   ...work,
   ...server,

@@ -6,11 +6,16 @@ export const widgets = {
   copied: "Copied",
   copyByHand: "Select and copy by hand",
   shown: (duration: string) => `${duration} shown`,
+  headsEdge: "Width of the names of tracks",
+  rowsEdge: (kind: string) => `Height of the rows of ${kind}`,
+  edgeHelp: "Drag, or use the arrow keys. Double-click for the usual size.",
   timelineKeys:
     "Timeline: arrow keys go from range to range, W and S zoom, A and D move, question mark lists the keys",
   panel: {
-    edge: "Height of the panel",
-    help: "Drag to resize, double-click for the usual height",
+    edge: { right: "Width of the panel", bottom: "Height of the panel" },
+    help: "Drag to resize, double-click for the usual size",
+    close: "Close",
+    closeHelp: "Close (Esc)",
   },
   picker: {
     find: (name: string) => `Find ${name.toLowerCase()}`,

@@ -8,10 +8,15 @@ export const widgets: Translation<typeof english.widgets> = {
   copied: "已复制",
   copyByHand: "请手动选中并复制",
   shown: (duration) => `显示 ${duration}`,
+  headsEdge: "轨道名称的宽度",
+  rowsEdge: (kind) => `${kind}每行的高度`,
+  edgeHelp: "拖动或使用方向键。双击恢复默认大小。",
   timelineKeys: "时间线：方向键在区间之间移动，W 和 S 缩放，A 和 D 左右移动，问号列出快捷键",
   panel: {
-    edge: "面板高度",
-    help: "拖动调整高度，双击恢复默认",
+    edge: { right: "面板宽度", bottom: "面板高度" },
+    help: "拖动调整大小，双击恢复默认",
+    close: "关闭",
+    closeHelp: "关闭（Esc）",
   },
   picker: {
     find: (name) => spaced("查找", name),

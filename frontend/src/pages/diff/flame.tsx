@@ -22,7 +22,8 @@ import {
   zoomOut,
   type Ignored,
 } from "../shared/flame-controls";
-import { KINDS, matchedTime, namesOf, type TreeRow } from "../shared/flame-rows";
+import { namesOf, type TreeRow } from "../shared/flame-boxes";
+import { KINDS, matchedTime } from "../shared/flame-rows";
 import { Show } from "../shared/load-states";
 import { boxOf, changeOf, LEGEND, sizeOf, type Change, type Width } from "./flame-boxes";
 import { WORDS } from "./rows";

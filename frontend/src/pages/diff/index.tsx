@@ -5,7 +5,7 @@ import { duration, exactDuration, percent, signedDuration } from "../../lib/form
 import { useDiff, useLatest, useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { type BaseChoice, baseOf } from "./base";
-import { go, state } from "../../state/url";
+import { go, state, type State } from "../../state/url";
 import { t } from "../../i18n";
 import { ChangeBars, type Change } from "../../widgets/charts/change-bars";
 import { KeyFigure } from "../../widgets/controls/key-figure";
@@ -86,11 +86,10 @@ function Compared({ selected, base, runs }: Pick<ChoosingProps, "selected" | "ru
         <a {...linkProps(swapped(selected, other))} data-testid="swap" title={texts.swapHelp}>
           {texts.swap}
         </a>
-        {base.kind !== "chosen" && (
-          <span class="muted small" data-testid="base-reason" data-kind={base.kind}>
-            {texts.baseReason(base.kind, base.same)}
-          </span>
-        )}
+        <a {...linkProps(onTimeline(other))} data-testid="both-on-timeline" title={texts.onTimelineHelp}>
+          {texts.onTimeline}
+        </a>
+        <BaseReason base={base} />
       </div>
       {other.place.rank !== selected.place.rank && (
         <p class="notice warn" data-testid="ranks-differ">
@@ -101,6 +100,16 @@ function Compared({ selected, base, runs }: Pick<ChoosingProps, "selected" | "ru
         {(result) => <Page {...{ result, shown, selected, other }} />}
       </Show>
     </div>
+  );
+}
+
+/** Why this base, unless it was chosen. */
+function BaseReason({ base: { kind, same } }: { base: BaseChoice }) {
+  if (kind === "chosen") return null;
+  return (
+    <span class="muted small" data-testid="base-reason" data-kind={kind}>
+      {texts.baseReason(kind, same)}
+    </span>
   );
 }
 
@@ -125,6 +134,12 @@ function StepPicker({ overview, other }: { overview: Overview | null; other: Sel
       }
     />
   );
+}
+
+/** Both recordings on the timeline, the baseline above. */
+function onTimeline({ place }: Selected): Partial<State> {
+  const { run, rank, span, step } = place;
+  return { view: "timeline", compare: "1", base: run, baserank: rank, basespan: span, basestep: step };
 }
 
 function swapped({ place }: Selected, other: Selected) {

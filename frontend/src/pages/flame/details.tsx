@@ -7,7 +7,8 @@ import { linkProps } from "../../state/links";
 import { state } from "../../state/url";
 import { t } from "../../i18n";
 import { setIgnored, withPattern, type Ignored } from "../shared/flame-controls";
-import { colourOf, isOnHost, KINDS } from "../shared/flame-rows";
+import { colorOf, isOnHost } from "../shared/flame-boxes";
+import { KINDS } from "../shared/flame-rows";
 
 const texts = t.flame;
 
@@ -39,7 +40,7 @@ export function Details({ result, row, inferred, ignored, window }: DetailsProps
       data-name={fullName(row)}
       data-share={row.window_share ?? ""}
     >
-      <i class={inferred ? "swatch inferred" : "swatch"} style={{ "--fill": `var(${colourOf(row.kind)})` }} />
+      <i class={inferred ? "swatch inferred" : "swatch"} style={{ "--fill": `var(${colorOf(row.kind)})` }} />
       <b title={fullName(row)}>{row.name}</b> <span class="muted">{KINDS[row.kind] ?? row.kind}</span>{" "}
       {texts.times(
         <span title={exactDuration(row.total_ns)}>

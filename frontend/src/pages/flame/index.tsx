@@ -23,11 +23,11 @@ import {
   zoomOut,
   type Ignored,
 } from "../shared/flame-controls";
-import { matchedTime, namesOf } from "../shared/flame-rows";
+import { boxOf, namesOf } from "../shared/flame-boxes";
+import { matchedTime } from "../shared/flame-rows";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
-import { boxOf } from "./boxes";
 import { collapsed } from "./collapsed";
 import { Details } from "./details";
 import { Sandwich } from "./sandwich";

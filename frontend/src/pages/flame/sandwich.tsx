@@ -6,7 +6,7 @@ import { fullName } from "../../lib/full-name";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
 import { FlameGraph } from "../../widgets/flamegraph/flamegraph";
-import { boxOf } from "./boxes";
+import { boxOf } from "../shared/flame-boxes";
 
 const texts = t.flame;
 

@@ -13,7 +13,8 @@ import { fitting, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { DataWarnings } from "../shared/data-warnings";
-import { InstancesPanel } from "../shared/instances-panel";
+import { RowFacts } from "../shared/inspector/row-facts";
+import { RowInspector } from "../shared/inspector/row-inspector";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -121,7 +122,7 @@ function KernelTable({
         <ModelledNote modelled={result.modelled} />
       </Table>
       {opened && (
-        <InstancesPanel
+        <RowInspector
           selected={selected}
           of={{ view: "instances", index: opened.longest_row, group }}
           name={opened.name}
@@ -130,8 +131,9 @@ function KernelTable({
           category={categoryOf(opened.kind)}
           step={step}
           inferred={inferred}
-          close={() => go({ selected: null })}
-        />
+        >
+          <RowFacts row={opened} columns={columns} without={["name", "calls", "short_calls"]} />
+        </RowInspector>
       )}
     </>
   );

@@ -106,7 +106,7 @@ const countColumns = (device: boolean, launched: boolean): (Column<OperatorRow> 
       r.longest_row === null ? (
         <span class="value">{count(r.calls)}</span>
       ) : (
-        <CallsCell calls={r.calls} selected={`calls:${r.longest_row}`} title={texts.showCalls} />
+        <CallsCell calls={r.calls} selected={String(r.longest_row)} title={texts.showCalls} />
       ),
   }),
   device && field("kernels", heads.kernels, "count", 80, { additive: true }),

@@ -11,15 +11,17 @@ import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { fitting } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
+import { Section } from "../../widgets/inspector/section";
 import { Table } from "../../widgets/table/table";
 import { DataWarnings } from "../shared/data-warnings";
-import { InstancesPanel } from "../shared/instances-panel";
+import { RowFacts } from "../shared/inspector/row-facts";
+import { RowInspector } from "../shared/inspector/row-inspector";
+import { Stack } from "../shared/inspector/stack";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { ModelledNote, WORK_KEYS } from "../shared/work";
-import { StackPanel } from "./stack-panel";
 import { Show } from "../shared/load-states";
-import { columnsOf, whole, type Group } from "./columns";
+import { columnsOf, whole, wordOf, type Group } from "./columns";
 
 const texts = t.operators;
 
@@ -91,11 +93,7 @@ function OperatorTable({ result, group, selected: place, step }: OperatorTablePr
   const device = result.device_self_ns !== null;
   const columns = useMemo(() => columnsOf(result, group), [result, group]);
   const { selected } = state.value;
-  const opened =
-    group === "stack"
-      ? result.rows.find((r) => r.stack !== null && String(r.longest_row) === selected)
-      : undefined;
-  const drilled = result.rows.find((r) => r.longest_row !== null && selected === `calls:${r.longest_row}`);
+  const opened = selected === null ? undefined : result.rows.find((r) => idOf(r, group) === idIn(selected));
   return (
     <>
       <Table
@@ -107,52 +105,73 @@ function OperatorTable({ result, group, selected: place, step }: OperatorTablePr
         rowKey={(r) => keyOf(r, group)}
         {...tableInUrl()}
         defaultSort={device ? "-device_self_ns" : "-host_self_ns"}
-        selected={(opened ?? drilled) ? keyOf((opened ?? drilled) as OperatorRow, group) : null}
+        selected={opened ? keyOf(opened, group) : null}
         inferred={result.provenance.timeline === "inferred"}
-        onOpen={(r) => open(r, group, r === (opened ?? drilled))}
+        onOpen={(r) => open(r, group, r === opened)}
       >
         <GroupChoice result={result} group={group} />
         <Notes result={result} />
         <ModelledNote modelled={result.modelled} />
       </Table>
-      {opened?.stack && (
-        <StackPanel
-          title={texts.stackTitle(opened.name ?? "", opened.calls)}
-          stack={opened.stack}
-          row={opened.longest_row}
-          close={() => go({ selected: null })}
-        />
-      )}
-      {drilled && drilled.longest_row !== null && (
-        <InstancesPanel
-          selected={place}
-          of={{ view: "calls", index: drilled.longest_row, group }}
-          name={drilled.name ?? ""}
-          calls={drilled.calls}
-          category="cpu"
-          step={step}
-          inferred={false}
-          close={() => go({ selected: null })}
-        >
-          {drilled.kernels !== null && drilled.kernels > 0 && drilled.name !== null && (
-            <a
-              {...linkProps({ view: "kernels", filter: `operator = ${quote(drilled.name)}` })}
-              data-testid="operator-kernels"
-            >
-              {texts.itsKernels}
-            </a>
-          )}
-        </InstancesPanel>
-      )}
+      {opened && <OpenRow {...{ group, columns, step }} row={opened} selected={place} />}
     </>
   );
 }
 
-/** What a click on a row shows: the operators of its category, its stack, or its calls. */
+/** A row in the URL: by its longest call; what no operator launched has none, but may have a stack. */
+const idOf = (row: OperatorRow, group: Group): string | null =>
+  row.longest_row !== null ? String(row.longest_row) : row.stack !== null ? keyOf(row, group) : null;
+
+/** Older links have `calls:` before the number. */
+const idIn = (selected: string): string => selected.replace(/^calls:/, "");
+
+interface OpenRowProps {
+  row: OperatorRow;
+  group: Group;
+  columns: ReturnType<typeof columnsOf>;
+  selected: Selected;
+  step: number | null;
+}
+
+/** The inspector of a row: its figures, its stack, and its calls. */
+function OpenRow({ row, group, columns, selected, step }: OpenRowProps) {
+  const { name, stack, longest_row: longest } = row;
+  return (
+    <RowInspector
+      selected={selected}
+      of={longest === null ? null : { view: "calls", index: longest, group }}
+      name={wordOf(row, group)}
+      calls={row.calls}
+      category="cpu"
+      step={step}
+      inferred={false}
+    >
+      {row.kernels !== null && row.kernels > 0 && name !== null && (
+        <p class="ways">
+          <a
+            {...linkProps({ view: "kernels", filter: `operator = ${quote(name)}` })}
+            data-testid="operator-kernels"
+          >
+            {texts.itsKernels}
+          </a>
+        </p>
+      )}
+      <RowFacts row={row} columns={columns} without={["name", "calls", "stack"]} />
+      {stack !== null && stack !== "" && (
+        <Section name="stack" title={texts.columns.stack.title}>
+          <div data-testid="stack-panel">
+            <Stack frames={stack.split(";")} />
+          </div>
+        </Section>
+      )}
+    </RowInspector>
+  );
+}
+
+/** What a click on a row shows: the operators of its category, or its inspector. */
 function open(row: OperatorRow, group: Group, isOpen: boolean): void {
   if (group === "category") go({ group: null, filter: `category = ${quote(row.category)}`, sort: null });
-  else if (group === "stack" && row.stack !== null) go({ selected: isOpen ? null : String(row.longest_row) });
-  else if (row.longest_row !== null) go({ selected: isOpen ? null : `calls:${row.longest_row}` });
+  else if (idOf(row, group) !== null) go({ selected: isOpen ? null : idOf(row, group) });
 }
 
 /** What a row is; the order and filter stay as far as the new columns have them. */

@@ -149,7 +149,7 @@ export const OUTLIERS: readonly Column<Outlier>[] = [
       <a
         class="value"
         {...linkProps({ view: "timeline", item: `kernels:${r.longest_row}` })}
-        title={texts.toTimeline}
+        title={t.inspector.toTimeline}
       >
         {r.name || texts.device}
       </a>

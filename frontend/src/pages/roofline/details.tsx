@@ -1,6 +1,7 @@
 // The open point: its figures, its longest call, its source line, and the pages that have it.
 import type { ComponentChildren } from "preact";
 import type { Outlier, RooflineRow } from "../../api/types";
+import { categoryOf } from "../../lib/color";
 import {
   boundOf,
   bytes,
@@ -15,11 +16,11 @@ import { fullName } from "../../lib/full-name";
 import { quote } from "../../lib/filter";
 import { linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
-import { useView } from "../../state/use-result";
-import { go } from "../../state/url";
+import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { Show } from "../shared/load-states";
-import { SourceLink } from "../shared/source-link";
+import { Inspector } from "../../widgets/inspector/inspector";
+import { Calls } from "../shared/inspector/calls";
+import { One } from "../shared/inspector/one-call";
 import { titleOf, type By } from "./columns";
 import { number, operations, perSecond } from "./points";
 
@@ -80,19 +81,33 @@ interface PointDetailsProps {
   row: RooflineRow;
   by: By;
   selected: Selected;
+  /** The row of the selected step among the trace's steps; null for all. */
+  step: number | null;
+  inferred: boolean;
 }
 
-export function PointDetails({ row, by, selected }: PointDetailsProps) {
+export function PointDetails({ row, by, selected, step, inferred }: PointDetailsProps) {
+  const { longest_row: longest, kind } = row;
   return (
     <Details
       title={titleOf(row)}
+      full={row.full_name}
+      kind={texts.by[by]}
       shapes={row.input_shapes}
-      longest={row.longest_row}
-      selected={selected}
-      launcher={by === "module" || by === "kernel"}
+      longest={longest}
       way={by !== "module" && <ToTable row={row} by={by} />}
     >
       <PointFacts row={row} />
+      {by === "kernel" ? (
+        <Calls
+          of={{ view: "instances", index: longest, group: "name" }}
+          category={categoryOf(kind)}
+          name={row.name}
+          {...{ selected, step, inferred }}
+        />
+      ) : (
+        <One index={longest} table="kernels" title={texts.longest} selected={selected} />
+      )}
     </Details>
   );
 }
@@ -102,10 +117,10 @@ export function OutlierDetails({ outlier: o, selected }: { outlier: Outlier; sel
   return (
     <Details
       title={o.name || texts.device}
+      full={null}
+      kind={heads.kind.title}
       shapes={o.input_shapes}
       longest={o.longest_row}
-      selected={selected}
-      launcher={o.kind === "kernel_slower"}
       way={o.kind === "shape" && <ToPoint outlier={o} />}
     >
       <p class="words">{o.evidence}</p>
@@ -126,6 +141,7 @@ export function OutlierDetails({ outlier: o, selected }: { outlier: Outlier; sel
           )}
         </tbody>
       </table>
+      <One index={o.longest_row} table="kernels" title={texts.longest} selected={selected} />
     </Details>
   );
 }
@@ -152,82 +168,32 @@ function ToPoint({ outlier: { name, input_shapes: shapes } }: { outlier: Outlier
 
 interface DetailsProps {
   title: string;
+  full: string | null;
+  kind: string;
   shapes: string | null;
-  /** The longest activity: what the links are about. */
+  /** The longest activity, for tests. */
   longest: number;
-  selected: Selected;
-  /** Whether to name the operator that launched it. */
-  launcher: boolean;
-  /** One more link. */
+  /** To its row elsewhere. */
   way: ComponentChildren;
   children: ComponentChildren;
 }
 
-function Details({ title, shapes, longest, selected, launcher, way, children }: DetailsProps) {
+function Details({ title, full, kind, shapes, longest, way, children }: DetailsProps) {
   return (
-    <section
-      class="pointdetails"
-      data-testid="roofline-details"
-      data-value={longest}
-      aria-label={texts.detailsOf(title)}
+    <Inspector
+      testid="roofline-details"
+      value={longest}
+      label={texts.detailsOf(title)}
+      kind={kind}
+      covered={state.value.event !== null}
+      close={() => go({ selected: null })}
     >
-      <button
-        type="button"
-        class="quiet push"
-        data-testid="roofline-close"
-        aria-label={texts.close}
-        title={texts.close}
-        onClick={() => go({ selected: null })}
-      >
-        ✕
-      </button>
-      <h2 class="clamped" title={title}>
-        {title}
-      </h2>
+      <h2 class="wrap">{title}</h2>
+      {full !== null && full !== title && <p class="muted small wrap full">{full}</p>}
       {shapes !== null && <p class="muted small wrap">{shapes}</p>}
-      {children}
-      <p class="ways">
-        <a
-          {...linkProps({ view: "timeline", item: `kernels:${longest}` })}
-          data-testid="roofline-to-timeline"
-          title={texts.toTimeline}
-        >
-          {texts.timeline}
-        </a>
-        {way}
-        <a {...linkProps({ event: `kernels/${longest}` })} data-testid="roofline-to-record">
-          {texts.record}
-        </a>
-      </p>
-      <Origin longest={longest} selected={selected} launcher={launcher} />
-    </section>
-  );
-}
-
-/** The line of the program, and the operator, of an activity. */
-function Origin({ longest, selected, launcher }: Pick<DetailsProps, "longest" | "selected" | "launcher">) {
-  const links = useView("links", selected, { table: "kernels", index: longest }, null);
-  return (
-    <Show resource={links}>
-      {({ source, operator, captured }) => {
-        const line = source ?? captured?.source ?? null;
-        return (
-          <>
-            {launcher && operator && (
-              <p class="small">
-                {texts.launchedBy}{" "}
-                <a {...linkProps({ view: "operators", filter: `name = ${quote(operator.name)}` })}>
-                  {operator.name}
-                </a>
-              </p>
-            )}
-            <div class="small" data-testid="roofline-source">
-              {line ? <SourceLink {...line} /> : <span class="muted">{texts.noSource}</span>}
-            </div>
-          </>
-        );
-      }}
-    </Show>
+      {way && <p class="ways">{way}</p>}
+      <div class="pointdetails">{children}</div>
+    </Inspector>
   );
 }
 

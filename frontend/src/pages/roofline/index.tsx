@@ -164,7 +164,7 @@ function NoSheet({ result: { modelled } }: { result: Result }) {
   );
 }
 
-function Points({ result, by, selected }: PartProps) {
+function Points({ result, by, selected, step }: PartProps & { step: number | null }) {
   const { rows, provenance } = result;
   const { filter, sort, selected: key } = state.value;
   const inferred = provenance.timeline === "inferred";
@@ -179,7 +179,6 @@ function Points({ result, by, selected }: PartProps) {
     return new Set(filterRows(rows, parsed, columns).map((i) => keyOf(rows[i] as RooflineRow)));
   }, [rows, columns, filter, list]);
   const opened = key === null || list !== "points" ? undefined : byKey.get(key);
-  const details = <OpenDetails {...{ result, list, by, selected }} row={opened} />;
   const some = opened !== undefined || outlierOf(result, list) !== undefined;
   const onSelect = (to: string): void =>
     go({
@@ -189,28 +188,21 @@ function Points({ result, by, selected }: PartProps) {
   return (
     <>
       {points.length > 0 && (
-        <div class={some ? "columns withdetails" : "columns withdetails whole"}>
-          <div>
-            <RooflineChart
-              {...{ points, roofs, shown, inferred, onSelect }}
-              selected={opened ? key : null}
-              tooltip={(at) => <Tooltip row={byKey.get(at)} />}
-            />
-            <ChartNote
-              result={result}
-              outside={placed.length - points.length}
-              dotted={roofs.some(isDotted)}
-            />
-          </div>
-          {some && details}
+        <div>
+          <RooflineChart
+            {...{ points, roofs, shown, inferred, onSelect }}
+            selected={opened ? key : null}
+            tooltip={(at) => <Tooltip row={byKey.get(at)} />}
+          />
+          <ChartNote result={result} outside={placed.length - points.length} dotted={roofs.some(isDotted)} />
         </div>
       )}
-      {points.length === 0 && some && details}
       <Lists
         {...{ result, by, list, columns, inferred }}
         selected={some ? key : null}
         onSelect={(to) => go({ selected: to === key ? null : to })}
       />
+      <OpenDetails {...{ result, list, by, selected, step, inferred }} row={opened} />
     </>
   );
 }
@@ -226,14 +218,16 @@ interface OpenDetailsProps {
   list: List;
   by: By;
   selected: Selected;
+  step: number | null;
+  inferred: boolean;
   /** The open point. */
   row: RooflineRow | undefined;
 }
 
-function OpenDetails({ result, list, by, selected, row }: OpenDetailsProps) {
+function OpenDetails({ result, list, row, ...of }: OpenDetailsProps) {
   const outlier = outlierOf(result, list);
-  if (outlier) return <OutlierDetails outlier={outlier} selected={selected} />;
-  return row ? <PointDetails row={row} by={by} selected={selected} /> : null;
+  if (outlier) return <OutlierDetails outlier={outlier} selected={of.selected} />;
+  return row ? <PointDetails row={row} {...of} /> : null;
 }
 
 /** The column of the table's order, if it is one of the time at a distance. */

@@ -1,5 +1,5 @@
 // The URL keys of the roofline page.
-import { RESET_BY, TABLE_KEYS, text } from "../../state/url-key";
+import { number, RESET_BY, TABLE_KEYS, text } from "../../state/url-key";
 
 export const ROOFLINE_KEYS = {
   ...TABLE_KEYS,
@@ -11,4 +11,6 @@ export const ROOFLINE_KEYS = {
   list: text(),
   /** The point that is open, by the number of its longest activity in the recording. */
   selected: text(RESET_BY.step),
+  /** The selected one of a kernel's calls, by its row in the recording; the typical one by default. */
+  instance: number([...RESET_BY.step, "selected"]),
 };

@@ -12,9 +12,16 @@ export const MARKS: Readonly<Record<AdviceRow["severity"], { shape: Severity; wo
   note: { shape: "info", word: t.advice.severities.note },
 };
 
-export function Fact({ id, name, children }: { id: string; name: string; children: ComponentChildren }) {
+interface FactProps {
+  id: string;
+  name: string;
+  title?: string;
+  children: ComponentChildren;
+}
+
+export function Fact({ id, name, title, children }: FactProps) {
   return (
-    <div data-key={id}>
+    <div data-key={id} title={title}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>

@@ -1,45 +1,9 @@
-// Rows of call trees: colours, paths of names, and what a search matches.
-import { categoryOf, color } from "../../lib/color";
-import { fullName, type Named } from "../../lib/full-name";
+// Rows of call trees: what they are, what a search matches, and the pattern that ignores one.
 import { t } from "../../i18n";
+import { searchedIn, type TreeRow } from "./flame-boxes";
 
 /** What a row is, in words. */
 export const KINDS: Readonly<Record<string, string>> = t.flame.kinds;
-
-const HOST = new Set(["module", "operator", "annotation", "frame", "none", "ignored"]);
-
-export const isOnHost = (kind: string): boolean => HOST.has(kind);
-
-export function colourOf(kind: string): string {
-  switch (kind) {
-    case "module":
-      return "--accent";
-    case "operator":
-      return "--cpu";
-    case "annotation":
-      return "--annotation";
-    case "frame":
-    case "none":
-    case "ignored":
-      return "--other";
-    default:
-      return color(categoryOf(kind)).slice(4, -1);
-  }
-}
-
-export interface TreeRow extends Named {
-  parent: number | null;
-}
-
-export const searchedIn = (row: Named): string => `${row.name} ${row.full_name ?? ""}`.toLowerCase();
-
-/** From the first row down. */
-export function namesOf(rows: readonly TreeRow[], row: number): string[] {
-  const names: string[] = [];
-  for (let at: TreeRow | undefined = rows[row]; at; at = at.parent === null ? undefined : rows[at.parent])
-    names.unshift(fullName(at));
-  return names;
-}
 
 /** Time in rows with the text; what is inside another such row counts once. */
 export function matchedTime<Row extends TreeRow>(

@@ -148,7 +148,8 @@ export function useShortcuts(parts: Shortcuts): void {
     c: () => go({ critical: state.value.critical === null ? "1" : null }, "replace"),
     0: () => move(whole(all)),
     x: () => setArea({ ...within(betweenMarks(marks.marks) ?? camera, all), tracks: null }),
-    Escape: () => pick(null),
+    // Of a selected range, its inspector has the key.
+    ...(area && state.value.event === null && { Escape: () => pick(null) }),
     "[": () => showLink(linked?.operator ?? linked?.launch ?? linked?.forward),
     "]": () => showLink(linked?.kernels[0] ?? linked?.backward[0]),
     n: () => search.next(1, showOf(0)),

@@ -12,21 +12,20 @@ export interface HistogramBin {
   count: number;
 }
 
-const HEIGHT = 132;
-/** On the right is the button of the picture. */
-const [LEFT, RIGHT, TOP, BOTTOM] = [52, 48, 8, 20];
-
-export function Histogram({
-  name,
-  title,
-  bins,
-  fill,
-}: {
+interface HistogramProps {
   name: string;
   title: string;
   bins: readonly HistogramBin[];
   fill: string;
-}) {
+  /** The value to point out. */
+  mark?: number | null;
+}
+
+const HEIGHT = 132;
+/** On the right is the button of the picture. */
+const [LEFT, RIGHT, TOP, BOTTOM] = [52, 48, 8, 20];
+
+export function Histogram({ name, title, bins, fill, mark = null }: HistogramProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box, 480);
   const most = Math.max(1, ...bins.map((b) => b.count));
@@ -60,6 +59,7 @@ export function Histogram({
             </g>
           ))}
         <Bins {...{ bins, fill, slot, y }} />
+        {mark !== null && <Mark x={LEFT + slot * placeIn(bins, mark)} />}
       </svg>
       <PngButton name={name} around={box} />
     </div>
@@ -102,3 +102,19 @@ function Bins({ bins, fill, slot, y }: BinsProps) {
     </>
   );
 }
+
+/** Where a value lies, in bins from the first one on: a bin's place is even on the axis. */
+export function placeIn(bins: readonly HistogramBin[], value: number): number {
+  const at = bins.findIndex((b) => value < b.high);
+  const bin = bins[at];
+  if (!bin) return bins.length;
+  return at + Math.max(0, value - bin.low) / (bin.high - bin.low);
+}
+
+const Mark = ({ x }: { x: number }) => (
+  <path
+    class="mark"
+    d={`M${x} ${TOP}V${HEIGHT - BOTTOM}M${x - 4} ${TOP - 6}h8l-4 6z`}
+    data-testid="histogram-mark"
+  />
+);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { matchedTime, namesOf, patternOf } from "../../../src/pages/shared/flame-rows";
+import { namesOf } from "../../../src/pages/shared/flame-boxes";
+import { matchedTime, patternOf } from "../../../src/pages/shared/flame-rows";
 
 const row = (name: string, parent: number | null, ns: number, full: string | null = null) => ({
   name,

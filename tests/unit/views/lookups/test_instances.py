@@ -62,6 +62,22 @@ def test_in_order_of_time_in_a_step_and_by_pages() -> None:
     assert ask(t, index=index, limit=0).items == ()
 
 
+def test_the_most_usual_first() -> None:
+    t = some()
+    index = row_of(t, "aten::mm")  # 9 µs, beside 1, 2 and 4 µs
+    found = ask(t, index=index, order="typical")
+    assert found.typical == found.items[0]
+    assert [i.end_ns - i.start_ns for i in found.items] == [4_000, 2_000, 1_000, 9_000]
+    assert found.shorter == 3
+    assert ask(t, index=index, step=1).shorter is None
+
+
+def test_the_median_comes_before_those_as_long() -> None:
+    t = trace(kernel("k", 0, 4), kernel("k", 5, 9), kernel("k", 10, 14), kernel("k", 20, 21))
+    found = ask(t, order="typical")
+    assert found.typical == found.items[0]
+
+
 def test_the_histogram_has_them_all() -> None:
     t = some()
     bins = ask(t, index=row_of(t, "aten::mm")).histogram
@@ -79,7 +95,7 @@ def test_kernels_without_a_duration() -> None:
 
 
 def test_what_is_not_there() -> None:
-    assert ask(Trace()) == Instances("", None, 0, None, (), ())
+    assert ask(Trace()) == Instances("", None, 0, None, None, (), ())
     for options in ({"index": 99}, {"index": -1}, {"limit": -1}, {"step": 7}):
         with pytest.raises(TraceError):
             ask(some(), **options)

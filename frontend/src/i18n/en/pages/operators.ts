@@ -1,5 +1,5 @@
 import type { OperatorRow, Options } from "../../../api/types";
-import { count, plural } from "../../count";
+import { count } from "../../count";
 
 type Group = NonNullable<Options["operators"]["group"]>;
 
@@ -21,7 +21,7 @@ const groups: Record<Group, { label: string; title: string; without: string; row
     label: "Call stack",
     title: "By name and the Python frames around it",
     without: "The trace was recorded without with_stack=True.",
-    row: "A row shows its call stack.",
+    row: "A row opens its calls and its call stack.",
   },
   module: {
     label: "Module",
@@ -65,7 +65,6 @@ export const operators = {
   categories,
   operator: { noun: "operator", nouns: "operators" },
   category: { noun: "category", nouns: "categories" },
-  stackTitle: (name: string, calls: number) => `${name}, ${plural(calls, "call")}`,
   others: (rows: number, device: string) => `${count(rows)} others: ${device}`,
   othersOnHost: (rows: number, host: string) => `${count(rows)} others: ${host} on the host`,
   othersHelp:
@@ -107,11 +106,4 @@ export const operators = {
     backwardDevice: { title: "Backward", help: "Device time of the backward operators of its calls." },
     forward: { title: "Gradient of", help: "The forward operator whose gradient it computes." },
   },
-};
-
-export const stackPanel = {
-  label: (title: string) => `Call stack of ${title}`,
-  toRecord: "Record of the longest call",
-  toTimeline: "In the timeline",
-  close: "Close",
 };

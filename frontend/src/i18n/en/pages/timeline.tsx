@@ -34,6 +34,12 @@ export const timeline = {
   safe: "Color-blind safe",
   safeHelp:
     "Colors that remain apart for every kind of color blindness, in all charts. This browser keeps it.",
+  launchedBy: (operator: string) => `launched by ${operator}`,
+  legend: "Colors shown",
+  legendHelp: "Click hides or shows it. Double-click, or Shift-Enter, shows only this.",
+  showAll: "Show all",
+  outsideModules: "outside of modules",
+  moreColors: (others: number) => `and ${plural(others, "other")}`,
   ofModule: (name: string) => `module ${name}`,
   fit: "Fit",
   fitHelp: "The whole recording (0)",
@@ -115,59 +121,6 @@ export const timeline = {
   },
 };
 
-export const detailsPanel = {
-  /** What a range is, by its table. */
-  tables: {
-    ops: "Operator",
-    launches: "Runtime call",
-    frames: "Python frame",
-    kernels: "Device activity",
-    steps: "Step",
-    device_annotations: "Device annotation",
-  },
-  close: "Close",
-  closeHelp: "Close (Esc)",
-  what: (kind: string, rank: number | null, place: string, step: string | null) =>
-    `${kind}${rank === null ? "" : `, rank ${rank}`}${place && `, ${place}`}${step === null ? "" : `, ${step}`}`,
-  facts: {
-    what: "What",
-    duration: "Duration",
-    start: "Start",
-    clock: "Wall time",
-    evidence: "Timing source",
-    self: "Self",
-    elapsed: "Between events",
-    shapes: "Shapes",
-    dtypes: "Types",
-    source: "Source",
-    operator: "Launched by",
-    captured: "Captured in",
-    launch: "Launch",
-    forward: "Forward",
-    backward: "Backward",
-    parents: "Parents",
-    more: "More",
-    frames: "Python",
-  },
-  launches: (kernels: string) => `Launches ${kernels}`,
-  boundNotKnown: "bound not known",
-  allStarts: (bound: string) => `all starts together ${bound}`,
-  inferred: (evidence: string) => `inferred: ${evidence}`,
-  onDevice: (time: string) => `${time} on the device`,
-  onDeviceWithin: (time: string, bound: string) => `${time} ${bound} on the device`,
-  ofForward: "of the forward operator: the backward pass runs no Python",
-  before: (time: string) => `${time} before`,
-  arguments: "all arguments",
-  toKernels: "all calls of this kernel",
-  toOperators: "all calls of this operator",
-  toAll: "all of this name",
-  toModule: (module: string) => `module ${module}`,
-  toCollectives: "all collectives of this kind",
-  toMemory: (events: number) => plural(events, "memory event"),
-  fewer: "fewer",
-  more: (others: string) => `${others} more`,
-};
-
 export const exportMenu = {
   export: "Export",
   exportHelp: "Export the trace, or open it in Perfetto",
@@ -215,6 +168,14 @@ const counters: Record<Counter["what"], string> = {
 
 export const trackHeadings = {
   counters,
+  trackKinds: {
+    steps: "steps",
+    operators: "threads",
+    frames: "Python frames",
+    device: "streams",
+    annotations: "device annotations",
+    counter: "counters",
+  },
   only: "Filter tracks",
   onlyHelp:
     "Words of a thread's, stream's or counter's name, or of its process or device; pinned tracks stay. Esc clears it.",

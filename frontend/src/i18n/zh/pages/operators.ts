@@ -21,7 +21,7 @@ export const operators: Translation<typeof english.operators> = {
       label: "调用栈",
       title: "按名称与外层的 Python 栈帧",
       without: "采集该 trace 时没有设置 with_stack=True。",
-      row: "点击一行，显示其调用栈。",
+      row: "点击一行，显示其各次调用与调用栈。",
     },
     module: {
       label: "模块",
@@ -59,7 +59,6 @@ export const operators: Translation<typeof english.operators> = {
   },
   operator: { noun: "算子", nouns: "算子" },
   category: { noun: "类别", nouns: "类别" },
-  stackTitle: (name, calls) => `${name}，${count(calls)} 次调用`,
   others: (rows, device) => `其余 ${count(rows)} 个：${device}`,
   othersOnHost: (rows, host) => `其余 ${count(rows)} 个：主机 ${host}`,
   othersHelp: "各行之和比整个 trace 少这些。筛选的第一个词会在全部行中查找。",
@@ -92,11 +91,4 @@ export const operators: Translation<typeof english.operators> = {
     backwardDevice: { title: "反向", help: "其各次调用的反向算子的设备时间。" },
     forward: { title: "梯度对应", help: "它计算的是哪个前向算子的梯度。" },
   },
-};
-
-export const stackPanel: Translation<typeof english.stackPanel> = {
-  label: (title) => `${title} 的调用栈`,
-  toRecord: "最长一次调用的记录",
-  toTimeline: "在时间线中显示",
-  close: "关闭",
 };

@@ -1,0 +1,103 @@
+import type { EventRecord, Item } from "../../../api/types";
+import { count } from "../../count";
+import { spaced } from "../../han";
+import type * as english from "../../en/pages/inspector";
+import type { Translation } from "../../translation";
+
+const tables: Record<Item["table"] | EventRecord["table"], string> = {
+  ops: "算子",
+  launches: "运行时调用",
+  frames: "Python 栈帧",
+  kernels: "设备活动",
+  steps: "迭代",
+  device_annotations: "设备标注",
+  memory: "内存事件",
+};
+
+export const inspector: Translation<typeof english.inspector> = {
+  tables,
+  annotation: "标注",
+  event: "事件",
+  kindOf: (kind, rank) => (rank === null ? kind : `${kind}，rank ${rank}`),
+  facts: {
+    duration: "时长",
+    start: "开始",
+    shift: "其中所有开始时刻共有",
+    clock: "时刻",
+    thread: "位置",
+    step: "迭代",
+    evidence: "证据",
+    self: "自身时间",
+    elapsed: "事件间隔",
+    shapes: "输入形状",
+    dtypes: "数据类型",
+    source: "源代码",
+    operator: "下发者",
+    launch: "下发",
+    forward: "前向",
+    backward: "反向",
+    parents: "外层",
+    parent: "外层",
+  },
+  launches: (kernels) => `下发 ${kernels} 个`,
+  boundNotKnown: "误差界未知",
+  inferred: (evidence) => `推断：${evidence}`,
+  howKnown: "如何得知",
+  onDevice: (time) => `设备上 ${time}`,
+  onDeviceWithin: (time, bound) => spaced("设备上", `${time} ${bound}`.trim()),
+  ofForward: "前向算子的位置：反向中不运行 Python",
+  before: (time) => `早 ${time}`,
+  toTimeline: "在时间线中显示",
+  toKernels: "此 kernel 的所有调用",
+  toOperators: "此算子的所有调用",
+  toAll: "所有同名区间",
+  toModule: (module) => `模块 ${module}`,
+  toCollectives: "所有同类集合通信",
+  toMemory: (events) => `${count(events)} 个内存事件`,
+  fewer: "收起",
+  more: (others) => `另外 ${others} 个`,
+  parts: {
+    linked: "下发、外层与内层",
+    frames: "Python 调用栈",
+    captured: "捕获位置",
+    namesakes: "同名的各次调用",
+    instances: "分布",
+    record: "原始记录",
+    work: "速率与屋顶",
+  },
+  asIn: (file) => `${file} 中的原文。`,
+  noRecord: (operator) => (
+    <>该活动为推断所得：没有文件记录它。推断的依据是它的算子{operator && <> {operator}</>}。</>
+  ),
+  cut: "记录更长，此处只显示开头。",
+  only: "没有其他同名调用。",
+  longerThan: (share, calls) => `比 ${count(calls)} 次调用中的 ${share} 更长。`,
+  shortest: (calls) => `${count(calls)} 次调用中没有更短的。`,
+  median: "中位：",
+  toTypical: "打开时长居中的一次调用",
+};
+
+export const instancesPanel: Translation<typeof english.instancesPanel> = {
+  callsOf: (name) => `${name} 的各次调用`,
+  activitiesOf: (name) => `${name} 的各次活动`,
+  typical: "典型的一次",
+  typicalHelp: "时长居中的一次",
+  chosen: "选中的一次",
+  back: "回到典型的一次",
+  order: "顺序",
+  orders: { typical: "典型的", duration: "最长的", time: "最早的" },
+  call: { noun: "次调用", nouns: "次调用" },
+  activity: { noun: "次活动", nouns: "次活动" },
+  kindOf: (kind, calls) => `${kind} · ${count(calls)} 次调用`,
+  kernel: "Kernel",
+  operator: "算子",
+  ofCalls: (calls) => `共 ${count(calls)} 次调用`,
+  durationsOf: (name) => `${name} 的时长分布`,
+  columns: {
+    start: { title: "开始", help: "相对采集开始的时间；点击链接在时间线中显示。" },
+    duration: { title: "时长" },
+    bound: { title: "误差界", help: "可能偏差多少。" },
+    row: { title: "行", help: "在 trace 表格中的行号。" },
+  },
+  toTimeline: "在时间线中显示",
+};

@@ -1,0 +1,97 @@
+// All that is known of one event, wherever it is selected.
+import type { Links } from "../../../api/types";
+import type { LinkProps } from "../../../state/links";
+import type { Selected } from "../../../state/selection";
+import { t } from "../../../i18n";
+import { Section } from "../../../widgets/inspector/section";
+import { EventFacts } from "./event-facts";
+import { isLinked, LinkedEvents, Places } from "./event-links";
+import { Jumps, type Way } from "./jumps";
+import { Namesakes } from "./namesakes";
+import { RecordPart } from "./raw-record";
+import { Stack } from "./stack";
+
+const texts = t.inspector;
+
+export interface EventProps {
+  links: Links;
+  /** The trace that has it. */
+  selected: Selected;
+  /** Null for the selected rank, else another one of the same span. */
+  rank: number | null;
+  /** To be added to its times. */
+  shift?: number;
+  way: Way;
+  toTimeline: LinkProps | null;
+  /** Of a row of a table, the others are in the table. */
+  one?: boolean;
+}
+
+/** What an event is: its table, and the rank if that is another one. */
+export function kindOf(table: keyof typeof texts.tables | null, rank: number | null, annotation = false) {
+  const kind = annotation ? texts.annotation : table === null ? texts.event : texts.tables[table];
+  return texts.kindOf(kind, rank);
+}
+
+/** The name, in full where it is shortened. `name` begins the names for tests. */
+export function EventName({ links: { item }, name }: { links: Links; name: string }) {
+  return (
+    <>
+      <h2 class="wrap" data-testid={`${name}-name`}>
+        {item.name}
+      </h2>
+      {item.full_name !== null && (
+        <p class="wrap muted small full" data-testid={`${name}-full-name`}>
+          {item.full_name}
+        </p>
+      )}
+    </>
+  );
+}
+
+export function Event({ links, selected, rank, shift = 0, way, toTimeline, one = false }: EventProps) {
+  const { item } = links;
+  return (
+    <>
+      <Places {...{ links, rank, toTimeline, one }} place={selected.place} />
+      <EventFacts links={links} shift={shift} />
+      {!one && <Namesakes {...{ item, selected, way }} />}
+      {isLinked(links) && (
+        <Section name="linked" title={texts.parts.linked}>
+          <LinkedEvents links={links} way={way} />
+        </Section>
+      )}
+      <Captured links={links} />
+      <Frames links={links} way={way} />
+      {item.table !== "steps" && (
+        <RecordPart selected={selected} event={`${item.table}/${item.index}`} rank={rank} />
+      )}
+    </>
+  );
+}
+
+/** Of a graph's replay, where the graph was made. */
+function Captured({ links: { captured } }: { links: Links }) {
+  if (captured === null) return null;
+  return (
+    <Section name="captured" title={texts.parts.captured}>
+      <div data-testid="captured">
+        {[captured.operator, captured.module].filter(Boolean).join(" · ")}
+        {captured.stack && <Stack frames={captured.stack.split(";")} />}
+      </div>
+    </Section>
+  );
+}
+
+function Frames({ links: { frames, stack }, way }: { links: Links; way: Way }) {
+  if (frames.length === 0 && !stack) return null;
+  return (
+    <Section name="frames" title={texts.parts.frames}>
+      {frames.length > 0 ? (
+        <Jumps items={frames} way={way} testid="to-frame" />
+      ) : (
+        <Stack frames={(stack ?? "").split(";")} />
+      )}
+    </Section>
+  );
+}
