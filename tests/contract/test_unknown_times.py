@@ -53,8 +53,8 @@ CHANGES = {
     "PredictedStep.gain_low_ns", "PredictedStep.gain_high_ns", "Gain.free_gain_low_ns",
     "AdviceTable.saving_ns", "DiffRow.change_ns", "DiffRow.host_change_ns",
     "DiffRow.device_change_ns", "DiffRow.noise_ns", "DiffFigure.change_ns", "DiffFigure.noise_ns",
-    "DiffStep.change_ns", "RankRow.caused_ns", "FlameDiffNode.change_ns",
-    "FlameDiffNode.noise_ns",
+    "DiffStep.change_ns", "RankRow.caused_ns", "Explanation.change_ns", "Explanation.rest_ns",
+    "FlameDiffNode.change_ns", "FlameDiffNode.noise_ns",
 }  # fmt: skip
 """Nothing was changed, and known parts are compared with themselves."""
 

@@ -293,6 +293,13 @@ export interface CollectiveRow {
   longest_start_ns: number;
 }
 
+/** One thing that differs; a value that is not recorded is null. */
+export interface Condition {
+  name: "rank" | "world_size" | "host" | "device" | "vendor" | "torch" | "workload" | "batch" | "timeline" | "stacks" | "shapes" | "memory" | "steps";
+  base: string | null;
+  now: string | null;
+}
+
 /** A constant of the device that the inference uses, in ns, and its source. */
 export interface Constant {
   name: "kernel_gap" | "jitter" | "launch_latency" | "sync_return" | "event_cost" | "elapsed_resolution";
@@ -359,6 +366,8 @@ export interface DeviceUse {
 export interface Diff {
   provenance: Provenance;
   base: Provenance;
+  conditions: Condition[];
+  explanation: Explanation | null;
   rows: DiffRow[];
   figures: DiffFigure[];
   account: DiffFigure[];
@@ -392,6 +401,7 @@ export interface DiffAllocator {
 /** A part of the step, on average over the chosen steps of each trace. */
 export interface DiffFigure {
   name: string;
+  label: string | null;
   base_ns: number | null;
   now_ns: number | null;
   change_ns: number | null;
@@ -418,6 +428,8 @@ export interface DiffMemory {
 export interface DiffRow {
   name: string;
   full_name: string | null;
+  base_name: string | null;
+  base_full_name: string | null;
   detail: string | null;
   parent: number | null;
   status: "both" | "new" | "gone";
@@ -527,6 +539,16 @@ export interface Example {
   thread: string;
   start_ns: number;
   note: string | null;
+}
+
+/** Why the step changed: the reasons and the rest sum to ``change_ns``. */
+export interface Explanation {
+  change_ns: number;
+  reasons: Reason[];
+  rest_ns: number;
+  rest_noise_ns: number | null;
+  rest_groups: number;
+  batch: string[] | null;
 }
 
 /** From the first start to the last end of what the host did, or the device. */
@@ -1389,6 +1411,24 @@ export interface RankSymptom {
   rule: string;
   title: string;
   explanation: string;
+}
+
+/** A part of the change of the step; times are per step. */
+export interface Reason {
+  kind: "types" | "shapes" | "device" | "kernels" | "speed" | "replaced" | "calls" | "copies" | "class";
+  sentence: string;
+  time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  base_ns: number;
+  now_ns: number;
+  change_ns: number;
+  change_share: number | null;
+  noise_ns: number | null;
+  bound_ns: number | null;
+  verdict: "longer" | "shorter" | "within_noise" | "within_bound" | "same" | "unknown";
+  base_calls: number | null;
+  now_calls: number | null;
+  operator: string | null;
+  event: string | null;
 }
 
 /** The kind of recording, and what of it is judged. */

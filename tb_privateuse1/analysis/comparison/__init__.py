@@ -1,14 +1,25 @@
 """Compare the steps of two traces.
 
-``decomposition`` finds operators that launch more kernels in one of them. ``items_per_step`` has
-the time of a trace's steps by operator, kernel or module. ``memory`` compares memory by device and
-operator. ``significance`` separates changes from noise.
+``reasons`` explains the change of the step. ``call_places`` and ``changed_calls`` match the work of
+both traces, and ``changed_inputs`` compares its inputs. ``time_cells`` divides the time of the
+steps, ``reason_groups`` gives each part one reason, and ``reason_texts`` writes it.
+
+``conditions`` has what else differs, and ``notes`` says what makes traces less comparable.
+``items_per_step`` has the time of a trace's steps by operator, kernel or module; ``rows`` compares
+it, and ``kernel_matches`` matches kernels with other names. ``decomposition`` finds operators that
+launch more kernels in one trace. ``memory`` compares memory by device and operator.
+``significance`` separates changes from noise, and ``trend`` compares many recordings.
 """
 
 __all__ = [
+    "conditions",
     "decomposition",
     "items_per_step",
+    "kernel_matches",
     "memory",
+    "notes",
+    "reasons",
+    "rows",
     "significance",
     "trend",
 ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory, format_amount
+from tb_privateuse1.analysis.comparison.rows import DiffRow
 from tb_privateuse1.i18n.units import plain_text, with_unit
-from tb_privateuse1.views.diff import Diff, DiffFigure, DiffRow
+from tb_privateuse1.views.diff import Diff, DiffFigure
 
 _ROWS = 15
 _WORDS = {
@@ -30,6 +31,7 @@ def markdown_report(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()
         "",
         *_table(("Part", *columns), zip(names, result.figures, strict=True)),
     ]
+    lines += _reasons(result)
     rows = [r for r in result.rows if r.change_ns][:_ROWS]
     if rows:
         lines += ["", f"The largest changes of {result.by}, by {result.time} time:", ""]
@@ -43,6 +45,27 @@ def markdown_report(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()
         lines += _lines(("Operator", *columns), map(_allocator, sizes))
     lines += ["", *(f"- {plain_text(n.message)} {plain_text(n.hint or '')}" for n in result.notes)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _reasons(result: Diff) -> list[str]:
+    """Return what differs, and the reasons for the change of the step with their rest."""
+    lines = []
+    if result.conditions:
+        pairs = (f"{c.name} {c.base} → {c.now}" for c in result.conditions)
+        lines += ["", plain_text(f"They differ in: {', '.join(pairs)}.")]
+    why = result.explanation
+    if why is None:
+        return lines
+    lines += ["", "Why the step changed, per step:", ""]
+    for reason in why.reasons:
+        doubt = "" if reason.verdict in ("longer", "shorter") else " (no spread over steps)"
+        lines.append(f"- {_signed(reason.change_ns)}: {plain_text(reason.sentence)}{doubt}")
+    noise = "" if why.rest_noise_ns is None else f" ± {with_unit('noise_ns', why.rest_noise_ns)}"
+    return [*lines, f"- {_signed(why.rest_ns)}{noise}: the rest."]
+
+
+def _signed(ns: int) -> str:
+    return f"{'+' if ns > 0 else ''}{with_unit('change_ns', ns)}"
 
 
 def _name(row: DiffRow) -> str:

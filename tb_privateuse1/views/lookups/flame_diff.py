@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from tb_privateuse1.analysis.comparison import significance
+from tb_privateuse1.analysis.comparison.rows import Status
 from tb_privateuse1.analysis.comparison.significance import Verdict
 from tb_privateuse1.analysis.flame import compared
 from tb_privateuse1.analysis.flame.ignored import Ignored, parse_patterns
@@ -16,7 +17,6 @@ from tb_privateuse1.trace import call_tree, device_times
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import Provenance, compared_steps, provenance
-from tb_privateuse1.views.diff import Status
 from tb_privateuse1.views.flame import (
     GroupOption,
     IgnoreOption,

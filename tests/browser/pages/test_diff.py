@@ -75,11 +75,9 @@ def test_changes_are_those_of_the_result(two: Dashboard) -> None:
     whole = told["figures"][0]
     assert two.figure("change_ns") == whole["change_ns"]
     assert two.figure("total_change_ns") == told["now_total_ns"] - told["base_total_ns"] > 0
-    parts = two.get("part-changes").locator("tr")
+    parts = two.get("account-changes").locator("tr")
     shown = {p.get_attribute("data-key"): p.get_attribute("data-value") for p in parts.all()}
-    assert shown == {
-        f["name"]: str(f["change_ns"]) for f in told["figures"][1:] if f["base_ns"] or f["now_ns"]
-    }
+    assert shown == {f["name"]: str(f["change_ns"]) for f in told["account"]}
     assert sum(map(int, filter(None, shown.values()))) == whole["change_ns"]
 
 
@@ -225,3 +223,47 @@ def test_a_comparison_of_two_ranks_says_so(dashboard: Dashboard) -> None:
     dashboard.open(run="ddp", view="diff", base="ddp", baserank=0, basestep=1).shows("base")
     settled(dashboard)
     expect(dashboard.get("ranks-differ")).to_have_count(0)
+
+
+def test_why_the_step_changed_sums_to_the_change(two: Dashboard) -> None:
+    two.open(run="now", view="diff", base="base")
+    section = two.shows("why")
+    told = result(two)["explanation"]
+    reasons = section.get_by_test_id("reason")
+    expect(reasons).to_have_count(len(told["reasons"]))
+    assert told["reasons"], "the kernel takes twice as long"
+    for i, reason in enumerate(told["reasons"]):
+        expect(reasons.nth(i)).to_contain_text(reason["sentence"])
+        expect(reasons.nth(i)).to_have_attribute("data-value", str(reason["change_ns"]))
+    rest = section.get_by_test_id("why-rest")
+    expect(rest).to_have_attribute("data-value", str(told["rest_ns"]))
+    expect(section.get_by_test_id("why-sum")).to_contain_text("Change of the step")
+    parts = sum(reason["change_ns"] for reason in told["reasons"])
+    assert parts + told["rest_ns"] == told["change_ns"]
+
+
+def test_from_a_reason_to_its_row_and_back(two: Dashboard) -> None:
+    two.open(run="now", view="diff", base="base", group="memory")
+    one = two.shows("why").locator('[data-testid=reason][data-kind="speed"]').first
+    one.get_by_test_id("reason-link").click()
+    two.shows("diff-row-sides")
+    expect(two.get("table-diff").locator("tr[aria-selected=true]")).to_have_attribute(
+        "data-key", "aten::mm"
+    )
+    assert two.state()["view"] == "diff"
+    two.page.go_back()
+    expect(two.get("diff-row")).to_have_count(0)
+    expect(two.get("table-diff-memory")).to_be_visible()
+
+
+def test_the_default_base_says_why_it_is_the_base(two: Dashboard) -> None:
+    two.open(run="now", view="diff")
+    expect(two.shows("base-reason")).to_contain_text("by default: ")
+    two.open(run="now", view="diff", base="base")
+    two.shows("why")
+    expect(two.get("base-reason")).to_have_count(0)
+
+
+def test_what_differs_is_said_in_one_line(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="diff", base="ddp")
+    expect(dashboard.shows("diff-conditions")).to_contain_text("device times measured → inferred")

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.comparison.items_per_step import By
+from tb_privateuse1.analysis.comparison.rows import DiffRow
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.views.diff import Diff, DiffRow, diff
+from tb_privateuse1.views.diff import Diff, diff
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators

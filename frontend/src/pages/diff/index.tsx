@@ -4,7 +4,7 @@ import { DEVICE, LABELS, type Category } from "../../lib/color";
 import { duration, exactDuration, percent, signedDuration } from "../../lib/format";
 import { useDiff, useLatest, useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
-import { baseOf } from "./base";
+import { type BaseChoice, baseOf } from "./base";
 import { go, state, type State } from "../../state/url";
 import { t } from "../../i18n";
 import { ChangeBars, type Change } from "../../widgets/charts/change-bars";
@@ -13,8 +13,9 @@ import { Picker } from "../../widgets/controls/picker";
 import { MissingStreams } from "../shared/data-warnings";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "../shared/selector-choices";
 import { PeakFigure } from "./memory";
-import { keyOf, KINDS, WORDS, type By, type Shown } from "./rows";
+import { keyOf, KINDS, OTHERS, WORDS, type By, type Shown } from "./rows";
 import { DiffTable } from "./tables";
+import { Conditions, Why } from "./why";
 import { linkProps } from "../../state/links";
 import type { ChoosingProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -22,8 +23,8 @@ import { Show } from "../shared/load-states";
 const texts = t.diff;
 
 export function Diff({ selected, runs }: ChoosingProps) {
-  const other = baseOf(runs, state.value, selected);
-  if (!other)
+  const base = baseOf(runs, state.value, selected);
+  if (!base)
     return (
       <section class="state" data-testid="no-base">
         <h2>{texts.nothing}</h2>
@@ -41,14 +42,14 @@ export function Diff({ selected, runs }: ChoosingProps) {
         <p class="muted">{texts.commandLine(<code>tb-privateuse1 view diff NEW --base OLD</code>)}</p>
       </section>
     );
-  return <Compared selected={selected} other={other} runs={runs} />;
+  return <Compared selected={selected} base={base} runs={runs} />;
 }
 
-function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "runs"> & { other: Selected }) {
+function Compared({ selected, base, runs }: Pick<ChoosingProps, "selected" | "runs"> & { base: BaseChoice }) {
+  const other = base.selected;
   const { group, by: time } = state.value;
-  const shown: Shown =
-    group === "steps" || group === "memory" ? group : (KINDS.find((k) => k === group) ?? "operators");
-  const by: By = shown === "steps" || shown === "memory" ? "operators" : shown;
+  const shown: Shown = OTHERS.find((k) => k === group) ?? KINDS.find((k) => k === group) ?? "operators";
+  const by: By = KINDS.find((k) => k === shown) ?? "operators";
   const resource = useDiff(selected, other, {
     by,
     time: time === "device" || time === "host" ? time : "best",
@@ -88,6 +89,7 @@ function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "r
         <a {...linkProps(onTimeline(other))} data-testid="both-on-timeline" title={texts.onTimelineHelp}>
           {texts.onTimeline}
         </a>
+        <BaseReason base={base} />
       </div>
       {other.place.rank !== selected.place.rank && (
         <p class="notice warn" data-testid="ranks-differ">
@@ -95,9 +97,19 @@ function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "r
         </p>
       )}
       <Show resource={{ ...resource, loaded }}>
-        {(result) => <Page result={result} shown={shown} other={other} />}
+        {(result) => <Page {...{ result, shown, selected, other }} />}
       </Show>
     </div>
+  );
+}
+
+/** Why this base, unless it was chosen. */
+function BaseReason({ base: { kind, same } }: { base: BaseChoice }) {
+  if (kind === "chosen") return null;
+  return (
+    <span class="muted small" data-testid="base-reason" data-kind={kind}>
+      {texts.baseReason(kind, same)}
+    </span>
   );
 }
 
@@ -144,9 +156,17 @@ function swapped({ place }: Selected, other: Selected) {
   };
 }
 
-function Page({ result, shown, other }: { result: Result; shown: Shown; other: Selected }) {
+function Page({
+  result,
+  shown,
+  ...sides
+}: {
+  result: Result;
+  shown: Shown;
+  selected: Selected;
+  other: Selected;
+}) {
   const [whole, ...parts] = result.figures;
-  const by = shown === "steps" || shown === "memory" ? "operators" : result.by;
   return (
     <>
       {result.notes.length > 0 && (
@@ -161,41 +181,50 @@ function Page({ result, shown, other }: { result: Result; shown: Shown; other: S
       <MissingStreams
         streams={[...new Set([result.base, result.provenance].flatMap((p) => p.missing_streams))]}
       />
+      <Conditions conditions={result.conditions} />
       {whole && <Key whole={whole} result={result} />}
       <div class="columns equal">
-        <section>
-          <h2>
-            {texts.parts} <small class="muted">{texts.partsNote}</small>
-          </h2>
-          <ChangeBars
-            testid="part-changes"
-            rows={parts.filter((p) => p.base_ns || p.now_ns).map((p) => ofFigure(p, isInferred(result)))}
-          />
-        </section>
-        <section>
-          <h2>
-            {texts.largest} <small class="muted">{texts.largestNote(by, result.time)}</small>
-          </h2>
-          <ChangeBars
-            testid="row-changes"
-            rows={result.rows
-              .filter((r) => r.change_ns !== 0)
-              .slice(0, MOST)
-              .map((r) => ofRow(r, result))}
-          />
-          {result.rows.every((r) => r.change_ns === 0) && (
-            <p class="muted" data-testid="no-change">
-              {texts.none(result.rows.length)}
-            </p>
-          )}
-        </section>
+        {result.explanation && <Why why={result.explanation} other={sides.other} />}
+        <Breakdown result={result} parts={parts} />
       </div>
-      <DiffTable key={shown} result={result} shown={shown} other={other} />
+      <DiffTable key={shown} result={result} shown={shown} {...sides} />
     </>
   );
 }
 
 const MOST = 8;
+
+/** The change of each class of time, or without these of each part of the step; and of rows. */
+function Breakdown({ result, parts }: { result: Result; parts: readonly DiffFigure[] }) {
+  const hasAccount = result.account.length > 0;
+  const figures = hasAccount ? result.account : parts.filter((p) => p.base_ns || p.now_ns);
+  return (
+    <section>
+      <h2>
+        {hasAccount ? texts.account : texts.parts} <small class="muted">{texts.partsNote}</small>
+      </h2>
+      <ChangeBars
+        testid={hasAccount ? "account-changes" : "part-changes"}
+        rows={figures.map((p) => ofFigure(p, isInferred(result)))}
+      />
+      <h2>
+        {texts.largest} <small class="muted">{texts.largestNote(result.by, result.time)}</small>
+      </h2>
+      <ChangeBars
+        testid="row-changes"
+        rows={result.rows
+          .filter((r) => r.change_ns !== 0)
+          .slice(0, MOST)
+          .map((r) => ofRow(r, result))}
+      />
+      {result.rows.every((r) => r.change_ns === 0) && (
+        <p class="muted" data-testid="no-change">
+          {texts.none(result.rows.length)}
+        </p>
+      )}
+    </section>
+  );
+}
 
 function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
   const { base_total_ns: before, now_total_ns: now } = result;
@@ -266,7 +295,7 @@ function isInferred(result: Result): boolean {
 }
 
 function ofFigure(part: DiffFigure, inferred: boolean): Change {
-  const label = LABELS[part.name as Category] ?? part.name;
+  const label = part.label ?? LABELS[part.name as Category] ?? part.name;
   return {
     key: part.name,
     label,

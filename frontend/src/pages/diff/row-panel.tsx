@@ -32,6 +32,11 @@ export function RowPanel({ row, by, other, close }: RowPanelProps) {
       <Sides row={row} />
       <p class="muted">{texts.said(WORDS[row.verdict], limits(row))}</p>
       {row.full_name !== null && <p class="wrap muted">{row.full_name}</p>}
+      {row.base_name !== null && (
+        <p class="wrap muted" data-testid="diff-row-base-name">
+          {texts.baseName(row.base_full_name ?? row.base_name)}
+        </p>
+      )}
       {row.detail !== null && <p class="wrap muted">{row.detail}</p>}
     </BottomPanel>
   );
@@ -39,17 +44,19 @@ export function RowPanel({ row, by, other, close }: RowPanelProps) {
 
 /** To the row in the new run and in the base. */
 function Ways({ row, by, other }: Omit<RowPanelProps, "close">) {
-  const target = targetOf(row, by);
   const { run, rank, span, step } = other.place;
   return (
     <>
       {row.now_calls > 0 && (
-        <a {...linkProps(target)} data-testid="diff-row-now">
+        <a {...linkProps(targetOf(row, by, "now"))} data-testid="diff-row-now">
           {texts.inNew}
         </a>
       )}
       {row.base_calls > 0 && (
-        <a {...linkProps({ ...target, run, rank, span, step })} data-testid="diff-row-base">
+        <a
+          {...linkProps({ ...targetOf(row, by, "base"), run, rank, span, step })}
+          data-testid="diff-row-base"
+        >
           {texts.inBase}
         </a>
       )}

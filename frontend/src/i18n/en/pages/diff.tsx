@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Diff, DiffAllocator, DiffMemory, DiffRow } from "../../../api/types";
+import type { Condition, Diff, DiffAllocator, DiffMemory, DiffRow } from "../../../api/types";
 import { plural } from "../../count";
 
 const verdicts: Record<DiffRow["verdict"], string> = {
@@ -41,6 +41,18 @@ export const diff = {
   onTimeline: "Both on the timeline",
   onTimelineHelp: "The base above, the selected recording below, aligned at the start of a step",
   swapHelp: "Exchange base and new run",
+  baseReason: (
+    kind: "span" | "earlier" | "later" | "rank",
+    same: { group: boolean; rank: boolean; worker: boolean },
+  ) => {
+    if (kind === "span") return "by default: the span before";
+    if (kind === "rank") return "by default: another rank, as there is no other run";
+    const kept = [same.rank && "same rank", same.group && "same folder", same.worker && "same worker"];
+    const shown = kept.filter(Boolean).join(", ");
+    const run = kind === "earlier" ? "the run before by date" : "the next run by date, as none is earlier";
+    return `by default: ${run}${shown && ` (${shown})`}`;
+  },
+  account: "Change of the account of time",
   parts: "Breakdown of the change",
   partsNote: "on average; they sum to it",
   largest: "The largest changes",
@@ -60,6 +72,52 @@ export const diff = {
   said: (parts: readonly string[]) => parts.join(", "),
   fromTo: (what: string, base: string, now: string, said: string) =>
     `${what}: from ${base} to ${now}, ${said}`,
+};
+
+const conditions: Record<Condition["name"], string> = {
+  rank: "rank",
+  world_size: "number of ranks",
+  host: "host",
+  device: "device",
+  vendor: "vendor",
+  torch: "torch",
+  workload: "workload",
+  batch: "batch",
+  timeline: "device times",
+  stacks: "with_stack",
+  shapes: "record_shapes",
+  memory: "profile_memory",
+  steps: "compared steps",
+};
+
+/** Why the step changed, and what else differs. */
+export const diffWhy = {
+  title: "Why the step changed",
+  note: "per step; with the rest they sum to the change",
+  unsure: "(no spread over steps is known)",
+  rest: (parts: number, noise: string | null) =>
+    `The rest: ${plural(parts, "part")} with small changes, or within the noise${noise === null ? "" : ` (± ${noise})`}.`,
+  sum: "Change of the step",
+  shareHelp: "Its share of the change of the step.",
+  row: "Compare",
+  eventInBase: "In the base",
+  eventInNew: "In the new run",
+  accountOfBase: "Account of the base",
+  accountOfNew: "Account of the new run",
+  conditions,
+  condition: (name: string, base: string, now: string) => `${name} ${base} → ${now}`,
+  differ: (all: readonly string[]) => `The recordings differ: ${all.join("; ")}.`,
+  /** Values that the server writes as codes. */
+  values: {
+    on: "on",
+    off: "off",
+    measured: "measured",
+    inferred: "inferred",
+    none: "none",
+    training: "training",
+    inference: "inference",
+    serving: "serving",
+  },
 };
 
 const memoryVerdicts: Record<DiffMemory["verdict"], string> = {
@@ -130,6 +188,7 @@ export const diffTables = {
     kernels: { label: "Kernels" },
     modules: { label: "Modules" },
     annotations: { label: "Annotations", title: "Ranges of record_function" },
+    flame: { label: "Flame graph", title: "The call trees of both as one, colored by their change" },
     memory: { label: "Memory", title: "Of each device, and by the operators that allocate" },
     steps: { label: "Steps", title: "The first of one beside the first of the other, and so on" },
   },
@@ -172,6 +231,7 @@ export const diffTables = {
   calls: { title: "Calls", help: "Per step." },
   open: (name: string) => `Open ${name}`,
   close: (name: string) => `Close ${name}`,
+  wasCalled: (name: string) => ` (base: ${name})`,
   steps: {
     base: "Base step",
     now: { title: "Step", help: "The link shows it in the timeline." },
@@ -185,6 +245,7 @@ export const diffRow = {
   close: "Close",
   inNew: "In the new run",
   inBase: "In the base",
+  baseName: (name: string) => `In the base its name is ${name}.`,
   base: "Base",
   now: "New",
   change: "Change",
@@ -195,4 +256,27 @@ export const diffRow = {
   noise: (error: string) => `± ${error} by the spread of steps`,
   bound: (error: string) => `± ${error} by error bounds`,
   said: (verdict: string, limits: readonly string[]) => [`Significance: ${verdict}`, ...limits].join(", "),
+};
+
+/** The call trees of both as one. */
+export const diffFlame = {
+  width: "Width",
+  both: { label: "Both", title: "Boxes as wide as the mean of both: what is new or gone is seen, too" },
+  base: { label: "Base", title: "Boxes as wide as in the base" },
+  now: { label: "New", title: "Boxes as wide as in the new run" },
+  legend: {
+    gone: "removed",
+    much_shorter: "− faster by 25 % or more",
+    shorter: "− faster",
+    same: "≈ no significant change",
+    longer: "+ slower",
+    much_longer: "+ slower by 25 % or more",
+    new: "new",
+  },
+  empty: "Neither has any time here.",
+  label: (by: Diff["time"], boxes: number) => `Differential flame graph by ${by} time, ${boxes} boxes.`,
+  whole: (by: Diff["time"], base: string, now: string) => `${base} → ${now} of ${by} time per step.`,
+  perStep: (base: number, now: number) =>
+    `Means over ${plural(base, "step")} of the base and ${plural(now, "step")} of the new run.${Math.min(base, now) < 2 ? " With one step no noise is known: small changes may be chance." : ""}`,
+  calls: (base: string, now: string) => `${base} → ${now} calls per step`,
 };

@@ -40,6 +40,15 @@ export const diff: Translation<typeof english.diff> = {
   onTimeline: "在时间线上并列",
   onTimelineHelp: "基准在上，所选记录在下，按迭代的开始对齐",
   swapHelp: "将基线与被对比的一方互换",
+  baseReason: (kind, same) => {
+    if (kind === "span") return "默认：前一个采集段";
+    if (kind === "rank") return "默认：另一个 rank，因为没有其他运行";
+    const kept = [same.rank && "rank 相同", same.group && "目录相同", same.worker && "worker 相同"];
+    const shown = kept.filter(Boolean).join("，");
+    const run = kind === "earlier" ? "按日期的前一次运行" : "按日期的后一次运行，因为没有更早的";
+    return `默认：${run}${shown && `（${shown}）`}`;
+  },
+  account: "时间归因的变化",
   parts: "迭代变化的构成",
   partsNote: "平均值；各部分之和等于总变化",
   largest: "最大的变化",
@@ -57,6 +66,48 @@ export const diff: Translation<typeof english.diff> = {
   byBounds: (error) => `± ${error}（误差界）`,
   said: (parts) => parts.join("，"),
   fromTo: (what, base, now, said) => `${what}：从 ${base} 变为 ${now}，${said}`,
+};
+
+export const diffWhy: Translation<typeof english.diffWhy> = {
+  title: "迭代为何变化",
+  note: "每个迭代；与其余部分之和等于总变化",
+  unsure: "（迭代间的波动未知）",
+  rest: (parts, noise) =>
+    `其余：${count(parts)} 个部分变化很小，或在波动范围内${noise === null ? "" : `（± ${noise}）`}。`,
+  sum: "迭代的变化",
+  shareHelp: "占迭代变化的比例。",
+  row: "对比",
+  eventInBase: "在基线中查看",
+  eventInNew: "在新的运行中查看",
+  accountOfBase: "基线的时间归因",
+  accountOfNew: "新运行的时间归因",
+  conditions: {
+    rank: "rank",
+    world_size: "rank 数量",
+    host: "主机",
+    device: "设备",
+    vendor: "厂商",
+    torch: "torch",
+    workload: "工作类型",
+    batch: "batch",
+    timeline: "设备时间",
+    stacks: "with_stack",
+    shapes: "record_shapes",
+    memory: "profile_memory",
+    steps: "对比的迭代数",
+  },
+  condition: (name, base, now) => `${name} ${base} → ${now}`,
+  differ: (all) => `两次采集的差别：${all.join("；")}。`,
+  values: {
+    on: "开",
+    off: "关",
+    measured: "测量",
+    inferred: "推断",
+    none: "无",
+    training: "训练",
+    inference: "推理",
+    serving: "服务",
+  },
 };
 
 export const diffMemory: Translation<typeof english.diffMemory> = {
@@ -106,6 +157,7 @@ export const diffTables: Translation<typeof english.diffTables> = {
     kernels: { label: "Kernel" },
     modules: { label: "模块" },
     annotations: { label: "标注", title: "record_function 的区间" },
+    flame: { label: "火焰图", title: "双方的调用树合为一棵，按变化着色" },
     memory: { label: "内存", title: "各设备的内存，以及按分配内存的算子" },
     steps: { label: "迭代", title: "一方的第一个迭代对应另一方的第一个，依此类推" },
   },
@@ -135,6 +187,7 @@ export const diffTables: Translation<typeof english.diffTables> = {
   calls: { title: "调用次数", help: "每个迭代。" },
   open: (name) => `展开 ${name}`,
   close: (name) => `收起 ${name}`,
+  wasCalled: (name) => `（基线：${name}）`,
   steps: {
     base: "基线迭代",
     now: { title: "迭代", help: "点击链接在时间线中显示。" },
@@ -147,6 +200,7 @@ export const diffRow: Translation<typeof english.diffRow> = {
   close: "关闭",
   inNew: "在新运行中查看",
   inBase: "在基线中查看",
+  baseName: (name) => `在基线中的名称是 ${name}。`,
   base: "基线",
   now: "新",
   change: "变化",
@@ -157,4 +211,26 @@ export const diffRow: Translation<typeof english.diffRow> = {
   noise: (error) => `± ${error}（迭代间波动）`,
   bound: (error) => `± ${error}（误差界）`,
   said: (verdict, limits) => [`显著性：${verdict}`, ...limits].join("，"),
+};
+
+export const diffFlame: Translation<typeof english.diffFlame> = {
+  width: "宽度",
+  both: { label: "双方", title: "格宽为双方的平均：新增与移除的也可见" },
+  base: { label: "基线", title: "格宽为基线中的时间" },
+  now: { label: "新", title: "格宽为新运行中的时间" },
+  legend: {
+    gone: "已移除",
+    much_shorter: "− 快 25 % 或更多",
+    shorter: "− 更快",
+    same: "≈ 无显著变化",
+    longer: "+ 更慢",
+    much_longer: "+ 慢 25 % 或更多",
+    new: "新增",
+  },
+  empty: "双方在此处都没有时间。",
+  label: (by, boxes) => `按${TIMES[by]}的差分火焰图，${boxes} 格。`,
+  whole: (by, base, now) => `每个迭代的${TIMES[by]}：${base} → ${now}。`,
+  perStep: (base, now) =>
+    `基线 ${count(base)} 个迭代、新运行 ${count(now)} 个迭代的平均。${Math.min(base, now) < 2 ? "只有一个迭代时不知道波动：小的变化可能是偶然。" : ""}`,
+  calls: (base, now) => `每个迭代 ${base} → ${now} 次调用`,
 };

@@ -1,0 +1,126 @@
+"""Divide the time of the steps of two traces into cells that both can have.
+
+Each instant of a step's window is in one stretch of the account of time, so in one cell: idle time
+by its class, work of the device by what became of it (``changed_calls``), copies by their
+direction. So the cells of a step sum to its length, and nothing counts twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.account import stretches as time_stretches
+from tb_privateuse1.analysis.account.classes import NAMES, NUMBER, ClassName
+from tb_privateuse1.analysis.account.host_activity import KERNELS, OPS, TABLES
+from tb_privateuse1.analysis.account.pieces import Stretches
+from tb_privateuse1.analysis.comparison.call_places import Places, place_work
+from tb_privateuse1.analysis.comparison.changed_calls import Matches, match_calls
+from tb_privateuse1.analysis.kernel_names import display_name
+from tb_privateuse1.trace import device_times, groupby, sum_bounds
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I64
+
+Cell = tuple[ClassName, str, int]
+"""The class of time, the direction of a copy or nothing, and the change of work or ``NONE``."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The time of one trace's chosen steps by cell."""
+
+    trace: Trace
+    steps: I64
+    cell: I64
+    """By piece of a stretch, as the next columns."""
+    step: I64
+    """The place among ``steps``."""
+    ns: I64
+    table: I64
+    """Of the responsible event, an index into ``host_activity.TABLES``."""
+    row: I64
+    activity_cell: I64
+    """By device activity of the chosen steps, ``NONE`` for others."""
+
+    def names_of(self, cells: set[int]) -> Counter[str]:
+        """Return the time per step of each responsible event's name in some cells."""
+        inside = np.flatnonzero(np.isin(self.cell, list(cells)) & (self.row >= 0))
+        found: Counter[str] = Counter()
+        for number, name in enumerate(TABLES):
+            own = inside[self.table[inside] == number]
+            texts = getattr(self.trace, name).name[self.row[own]]
+            for text, some in groupby.split_by_value(texts):
+                found[self.trace.text(text)] += int(self.ns[own[some]].sum())
+        return found
+
+    def bounds(self, cell_group: I64, groups: int) -> I64:
+        """Return by group of cells how far off its activities' time in a step may be."""
+        kernels = self.trace.kernels
+        group = np.append(cell_group, NONE)[self.activity_cell]
+        found = sum_bounds.duration_sum_bounds(group, kernels, groups)
+        known = device_times.known_bounds(self.trace, found)
+        return np.where(known == MISSING, MISSING, known // max(len(self.steps), 1))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The time of two traces in the same cells."""
+
+    keys: list[Cell]
+    places: Places
+    matches: Matches
+    base: Side
+    now: Side
+
+
+def divide(base: Trace, now: Trace, base_steps: I64, now_steps: I64) -> Cells:
+    """Return the cells of the chosen steps, which are rows of each trace's ``steps``."""
+    places = place_work(base, now, base_steps, now_steps)
+    matches = match_calls(places, base_steps, now_steps)
+    number: dict[Cell, int] = {}
+    on_device = bool(len(base.kernels) or len(now.kernels))
+    old, new = (
+        _side(trace, steps, change, on_device, number)
+        for trace, steps, change in (
+            (base, base_steps, matches.base),
+            (now, now_steps, matches.now),
+        )
+    )
+    return Cells(list(number), places, matches, old, new)
+
+
+def _side(trace: Trace, steps: I64, change: I64, on_device: bool, number: dict[Cell, int]) -> Side:
+    every = time_stretches.time_stretches(trace)
+    at, step, ns = _pieces(every, trace.steps.start_ns[steps], trace.steps.end_ns[steps])
+    table, row = every.table[at].astype(np.int64), every.row[at].astype(np.int64)
+    time_class = every.time_class[at].astype(np.int64)
+    worked = (time_class == NUMBER["kernel" if on_device else "dispatch"]) & (row >= 0)
+    worked &= table == (KERNELS if on_device else OPS)
+    of_piece = np.append(change, NONE)[np.where(worked, row, NONE)]
+    copied = (time_class == NUMBER["exposed_copy"]) & (row >= 0)
+    name = np.append(trace.kernels.name, NONE)[np.where(copied, row, NONE)]
+    first, group = groupby.group_rows(time_class, name, of_piece)
+    cells = np.empty(len(first), np.int64)
+    for i, at_piece in enumerate(first.tolist()):
+        copy = display_name(trace.text(name[at_piece]))
+        key = (NAMES[time_class[at_piece]], copy, int(of_piece[at_piece]))
+        cells[i] = number.setdefault(key, len(number))
+    cell = cells[group]
+    activity = np.full(len(trace.kernels), NONE)
+    on_device_now = np.isin(time_class, [NUMBER[kind] for kind in time_stretches.KINDS])
+    runs = np.flatnonzero(on_device_now & (row >= 0))
+    activity[row[runs]] = cell[runs]
+    return Side(trace, steps, cell, step, ns, table, row, activity)
+
+
+def _pieces(every: Stretches, start_ns: I64, end_ns: I64) -> tuple[I64, I64, I64]:
+    """Return the stretch, the window and the length of each piece of a stretch in a window."""
+    low = np.searchsorted(every.end_ns, start_ns, side="right")
+    high = np.searchsorted(every.start_ns, end_ns)
+    count = np.maximum(high - low, 0)
+    window = np.repeat(np.arange(len(count)), count)
+    at = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count) + low[window]
+    begin = np.maximum(every.start_ns[at], start_ns[window])
+    return at, window, np.minimum(every.end_ns[at], end_ns[window]) - begin
