@@ -873,6 +873,8 @@ export interface Links {
   place: string;
   step: string | null;
   launch: Item | null;
+  node: number | null;
+  nodes: number | null;
   operator: Item | null;
   captured: Captured | null;
   parents: Item[];
