@@ -877,6 +877,8 @@ export interface Links {
   place: string;
   step: string | null;
   launch: Item | null;
+  node: number | null;
+  nodes: number | null;
   operator: Item | null;
   captured: Captured | null;
   parents: Item[];

@@ -54,17 +54,14 @@ function Nothing({ runs }: { runs: Runs }) {
  * may be little room in a wide window. */
 const NARROW_PX = 760;
 
-function OfTrace({
-  runs,
-  selected,
-  page,
-  help,
-}: {
+interface OfTraceProps {
   runs: Runs;
   selected: Selected;
   page: Page;
   help: () => void;
-}) {
+}
+
+function OfTrace({ runs, selected, page, help }: OfTraceProps) {
   const { base, isStale } = useBase(selected, page);
   const overview = base.loaded.status === "ready" ? base.loaded.value : null;
   const Component = page.component;

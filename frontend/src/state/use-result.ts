@@ -55,17 +55,35 @@ export function useView<V extends keyof Results>(
   );
 }
 
+type Comparing = "diff" | "flame_diff";
+
+function useCompared<V extends Comparing>(
+  view: V,
+  selected: Selected,
+  base: Selected,
+  options: Omit<Options[V], "step" | "base_step">,
+): Resource<Results[V]> {
+  const { run, rank, span, step } = base.place;
+  const asked = { ...options, base_run: run, base_rank: rank, base_span: span, base_step: step };
+  const key = JSON.stringify([view, selected.place, asked, selected.stamp, base.stamp]);
+  return useLoad(key, selected.place, (asking) =>
+    fetchView(view, selected.place, asked as unknown as Omit<Options[V], "step">, asking),
+  );
+}
+
 /** The difference of two traces. */
-export function useDiff(
+export const useDiff = (
   selected: Selected,
   base: Selected,
   options: Omit<Options["diff"], "step" | "base_step">,
-): Resource<Results["diff"]> {
-  const { run, rank, span, step } = base.place;
-  const asked = { ...options, base_run: run, base_rank: rank, base_span: span, base_step: step };
-  const key = JSON.stringify(["diff", selected.place, asked, selected.stamp, base.stamp]);
-  return useLoad(key, selected.place, (asking) => fetchView("diff", selected.place, asked, asking));
-}
+): Resource<Results["diff"]> => useCompared("diff", selected, base, options);
+
+/** The call trees of two traces as one. */
+export const useFlameDiff = (
+  selected: Selected,
+  base: Selected,
+  options: Omit<Options["flame_diff"], "step" | "base_step">,
+): Resource<Results["flame_diff"]> => useCompared("flame_diff", selected, base, options);
 
 /** Further ranks beside the selected one: of each its timeline without a rectangle (or why there is
  * none), and the clocks of all of them. */

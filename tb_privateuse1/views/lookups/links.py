@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -75,6 +75,11 @@ class Links:
     step: str | None
     launch: Item | None
     """Of a kernel: the runtime's call."""
+    node: int | None
+    """Of a kernel whose launch started several: its number among them by start, counted from 1, as
+    of a graph's replay; null for one alone."""
+    nodes: int | None
+    """How many that launch started."""
     operator: Item | None
     """Of a kernel or a launch: who made it."""
     captured: Captured | None
@@ -148,6 +153,7 @@ def links(
         place=_place(trace, table, index),
         step=_step(trace, table, index),
         launch=_item(trace, pyramid, "launches", launch if table == "kernels" else NONE),
+        **_node(trace, kernel, launch),
         operator=_item(trace, pyramid, "ops", op if table != "ops" else NONE),
         captured=_captured(trace, kernel),
         parents=tuple(item(trace, pyramid, "ops", row) for row in around[op >= 0 :]),
@@ -185,6 +191,14 @@ def _origin(trace: Trace, table: TableName, index: int) -> tuple[int, int, int]:
     elif launch >= 0:
         frame = int(trace.launches.frame[launch])
     return launch, op, frame
+
+
+def _node(trace: Trace, kernel: int, launch: int) -> dict[str, Any]:
+    """Return the place of a kernel among those of its launch, and their number."""
+    same = np.flatnonzero(trace.kernels.launch == launch)
+    if kernel < 0 or launch < 0 or len(same) < 2:
+        return {"node": None, "nodes": None}
+    return {"node": int(np.searchsorted(same, kernel)) + 1, "nodes": len(same)}
 
 
 def _captured(trace: Trace, kernel: int) -> Captured | None:

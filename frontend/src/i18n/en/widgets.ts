@@ -27,7 +27,7 @@ export const widgets = {
       `${title}. Arrow keys move the cursor, Shift and arrows mark a part, Enter selects it.`,
     peak: (size: string) => `peak ${size}`,
   },
-  flame: { keys: (label: string) => `${label} Arrow keys move, Enter zooms, Backspace goes back.` },
+  flame: { keys: (label: string) => `${label} Arrow keys move, Enter zooms, Escape goes back.` },
   heat: {
     keys: (label: string) => `${label} Arrow keys move, Enter selects.`,
     scale: (share: string, each: number) =>

@@ -27,7 +27,7 @@ export const widgets: Translation<typeof english.widgets> = {
     keys: (title) => `${title}。方向键移动光标，按住 Shift 加方向键标记一段，Enter 选取该段。`,
     peak: (size) => `峰值 ${size}`,
   },
-  flame: { keys: (label) => `${label}方向键移动，Enter 放大，Backspace 返回。` },
+  flame: { keys: (label) => `${label}方向键移动，Enter 放大，Esc 返回。` },
   heat: {
     keys: (label) => `${label}方向键移动，Enter 选中。`,
     scale: (share, each) =>

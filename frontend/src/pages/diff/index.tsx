@@ -13,7 +13,7 @@ import { Picker } from "../../widgets/controls/picker";
 import { MissingStreams } from "../shared/data-warnings";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "../shared/selector-choices";
 import { PeakFigure } from "./memory";
-import { keyOf, KINDS, WORDS, type By, type Shown } from "./rows";
+import { keyOf, KINDS, OTHERS, WORDS, type By, type Shown } from "./rows";
 import { DiffTable } from "./tables";
 import { Conditions, Why } from "./why";
 import { linkProps } from "../../state/links";
@@ -52,9 +52,8 @@ interface ComparedProps extends Pick<ChoosingProps, "selected" | "runs"> {
 function Compared({ selected, base, runs }: ComparedProps) {
   const other = base.selected;
   const { group, by: time } = state.value;
-  const shown: Shown =
-    group === "steps" || group === "memory" ? group : (KINDS.find((k) => k === group) ?? "operators");
-  const by: By = shown === "steps" || shown === "memory" ? "operators" : shown;
+  const shown: Shown = OTHERS.find((k) => k === group) ?? KINDS.find((k) => k === group) ?? "operators";
+  const by: By = KINDS.find((k) => k === shown) ?? "operators";
   const resource = useDiff(selected, other, {
     by,
     time: time === "device" || time === "host" ? time : "best",
@@ -69,7 +68,7 @@ function Compared({ selected, base, runs }: ComparedProps) {
         </p>
       )}
       <Show resource={{ ...resource, loaded }}>
-        {(result) => <Page result={result} shown={shown} other={other} />}
+        {(result) => <Page {...{ result, shown, selected, other }} />}
       </Show>
     </div>
   );
@@ -111,12 +110,18 @@ function BaseBar({ selected, base, runs }: ComparedProps) {
       <a {...linkProps(onTimeline(other))} data-testid="both-on-timeline" title={texts.onTimelineHelp}>
         {texts.onTimeline}
       </a>
-      {base.kind !== "chosen" && (
-        <span class="muted small" data-testid="base-reason" data-kind={base.kind}>
-          {texts.baseReason(base.kind, base.same)}
-        </span>
-      )}
+      <BaseReason base={base} />
     </div>
+  );
+}
+
+/** Why this base, unless it was chosen. */
+function BaseReason({ base: { kind, same } }: { base: BaseChoice }) {
+  if (kind === "chosen") return null;
+  return (
+    <span class="muted small" data-testid="base-reason" data-kind={kind}>
+      {texts.baseReason(kind, same)}
+    </span>
   );
 }
 
@@ -163,7 +168,16 @@ function swapped({ place }: Selected, other: Selected) {
   };
 }
 
-function Page({ result, shown, other }: { result: Result; shown: Shown; other: Selected }) {
+function Page({
+  result,
+  shown,
+  ...sides
+}: {
+  result: Result;
+  shown: Shown;
+  selected: Selected;
+  other: Selected;
+}) {
   const [whole, ...parts] = result.figures;
   return (
     <>
@@ -182,10 +196,10 @@ function Page({ result, shown, other }: { result: Result; shown: Shown; other: S
       <Conditions conditions={result.conditions} />
       {whole && <Key whole={whole} result={result} />}
       <div class="columns equal">
-        {result.explanation && <Why why={result.explanation} other={other} />}
+        {result.explanation && <Why why={result.explanation} other={sides.other} />}
         <Breakdown result={result} parts={parts} />
       </div>
-      <DiffTable key={shown} result={result} shown={shown} other={other} />
+      <DiffTable key={shown} result={result} shown={shown} {...sides} />
     </>
   );
 }

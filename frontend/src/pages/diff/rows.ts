@@ -7,7 +7,9 @@ import { t } from "../../i18n";
 
 export const KINDS = ["operators", "shapes", "kernels", "modules", "annotations"] as const;
 export type By = (typeof KINDS)[number];
-export type Shown = By | "steps" | "memory";
+/** What is shown in place of a table of these. */
+export const OTHERS = ["flame", "memory", "steps"] as const;
+export type Shown = By | (typeof OTHERS)[number];
 
 /** What may be said of a change. */
 export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = t.diff.verdicts;

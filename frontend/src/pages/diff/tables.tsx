@@ -12,6 +12,7 @@ import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { TreeToggle } from "../../widgets/table/tree-toggle";
+import { FlameDiff } from "./flame";
 import { MemoryDiff } from "./memory";
 import { calls, RowPanel } from "./row-panel";
 import { keyOf, KINDS, WORDS, type Shown } from "./rows";
@@ -23,15 +24,24 @@ const texts = t.diffTables;
 interface DiffTableProps {
   result: Result;
   shown: Shown;
+  selected: Selected;
   other: Selected;
 }
 
 /** A row opens below the table: the page stays. */
-export function DiffTable({ other, ...of }: DiffTableProps) {
+export function DiffTable({ selected, other, ...of }: DiffTableProps) {
   const { result, shown } = of;
-  const { selected } = state.value;
-  const named = shown !== "steps" && shown !== "memory";
-  const opened = named ? result.rows.find((row) => keyOf(row) === selected) : undefined;
+  const named = KINDS.some((k) => k === shown);
+  const opened = named ? result.rows.find((row) => keyOf(row) === state.value.selected) : undefined;
+  if (shown === "flame")
+    return (
+      <>
+        <div class="toolbar">
+          <Choice result={result} shown={shown} />
+        </div>
+        <FlameDiff selected={selected} other={other} />
+      </>
+    );
   return (
     <>
       <ShownTable {...of} opened={opened ?? null} />
@@ -42,7 +52,13 @@ export function DiffTable({ other, ...of }: DiffTableProps) {
   );
 }
 
-function ShownTable({ result, shown, opened }: Omit<DiffTableProps, "other"> & { opened: DiffRow | null }) {
+interface ShownTableProps {
+  result: Result;
+  shown: Shown;
+  opened: DiffRow | null;
+}
+
+function ShownTable({ result, shown, opened }: ShownTableProps) {
   const shared = {
     ...tableInUrl(),
     inferred: [result.provenance, result.base].some((p) => p.timeline === "inferred"),
@@ -100,9 +116,12 @@ function Choice({ result, shown }: { result: Result; shown: Shown }) {
       <Segmented
         label={texts.table}
         value={shown}
-        onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null, selected: null })}
+        onPick={(g) =>
+          go({ group: g === "operators" ? null : g, sort: null, filter: null, selected: null, zoom: null })
+        }
         choices={[
           ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
+          { value: "flame", ...texts.shown.flame },
           { value: "memory", ...texts.shown.memory },
           { value: "steps", ...texts.shown.steps },
         ]}

@@ -1,8 +1,12 @@
 // The URL keys of the diff page.
 import { number, TABLE_KEYS, text } from "../../state/url-key";
+import { GRAPH_KEYS } from "../shared/flame-keys";
 
 export const DIFF_KEYS = {
   ...TABLE_KEYS,
+  ...GRAPH_KEYS,
+  /** Of the flame graph: `base` or `now`, else the mean of both. */
+  width: text(),
   group: text(),
   /** Which time is compared: `device`, `host`, else the better known one. */
   by: text(),

@@ -1,13 +1,14 @@
 // The URL keys of the flame page.
 import { RESET_BY, text } from "../../state/url-key";
+import { GRAPH_KEYS } from "../shared/flame-keys";
 
 export const FLAME_KEYS = {
+  ...GRAPH_KEYS,
   group: text(),
   /** Which time the widths are: `host`, else the device's. */
   by: text(),
-  /** Which ranges are shown: `operators`, `modules`. */
-  levels: text(),
-  /** The box that the graph starts with, by the names on the way to it. */
-  zoom: text(RESET_BY.step),
-  filter: text(),
+  /** `bottom_up`: own time outermost, callers inside. */
+  tree: text(),
+  /** The frame of the sandwich. */
+  frame: text(RESET_BY.step),
 };

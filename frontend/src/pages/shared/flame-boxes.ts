@@ -1,7 +1,8 @@
 // The boxes of a flame graph: what each row of a result looks like.
 import type { FlameNode } from "../../api/types";
 import { categoryOf, color } from "../../lib/color";
-import { fullName } from "../../lib/full-name";
+import { percent } from "../../lib/format";
+import { fullName, type Named } from "../../lib/full-name";
 import type { FlameBox } from "../../widgets/flamegraph/layout";
 
 /** The CSS property of a row's color. */
@@ -15,16 +16,20 @@ export function colorOf(kind: string): string {
       return "--annotation";
     case "frame":
     case "none":
+    case "ignored":
       return "--other";
     default:
       return color(categoryOf(kind)).slice(4, -1);
   }
 }
 
-const HOST = new Set(["module", "operator", "annotation", "frame", "none"]);
+const HOST = new Set(["module", "operator", "annotation", "frame", "none", "ignored"]);
 
+export const isOnHost = (kind: string): boolean => HOST.has(kind);
+
+/** With the share of the steps' time, or of the window's. */
 export function boxOf(row: FlameNode, inferred: boolean): FlameBox {
-  const device = !HOST.has(row.kind);
+  const device = !isOnHost(row.kind);
   return {
     name: row.name,
     searched: searchedIn(row),
@@ -33,16 +38,21 @@ export function boxOf(row: FlameNode, inferred: boolean): FlameBox {
     hatched: inferred && device,
     parent: row.parent,
     value: row.total_ns,
+    note: row.window_share === null ? "" : percent(row.window_share),
   };
 }
 
+export interface TreeRow extends Named {
+  parent: number | null;
+}
+
 /** What a search looks for text in. */
-export const searchedIn = (row: FlameNode): string => `${row.name} ${row.full_name ?? ""}`.toLowerCase();
+export const searchedIn = (row: Named): string => `${row.name} ${row.full_name ?? ""}`.toLowerCase();
 
 /** From the first row down. */
-export function namesOf(rows: readonly FlameNode[], row: number): string[] {
+export function namesOf(rows: readonly TreeRow[], row: number): string[] {
   const names: string[] = [];
-  for (let at: FlameNode | undefined = rows[row]; at; at = at.parent === null ? undefined : rows[at.parent])
+  for (let at: TreeRow | undefined = rows[row]; at; at = at.parent === null ? undefined : rows[at.parent])
     names.unshift(fullName(at));
   return names;
 }

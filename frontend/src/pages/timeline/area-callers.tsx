@@ -17,6 +17,7 @@ const texts = t.timelineArea;
 const { columns: heads } = texts;
 /** Deeper rows are not moved further to the right. */
 const DEEPEST = 24;
+const indent = (depth: number): string => `${12 * Math.min(depth, DEEPEST)}px`;
 const KINDS: Readonly<Record<string, string>> = t.flame.kinds;
 
 export function AreaCallers(props: AreaTabProps) {
@@ -96,10 +97,7 @@ const columnsFor = (
     code: fullName,
     full: fullName,
     cell: (row) => (
-      <span
-        class="value treename"
-        style={{ paddingLeft: `${Math.min(depths.get(row) ?? 0, DEEPEST) * 12}px` }}
-      >
+      <span class="value treename" style={{ paddingLeft: indent(depths.get(row) ?? 0) }}>
         <TreeToggle labels={texts} name={row.name} onTurn={(is) => turn(row, is)} />
         {row.name}
       </span>

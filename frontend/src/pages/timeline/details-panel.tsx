@@ -41,11 +41,11 @@ export const spotOf = (item: Item, lane: Lane, at: number): ItemSpot => ({
   end: item.end_ns + lane.shift,
 });
 
-/** `kernels:12` of the URL; of another rank `kernels:12@7`. */
+const ITEM = /^(ops|launches|frames|kernels|steps|device_annotations):(\d{1,10})(?:@(-1|\d{1,9}))?$/;
+
+/** `kernels:12` of the URL; of another rank `kernels:12@7`, of the baseline `@-1`. */
 export function parseItem(text: string | null): ItemKey | null {
-  const found = /^(ops|launches|frames|kernels|steps|device_annotations):(\d{1,10})(?:@(-1|\d{1,9}))?$/.exec(
-    text ?? "",
-  );
+  const found = ITEM.exec(text ?? "");
   return found
     ? {
         table: found[1] as Table,
@@ -79,7 +79,11 @@ export function DetailsPanel({ item, lane, links, show, close }: DetailsProps) {
     <Inspector
       testid="timeline-details"
       label={t.inspector.event}
-      kind={kindOf(item.table, rank, linked?.annotation && item.table === "ops")}
+      kind={kindOf(
+        item.table,
+        rank === null ? null : lane.selected.place.rank,
+        linked?.annotation && item.table === "ops",
+      )}
       covered={state.value.event !== null}
       close={close}
     >

@@ -5,6 +5,7 @@ import type { Critical, Runs, Timeline as Result } from "../../api/types";
 import { t } from "../../i18n";
 import { duration } from "../../lib/format";
 import type { Selected } from "../../state/selection";
+import { useUnchanged } from "../../lib/use-unchanged";
 import { state } from "../../state/url";
 import { useView } from "../../state/use-result";
 import { around, middle, whole, type Camera } from "../../widgets/timeline/camera";
@@ -116,6 +117,15 @@ function Page(props: TimelineProps) {
   const { hoverAt, tracks, view, area, setArea, shown, selection, navigation, sizes } = timeline;
   const { scene, failure, busy, retry } = shown;
   const drawn = scene ?? result;
+  // A move of the camera changes nothing of them, and they are many.
+  const heads = useUnchanged(<Headings {...{ tracks, drawn, area, setArea, sizes }} />, [
+    tracks.lines,
+    tracks.lanes,
+    tracks.arrangement,
+    drawn,
+    area,
+    sizes.rows,
+  ]);
   return (
     <div class="timeline fill" ref={page} aria-busy={busy} data-testid="timeline">
       <Above {...props} timeline={timeline} page={() => page.current} />
@@ -136,7 +146,7 @@ function Page(props: TimelineProps) {
         onPick={navigation.pickRectangle}
         onOpen={navigation.openRectangle}
         tooltip={(under) => <Tooltip scene={scene} base={result} under={under} />}
-        heads={<Headings {...{ tracks, drawn, area, setArea, sizes }} />}
+        heads={heads}
         left={sizes.heads}
         onLeft={sizes.setHeads}
       />
@@ -160,6 +170,13 @@ function Above({ selected, result, step, timeline, page }: AboveProps) {
   const { marks, notes, sizes, width, selection, shown, by } = timeline;
   const { camera, move } = view;
   const place = (): Camera => area ?? placeOfNote(selection, marks.marks, camera);
+  const scene = shown.everything ?? result;
+  // A move of the camera changes nothing of it.
+  const legend = useUnchanged(<Legend scene={scene} by={by} hidden={shown.hidden} />, [
+    scene,
+    by,
+    shown.hidden,
+  ]);
   return (
     <>
       <Toolbar
@@ -176,7 +193,7 @@ function Above({ selected, result, step, timeline, page }: AboveProps) {
         shift={tracks.lanes[0]?.shift ?? 0}
         left={sizes.heads}
       />
-      <Legend scene={shown.everything ?? result} by={by} hidden={shown.hidden} />
+      {legend}
     </>
   );
 }

@@ -24,7 +24,7 @@ export function insightsOf({ rows }: AdviceTable, shift: number): Insight[] {
 export interface Cluster {
   x: number;
   /** The most severe first. */
-  insights: readonly Insight[];
+  insights: readonly [Insight, ...Insight[]];
 }
 
 const RANK: Readonly<Record<Insight["severity"], number>> = { high: 0, medium: 1, low: 2, note: 3 };
@@ -33,7 +33,7 @@ const CLOSE_PX = 18;
 /** The marks of what is on the screen. */
 export function clustered(insights: readonly Insight[], { start, stop }: Camera, width: number): Cluster[] {
   const scale = width / Math.max(1, stop - start);
-  const found: { x: number; insights: Insight[] }[] = [];
+  const found: { x: number; insights: [Insight, ...Insight[]] }[] = [];
   for (const one of insights) {
     const x = (one.at - start) * scale;
     if (x < 0 || x > width) continue;

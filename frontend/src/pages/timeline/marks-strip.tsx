@@ -1,4 +1,5 @@
 // Below the ruler: findings of the advice where their evidence lies, and the reader's notes.
+import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { AdviceTable } from "../../api/types";
 import { duration } from "../../lib/format";
@@ -65,7 +66,7 @@ function Marks({ found, shift, camera, move, all, notes, width }: MarksProps) {
   return (
     <div class="marks">
       {clustered(insights, camera, width).map((one) => (
-        <InsightMark key={`${one.insights[0]?.rule} ${one.insights[0]?.at}`} cluster={one} />
+        <InsightMark key={`${one.insights[0].rule} ${one.insights[0].at}`} cluster={one} />
       ))}
       {notes.notes.map((note) => (
         <NoteMark key={`${note.start} ${note.text}`} {...{ note, camera, move, all, width }} />
@@ -76,7 +77,8 @@ function Marks({ found, shift, camera, move, all, notes, width }: MarksProps) {
 
 function InsightMark({ cluster: { x, insights } }: { cluster: Cluster }) {
   const [first] = insights;
-  if (!first) return null;
+  // The address, which the link has, changes less often than the camera moves.
+  const link = useComputed(() => linkProps({ view: "advice", selected: first.rule })).value;
   const titles = [...new Set(insights.map((one) => one.title))];
   const shown = titles.slice(0, MOST_TITLES);
   const title = [
@@ -87,7 +89,7 @@ function InsightMark({ cluster: { x, insights } }: { cluster: Cluster }) {
   ];
   return (
     <a
-      {...linkProps({ view: "advice", selected: first.rule })}
+      {...link}
       class={`insight ${first.severity}`}
       style={{ left: `${x}px` }}
       title={title.filter(Boolean).join("\n")}

@@ -13,6 +13,8 @@ const STRONG = 0.5;
 const FAINT = 0.24;
 /** Narrower boxes have no text. */
 const LEAST_TEXT_PX = 28;
+/** A box has its note if this much of its name is left. */
+const LEAST_NAME_PX = 60;
 const PAD_PX = 4;
 
 export function draw(
@@ -44,7 +46,8 @@ export function draw(
     const y = (placed.level[i] ?? 0) * BOX_PX;
     // A hairline between boxes, as long as that leaves something of them.
     const inner = Math.max(0.4, w - (w > 2 ? 1 : 0));
-    context.globalAlpha = (box.strong ? STRONG : FAINT) * (look.search !== "" && !found(box) ? 0.4 : 1);
+    context.globalAlpha =
+      (box.shade ?? (box.strong ? STRONG : FAINT)) * (look.search !== "" && !found(box) ? 0.4 : 1);
     context.fillStyle = css(box.colour);
     context.fillRect(x, y, inner, BOX_PX - 1);
     if (box.hatched && w > 3) {
@@ -63,9 +66,20 @@ export function draw(
     if (w < LEAST_TEXT_PX) return;
     context.fillStyle = ink;
     context.globalAlpha = look.search !== "" && !found(box) ? 0.6 : 1;
-    context.fillText(cut(context, box.name, w - 2 * PAD_PX), x + PAD_PX, y + BOX_PX / 2);
+    const taken = note(context, box, x, y, w);
+    context.fillText(cut(context, box.name, w - 2 * PAD_PX - taken), x + PAD_PX, y + BOX_PX / 2);
     context.globalAlpha = 1;
   });
+}
+
+/** Writes a box's note, if its name keeps enough room; returns the width that is taken. */
+function note(context: CanvasRenderingContext2D, box: FlameBox, x: number, y: number, w: number): number {
+  if (!box.note) return 0;
+  const width = context.measureText(box.note).width;
+  const name = Math.min(context.measureText(box.name).width, LEAST_NAME_PX);
+  if (w < name + width + 4 * PAD_PX) return 0;
+  context.fillText(box.note, x + w - PAD_PX - width, y + BOX_PX / 2);
+  return width + 2 * PAD_PX;
 }
 
 function outline(

@@ -1,4 +1,4 @@
-// A flame graph, root on top, on a canvas: boxes as wide as their time. Click or Enter zooms.
+// A flame graph on a canvas, root on top or at the bottom: boxes as wide as their time. Click or Enter zooms.
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLatestCallback } from "../../lib/use-latest-callback";
@@ -12,6 +12,9 @@ interface FlameGraphProps {
   boxes: readonly FlameBox[];
   /** What the whole width is. */
   total: number;
+  /** Whether it grows upward, from the root at the bottom. */
+  upward?: boolean;
+  testid?: string;
   /** Boxes with this text stand out. */
   search: string;
   /** In words, for those who cannot see it. */
@@ -25,14 +28,18 @@ interface FlameGraphProps {
 }
 
 export function FlameGraph(props: FlameGraphProps) {
-  const { boxes, search } = props;
+  const { boxes, search, upward = false } = props;
   const outer = useRef<HTMLDivElement>(null);
   const width = useWidth(outer, 800);
   const look = useColors();
-  const placed = useMemo(() => layout(boxes, props.total), [boxes, props.total]);
+  const placed = useMemo(() => layout(boxes, props.total, upward), [boxes, props.total, upward]);
   const height = (placed.depth + 1) * BOX_PX;
   const canvas = useHandedOut(props.onCanvas);
   const { hover, focus, onKeyDown, pointer } = useFocus(outer, canvas, placed, props);
+  // What is next to the root is seen first.
+  useLayoutEffect(() => {
+    if (upward) outer.current?.scrollTo({ top: outer.current.scrollHeight });
+  }, [placed, upward]);
   useLayoutEffect(() => {
     const shown: Look = { hover: hover ?? focus, focus, search: search.trim().toLowerCase() };
     if (canvas.current) draw(canvas.current, placed, boxes, width, height, shown);
@@ -45,7 +52,7 @@ export function FlameGraph(props: FlameGraphProps) {
       role="application"
       aria-label={t.widgets.flame.keys(props.label)}
       onKeyDown={onKeyDown}
-      data-testid="flamegraph"
+      data-testid={props.testid ?? "flamegraph"}
       data-boxes={boxes.length}
       data-focus={focus === null ? "" : (boxes[focus]?.name ?? "")}
     >

@@ -8,6 +8,10 @@ export interface FlameBox {
   colour: string;
   /** How much of the colour: what ran on the device stands out. */
   strong: boolean;
+  /** How much of the colour, from 0 to 1, in place of `strong`. */
+  shade?: number;
+  /** Stands at the right, where there is room for it: a share or a change. */
+  note?: string;
   /** Inferred: hatched. */
   hatched: boolean;
   parent: number | null;
@@ -19,6 +23,8 @@ export interface Placed {
   width: Float64Array;
   level: Int32Array;
   depth: number;
+  /** Whether the root is at the bottom. */
+  upward: boolean;
   /** The boxes of each level, from left to right. */
   rows: number[][];
 }
@@ -26,7 +32,7 @@ export interface Placed {
 export const BOX_PX = 19;
 
 /** Boxes come after their parent; siblings stand side by side in their order. */
-export function layout(boxes: readonly FlameBox[], total: number): Placed {
+export function layout(boxes: readonly FlameBox[], total: number, upward = false): Placed {
   const left = new Float64Array(boxes.length);
   const width = new Float64Array(boxes.length);
   const level = new Int32Array(boxes.length);
@@ -51,7 +57,11 @@ export function layout(boxes: readonly FlameBox[], total: number): Placed {
     else rows[own] = [i];
   });
   for (const row of rows) row.sort((a, b) => (left[a] ?? 0) - (left[b] ?? 0));
-  return { left, width, level, depth, rows };
+  if (upward) {
+    rows.reverse();
+    for (let i = 0; i < level.length; i++) level[i] = depth - (level[i] ?? 0);
+  }
+  return { left, width, level, depth, upward, rows };
 }
 
 /** The box at a share of the width on a level, or null. */
@@ -59,28 +69,34 @@ export function boxAt({ left, width, rows }: Placed, x: number, level: number): 
   return rows[level]?.find((i) => x >= (left[i] ?? 0) && x < (left[i] ?? 0) + (width[i] ?? 0)) ?? null;
 }
 
-/** The box an arrow key leads to: up to the one around, down to the widest inside, sideways on the level. */
+const TURNED: Readonly<Record<string, string>> = { ArrowDown: "ArrowUp", ArrowUp: "ArrowDown" };
+
+/** The box an arrow key leads to: up to the one around, down to the widest inside, sideways on the level.
+ * Upward, up and down change places. */
 export function neighbour(
-  { rows, level }: Placed,
+  { rows, level, upward }: Placed,
   boxes: readonly FlameBox[],
   now: number | null,
-  key: string,
+  pressed: string,
 ): number | null {
-  const row = now === null ? [] : (rows[level[now] ?? 0] ?? []);
+  const root = (upward ? rows.at(-1) : rows[0])?.[0] ?? null;
+  // Whichever arrow comes first, it leads to the root.
+  if (now === null) return /^(Arrow|Home$)/.test(pressed) ? root : null;
+  const row = rows[level[now] ?? 0] ?? [];
+  const key = upward ? (TURNED[pressed] ?? pressed) : pressed;
   switch (key) {
     case "ArrowDown": {
-      if (now === null) return rows[0]?.[0] ?? null;
       const inside = boxes.findIndex((b) => b.parent === now);
       return inside < 0 ? null : inside;
     }
     case "ArrowUp":
-      return now === null ? null : (boxes[now]?.parent ?? null);
+      return boxes[now]?.parent ?? null;
     case "ArrowRight":
-      return now === null ? (rows[0]?.[0] ?? null) : (row[row.indexOf(now) + 1] ?? null);
+      return row[row.indexOf(now) + 1] ?? null;
     case "ArrowLeft":
-      return now === null ? null : (row[row.indexOf(now) - 1] ?? null);
+      return row[row.indexOf(now) - 1] ?? null;
     case "Home":
-      return rows[0]?.[0] ?? null;
+      return root;
     default:
       return null;
   }

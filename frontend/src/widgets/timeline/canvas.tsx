@@ -6,7 +6,7 @@ import { heightOf, type Line } from "./track-layout";
 import { useLatestCallback } from "../../lib/use-latest-callback";
 import { t } from "../../i18n";
 import { paint, type Picked } from "./painter";
-import { paletteOf, useColors } from "../charts/canvas-colors";
+import { paletteOf, useColors, type Palette } from "../charts/canvas-colors";
 import type { HitTarget, Scene, View } from "./scene";
 import { Edge } from "../controls/edge";
 import { usePointer, type PointerEvents } from "./use-pointer";
@@ -166,6 +166,15 @@ function usePainting(
   hover: number | null,
 ): void {
   const look = useColors();
+  const last = useRef<{ look: number; palette: Palette } | null>(null);
+  // Reading the theme takes as long as drawing: once, until it changes.
+  const colors = useLatestCallback((element: Element): Palette => {
+    if (last.current?.look === look) return last.current.palette;
+    const palette = paletteOf(element);
+    // Without its style sheet the page has no colors yet.
+    if (palette.ink !== "") last.current = { look, palette };
+    return palette;
+  });
   useLayoutEffect(() => {
     const element = canvas.current;
     const context = element?.getContext("2d");
@@ -177,7 +186,7 @@ function usePainting(
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       const since = performance.now();
       const view = { camera, lines, width, height, top };
-      const drawn = paint(context, scene, view, { ...picked, hover }, paletteOf(element));
+      const drawn = paint(context, scene, view, { ...picked, hover }, colors(element));
       element.dataset["drawn"] = String(drawn);
       element.dataset["ms"] = (performance.now() - since).toFixed(2);
     });

@@ -60,6 +60,26 @@ describe("a flame graph", () => {
   });
 });
 
+describe("a flame graph that grows upward", () => {
+  const placed = layout(BOXES, 100, true);
+  test("has its root at the bottom", () => {
+    expect([...placed.level]).toEqual([2, 1, 0, 1, 2]);
+    expect(boxAt(placed, 0.55, 1)).toBe(3);
+    expect(boxAt(placed, 0.9, 2)).toBe(4);
+    expect(boxAt(placed, 0.05, 0)).toBe(2);
+  });
+  test("moves by keys to where boxes are", () => {
+    const from = (now: number | null, key: string): number | null => neighbour(placed, BOXES, now, key);
+    expect(from(null, "ArrowUp")).toBe(0);
+    expect(from(null, "x")).toBeNull();
+    expect(from(null, "Home")).toBe(0);
+    expect(from(0, "ArrowUp")).toBe(1);
+    expect(from(1, "ArrowUp")).toBe(2);
+    expect(from(1, "ArrowDown")).toBe(0);
+    expect(from(1, "ArrowRight")).toBe(3);
+  });
+});
+
 describe("a tree's rows", () => {
   const parents = [null, 0, 1, 0, null];
   test("stand before their children, siblings in order", () => {

@@ -77,6 +77,21 @@ def test_from_a_launch_to_its_kernels() -> None:
     assert (found.kernels_ns, found.kernels_bound_ns) == (10_000, 0)
 
 
+def test_a_kernel_knows_its_place_among_those_of_its_launch() -> None:
+    one = trace(op("a", 0, 90, id=1), launch(2, 4, 1), launch(5, 6, 2), kernel("k", 10, 20, 1),
+                kernel("alone", 12, 15, 2, stream=8), kernel("l", 20, 30, 1),
+                kernel("m", 25, 40, 1, stream=8), kernel("lost", 50, 60))  # fmt: skip
+    found = {
+        one.text(one.kernels.name[i]): ask(links, one, table="kernels", index=i)
+        for i in range(len(one.kernels))
+    }
+    assert {name: (of.node, of.nodes) for name, of in found.items()} == {
+        "k": (1, 3), "l": (2, 3), "m": (3, 3), "alone": (None, None), "lost": (None, None),
+    }  # fmt: skip
+    call = ask(links, one, table="launches", index=0)
+    assert (call.node, call.nodes) == (None, None)
+
+
 def test_what_has_no_links() -> None:
     one = some()
     found = ask(links, one, table="kernels", index=row(one, "kernels", "unlinked"))

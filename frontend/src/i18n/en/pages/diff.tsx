@@ -188,6 +188,7 @@ export const diffTables = {
     kernels: { label: "Kernels" },
     modules: { label: "Modules" },
     annotations: { label: "Annotations", title: "Ranges of record_function" },
+    flame: { label: "Flame graph", title: "The call trees of both as one, colored by their change" },
     memory: { label: "Memory", title: "Of each device, and by the operators that allocate" },
     steps: { label: "Steps", title: "The first of one beside the first of the other, and so on" },
   },
@@ -255,4 +256,27 @@ export const diffRow = {
   noise: (error: string) => `± ${error} by the spread of steps`,
   bound: (error: string) => `± ${error} by error bounds`,
   said: (verdict: string, limits: readonly string[]) => [`Significance: ${verdict}`, ...limits].join(", "),
+};
+
+/** The call trees of both as one. */
+export const diffFlame = {
+  width: "Width",
+  both: { label: "Both", title: "Boxes as wide as the mean of both: what is new or gone is seen, too" },
+  base: { label: "Base", title: "Boxes as wide as in the base" },
+  now: { label: "New", title: "Boxes as wide as in the new run" },
+  legend: {
+    gone: "removed",
+    much_shorter: "− faster by 25 % or more",
+    shorter: "− faster",
+    same: "≈ no significant change",
+    longer: "+ slower",
+    much_longer: "+ slower by 25 % or more",
+    new: "new",
+  },
+  empty: "Neither has any time here.",
+  label: (by: Diff["time"], boxes: number) => `Differential flame graph by ${by} time, ${boxes} boxes.`,
+  whole: (by: Diff["time"], base: string, now: string) => `${base} → ${now} of ${by} time per step.`,
+  perStep: (base: number, now: number) =>
+    `Means over ${plural(base, "step")} of the base and ${plural(now, "step")} of the new run.${Math.min(base, now) < 2 ? " With one step no noise is known: small changes may be chance." : ""}`,
+  calls: (base: string, now: string) => `${base} → ${now} calls per step`,
 };

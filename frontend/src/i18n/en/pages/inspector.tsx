@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { EventRecord, Item } from "../../../api/types";
-import { plural } from "../../count";
+import { count, plural } from "../../count";
 
 type Table = Item["table"] | EventRecord["table"];
 
@@ -22,6 +22,8 @@ export const inspector = {
   event: "Event",
   kindOf: (kind: string, rank: number | null) => (rank === null ? kind : `${kind}, rank ${rank}`),
   /** What is known of an event, by its keys for tests. */
+  nodeOf: (node: number, nodes: number) => `${count(node)} of ${count(nodes)}`,
+  nodeHelp: "Its place, by start, among the activities of one launch, such as a graph's replay",
   facts: {
     duration: "Duration",
     start: "Start",
@@ -37,6 +39,7 @@ export const inspector = {
     source: "Source",
     operator: "Launched by",
     launch: "Launch",
+    node: "Graph node",
     forward: "Forward",
     backward: "Backward",
     parents: "Parents",

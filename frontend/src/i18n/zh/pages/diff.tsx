@@ -157,6 +157,7 @@ export const diffTables: Translation<typeof english.diffTables> = {
     kernels: { label: "Kernel" },
     modules: { label: "模块" },
     annotations: { label: "标注", title: "record_function 的区间" },
+    flame: { label: "火焰图", title: "双方的调用树合为一棵，按变化着色" },
     memory: { label: "内存", title: "各设备的内存，以及按分配内存的算子" },
     steps: { label: "迭代", title: "一方的第一个迭代对应另一方的第一个，依此类推" },
   },
@@ -210,4 +211,26 @@ export const diffRow: Translation<typeof english.diffRow> = {
   noise: (error) => `± ${error}（迭代间波动）`,
   bound: (error) => `± ${error}（误差界）`,
   said: (verdict, limits) => [`显著性：${verdict}`, ...limits].join("，"),
+};
+
+export const diffFlame: Translation<typeof english.diffFlame> = {
+  width: "宽度",
+  both: { label: "双方", title: "格宽为双方的平均：新增与移除的也可见" },
+  base: { label: "基线", title: "格宽为基线中的时间" },
+  now: { label: "新", title: "格宽为新运行中的时间" },
+  legend: {
+    gone: "已移除",
+    much_shorter: "− 快 25 % 或更多",
+    shorter: "− 更快",
+    same: "≈ 无显著变化",
+    longer: "+ 更慢",
+    much_longer: "+ 慢 25 % 或更多",
+    new: "新增",
+  },
+  empty: "双方在此处都没有时间。",
+  label: (by, boxes) => `按${TIMES[by]}的差分火焰图，${boxes} 格。`,
+  whole: (by, base, now) => `每个迭代的${TIMES[by]}：${base} → ${now}。`,
+  perStep: (base, now) =>
+    `基线 ${count(base)} 个迭代、新运行 ${count(now)} 个迭代的平均。${Math.min(base, now) < 2 ? "只有一个迭代时不知道波动：小的变化可能是偶然。" : ""}`,
+  calls: (base, now) => `每个迭代 ${base} → ${now} 次调用`,
 };

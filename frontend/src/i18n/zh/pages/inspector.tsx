@@ -19,6 +19,8 @@ export const inspector: Translation<typeof english.inspector> = {
   annotation: "标注",
   event: "事件",
   kindOf: (kind, rank) => (rank === null ? kind : `${kind}，rank ${rank}`),
+  nodeOf: (node, nodes) => `第 ${count(node)} 个，共 ${count(nodes)} 个`,
+  nodeHelp: "在同一次启动（例如图的重放）的活动中，按开始时刻的次序",
   facts: {
     duration: "时长",
     start: "开始",
@@ -34,6 +36,7 @@ export const inspector: Translation<typeof english.inspector> = {
     source: "源代码",
     operator: "下发者",
     launch: "下发",
+    node: "图节点",
     forward: "前向",
     backward: "反向",
     parents: "外层",

@@ -39,6 +39,11 @@ export function EventFacts({ links, shift }: FactsProps) {
           {links.place}
         </Fact>
       )}
+      {links.node !== null && links.nodes !== null && (
+        <Fact id="node" name={facts.node} title={texts.nodeHelp}>
+          {texts.nodeOf(links.node, links.nodes)}
+        </Fact>
+      )}
       {links.step !== null && (
         <Fact id="step" name={facts.step}>
           {links.step}

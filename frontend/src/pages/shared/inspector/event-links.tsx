@@ -1,5 +1,6 @@
 // What hangs together with one event: its operator, launch and kernels, and its places on other pages.
 import type { ComponentChildren } from "preact";
+import type { Place } from "../../../api/client";
 import type { Links } from "../../../api/types";
 import { boundOf, count, duration } from "../../../lib/format";
 import { fullName } from "../../../lib/full-name";
@@ -71,7 +72,7 @@ export function LinkedEvents({ links, way }: LinkedProps) {
 interface PlacesProps {
   links: Links;
   rank: number | null;
-  span: number;
+  place: Place;
   /** The link to its place on the timeline; null where it is shown already. */
   toTimeline: LinkProps | null;
   /** Whether its row or its name is open already. */
@@ -79,9 +80,10 @@ interface PlacesProps {
 }
 
 /** The pages that tell of it. */
-export function Places({ links, rank, span, toTimeline, one }: PlacesProps) {
+export function Places({ links, rank, place, toTimeline, one }: PlacesProps) {
   const { item, module, collective, memory_events: events } = links;
-  const of = rank === null ? {} : { rank, span };
+  const { run, span } = place;
+  const of = rank === null ? {} : { run, rank: place.rank, span };
   return (
     <p class="ways">
       {toTimeline && (
@@ -129,7 +131,13 @@ export function Places({ links, rank, span, toTimeline, one }: PlacesProps) {
 }
 
 /** The row of the table that it is in; without one, all ranges of this name on the timeline. */
-function OwnTable({ links, of }: { links: Links; of: { rank?: number; span?: number } }): ComponentChildren {
+function OwnTable({
+  links,
+  of,
+}: {
+  links: Links;
+  of: { run?: string; rank?: number; span?: number };
+}): ComponentChildren {
   const { item, annotation } = links;
   const filter = `name = ${quote(fullName(item))}`;
   if (item.table === "kernels")

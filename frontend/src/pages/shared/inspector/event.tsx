@@ -53,7 +53,7 @@ export function Event({ links, selected, rank, shift = 0, way, toTimeline, one =
   const { item } = links;
   return (
     <>
-      <Places {...{ links, rank, toTimeline, one }} span={selected.place.span} />
+      <Places {...{ links, rank, toTimeline, one }} place={selected.place} />
       <EventFacts links={links} shift={shift} />
       {!one && <Namesakes {...{ item, selected, way }} />}
       {isLinked(links) && (
