@@ -50,18 +50,18 @@ def model(
 ) -> Program:
     """Run steps of layers with two products around attention."""
     run = Program()
-    told = {"Input Dims": [[batch, 64, 512], [512, 512]], "Input type": [dtype, dtype]}
+    inputs = {"Input Dims": [[batch, 64, 512], [512, 512]], "Input type": [dtype, dtype]}
     for _ in range(steps):
         with run.step():
             for _ in range(LAYERS):
-                run.op("aten::linear", 10, kernel=us, device=gemm, **told)
+                run.op("aten::linear", 10, kernel=us, device=gemm, **inputs)
                 if attention == "math":
                     run.op("aten::bmm", 5, kernel=60, device="bmm")
                     run.op("aten::_softmax", 5, kernel=40, device="softmax")
                     run.op("aten::bmm", 5, kernel=60, device="bmm")
                 else:
                     run.op("aten::_flash_attention_forward", 5, kernel=50, device="flash")
-                run.op("aten::linear", 10, kernel=us, device=gemm, **told)
+                run.op("aten::linear", 10, kernel=us, device=gemm, **inputs)
             for _ in range(copies):
                 run.op("aten::copy_", 2, kernel=20, device="elementwise")
             for _ in range(waits):
@@ -103,6 +103,34 @@ def test_a_fused_operator_inside_the_same_one() -> None:
 
     found = explained(nested("aten::bmm", 3), nested("aten::_flash_attention", 1))
     assert only(found, "replaced").change_ns == -80_000
+
+
+def test_compiled_code_replaces_operators_all_over_the_step() -> None:
+    def run(compiled: bool) -> Trace:
+        program = Program()
+        for _ in range(4):
+            with program.step():
+                if compiled:
+                    with program.around("Torch-Compiled Region: 0/0"):
+                        program.op("triton_poi_fused_0", 5, kernel=30, device="triton_poi_fused_0")
+                else:
+                    program.op("aten::mul", 5, kernel=40, device="mul")
+                    program.op("aten::add", 5, kernel=40, device="add")
+                program.op("aten::mse_loss", 5, kernel=10, device="loss")
+                if not compiled:
+                    program.op("aten::tanh_backward", 5, kernel=20, device="tanh")
+                program.op("aten::_foreach_add_", 5, kernel=10, device="foreach")
+                program.wait()
+        return program.trace()
+
+    one = only(explained(run(False), run(True)), "compiled")
+    assert one.change_ns == -70_000
+    assert one.sentence == (
+        "Compiled code was added: aten::mul, aten::add, aten::tanh_backward (3 kernels a step) "
+        "became Torch-Compiled Region: 0/0 (1 kernel a step)."
+    )
+    back = only(explained(run(True), run(False)), "compiled")
+    assert back.sentence.startswith("Compiled code was removed: Torch-Compiled Region: 0/0 (1 ")
 
 
 def test_more_copies() -> None:
