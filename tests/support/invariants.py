@@ -98,7 +98,10 @@ def of_trees(trace: Trace) -> None:
         outermost = [r for r in tree.rows if r.parent is None]
         inside = sum((r.device_total_ns or 0) + (r.backward_device_ns or 0) for r in outermost)
         assert inside + tree.outside_device_ns == tree.device_ns == graph.total_ns
-    for one in (graph, flame(trace, by="host")):
+    host, turned = flame(trace, by="host"), flame(trace, direction="bottom_up")
+    rest = flame(trace, by="host", ignore_libraries=True)
+    assert (turned.total_ns, rest.total_ns) == (graph.total_ns, host.total_ns)
+    for one in (graph, host, turned, rest):
         assert min((r.self_ns for r in one.rows), default=0) >= 0
         assert sum(r.self_ns + r.merged_ns for r in one.rows) + one.merged_ns == one.total_ns
 

@@ -69,6 +69,11 @@ STATES: dict[str, tuple[str, Open]] = {
     ),
     "collectives": ("run=ddp view=distributed group=collectives", listing("collectives")),
     "steps of ranks": ("run=ddp view=distributed group=steps", listing("rank-steps")),
+    "reasons of a change": ("run=mlp view=diff base=ddp", showing("why-sum")),
+    "compared row": (
+        "run=ddp view=diff base=ddp baserank=1",
+        lambda d: (first_row("diff")(d), d.shows("diff-row-sides")),
+    ),
     "changed modules": ("run=ddp view=diff base=ddp baserank=1 group=modules", listing("diff")),
     "changed memory": ("run=ddp view=diff base=mlp group=memory", listing("diff-memory")),
     "changed steps": ("run=ddp view=diff base=mlp group=steps", listing("diff-steps")),

@@ -1421,7 +1421,7 @@ export interface RankSymptom {
 
 /** A part of the change of the step; times are per step. */
 export interface Reason {
-  kind: "types" | "shapes" | "device" | "kernels" | "speed" | "replaced" | "calls" | "copies" | "class";
+  kind: "types" | "shapes" | "device" | "kernels" | "speed" | "compiled" | "replaced" | "calls" | "copies" | "class";
   sentence: string;
   time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
   base_ns: number;

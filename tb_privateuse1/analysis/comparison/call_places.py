@@ -17,13 +17,16 @@ from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.model import KERNEL, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
+ENGINE = "autograd::engine::evaluate_function: "
+"""Before the name of a backward function; places have the name without it."""
+
 
 @dataclass(frozen=True)
 class Work:
     """The work of one trace: device activities, or without a device the outermost operators.
 
-    All columns have one entry per row of ``trace.kernels``, or of ``trace.ops``. Other rows
-    (copies, communication, inner operators) have ``NONE`` in ``place`` and ``unit``.
+    All columns have one entry per row of ``trace.kernels``, or of ``trace.ops``. Copies,
+    communication and inner operators have ``NONE`` in ``place`` and ``unit``.
     """
 
     place: I64
@@ -125,7 +128,7 @@ def _numbers(trace: Trace, tree: _Tree, nodes: call_tree.Nodes, used: I32) -> I6
     wanted |= intervals.enclosing(nodes.parent, wanted)
     place = np.full(len(nodes) + 1, NONE, np.int64)
     for node in np.flatnonzero(wanted).tolist():
-        name = trace.text(nodes.name[node])
+        name = trace.text(nodes.name[node]).removeprefix(ENGINE)
         place[node] = tree.add(int(place[nodes.parent[node]]), name)
     return place
 

@@ -23,7 +23,7 @@ Units = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Change:
-    """Units of work and what took their place: equal ones are the same, none is new or gone."""
+    """The units of some work in both traces: equal ones are the same work, none are new or gone."""
 
     base: Units
     now: Units

@@ -12,10 +12,10 @@ import numpy as np
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.account.host_activity import host_activity
 from tb_privateuse1.analysis.account.stretches import KINDS
+from tb_privateuse1.analysis.comparison.call_places import ENGINE
 from tb_privateuse1.analysis.comparison.reason_groups import Group, Groups, kernel_times, label_of
 from tb_privateuse1.analysis.comparison.time_cells import Cells, Side
 from tb_privateuse1.analysis.kernel_names import display_name
-from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, kernel_context
 from tb_privateuse1.trace.model import MEMCPY
@@ -29,9 +29,6 @@ _COUNTED: tuple[ClassName, ...] = (
     "launch_call",
 )  # fmt: skip
 """Classes of the host whose calls are counted."""
-
-_ENGINE = "autograd::engine::evaluate_function: "
-"""Before the name of a backward function, which says it all."""
 
 _SINGLE, _WORKERS = "_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderIter"
 """torch's iterators of a data loader without and with worker processes."""
@@ -74,7 +71,7 @@ class Texts:
         return Words(self._of_work(key, group, calls, base_ns, now_ns), calls, operator, None)
 
     def _of_work(self, key: Group, group: int, calls: Calls, base_ns: int, now_ns: int) -> str:
-        most = operator = self._operator(group) or ""
+        most = (self._operator(group) or "").removeprefix(ENGINE)
         if key.kind == "types":
             old, new = key.values
             return say("Inputs are {now} instead of {base}, most in {name}.", base=old, now=new,
@@ -95,13 +92,16 @@ class Texts:
                        ratio=ratio)  # fmt: skip
         if key.kind == "speed":
             return say("The same kernels of other operators take {ratio}, most {name}.",
-                       name=operator, ratio=ratio)  # fmt: skip
+                       name=most, ratio=ratio)  # fmt: skip
         return self._other_calls(key, calls)
 
     def _other_calls(self, key: Group, calls: Calls) -> str:
+        if key.kind == "compiled":
+            return self._compiled(key, calls)
         if key.kind == "replaced":
-            sentence = say("{base} became {now}.", base=self._counted(key.base_units, calls[0]),
-                           now=self._counted(key.now_units, calls[1]))  # fmt: skip
+            base, now = key.base_units, key.now_units
+            sentence = say("{base} became {now}.", base=self._counted(base, calls[0], now),
+                           now=self._counted(now, calls[1], base))  # fmt: skip
         elif not calls[0]:
             sentence = say("{now} is new.", now=self._counted(key.now_units, calls[1]))
         elif not calls[1]:
@@ -111,15 +111,20 @@ class Texts:
             sentence = say("{name}: {calls} calls a step.", name=name, calls=count)
             if self._on_device:
                 sentence = say("{name}: {calls} kernels a step.", name=name, calls=count)
-        compiled = [self._is_compiled(units) for units in (key.base_units, key.now_units)]
-        if key.kind == "calls":
-            compiled[0] = compiled[1] and bool(calls[0])
-            compiled[1] = compiled[1] and bool(calls[1])
-        if compiled[1] and not compiled[0]:
-            return say("Compiled code is new: {sentence}", sentence=sentence)
-        if compiled[0] and not compiled[1]:
-            return say("Compiled code is gone: {sentence}", sentence=sentence)
         return sentence
+
+    def _compiled(self, key: Group, calls: Calls) -> str:
+        base, now = (
+            self._counted(units, count)
+            for units, count in zip((key.base_units, key.now_units), calls, strict=True)
+        )
+        if not key.base_units:
+            return say("Compiled code was added: {now}.", now=now)
+        if not key.now_units:
+            return say("Compiled code was removed: {base}.", base=base)
+        if key.values[1]:
+            return say("Compiled code was added: {base} became {now}.", base=base, now=now)
+        return say("Compiled code was removed: {base} became {now}.", base=base, now=now)
 
     def _shapes(self, most: str) -> str:
         inputs = self._groups.inputs
@@ -213,11 +218,11 @@ class Texts:
         old, new = (_copies(side, name) for side in self._sides)
         return old, new
 
-    def _label(self, units: Iterable[int]) -> str:
-        """Return names of units, those with the most time first."""
-        times, names = self._unit_times, self._cells.places.names
-        order = sorted(units, key=lambda unit: -times[unit])
-        every = list(dict.fromkeys(names[unit].removeprefix(_ENGINE) for unit in order))
+    def _label(self, units: Iterable[int], others: Iterable[int] = ()) -> str:
+        """Return names of units, those with the most time first, and others last."""
+        times, names, last = self._unit_times, self._cells.places.names, set(others)
+        order = sorted(units, key=lambda unit: (unit in last, -times[unit]))
+        every = list(dict.fromkeys(names[unit] for unit in order))
         listed = join_list(every[:_NAMES])
         if len(every) > _NAMES:
             return say("{names} and {count} more", names=listed, count=len(every) - _NAMES)
@@ -235,18 +240,13 @@ class Texts:
             found.update(dict(enumerate(total.tolist())))
         return found
 
-    def _counted(self, units: Iterable[int], calls: float | None) -> str:
+    def _counted(
+        self, units: Iterable[int], calls: float | None, others: Iterable[int] = ()
+    ) -> str:
+        """Return names and number of calls; what is not among the others comes first."""
         number = max(round(calls or 0), 1)
         count = plural(number, "kernel") if self._on_device else plural(number, "call")
-        return say("{names} ({count} a step)", names=self._label(units), count=count)
-
-    def _is_compiled(self, units: Iterable[int]) -> bool:
-        vendor = self._cells.now.trace.vendor
-        return any(
-            kinds_of_work.kind_of(name, vendor) == "compiled"
-            for unit in units
-            for name in self._cells.places.path(unit)
-        )
+        return say("{names} ({count} a step)", names=self._label(units, others), count=count)
 
 
 def _of_copies(name: str, calls: Calls, ratio: str) -> str:

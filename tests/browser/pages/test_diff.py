@@ -167,6 +167,11 @@ def test_a_row_of_the_comparison_opens_and_closes_below_it(two: Dashboard) -> No
     two.get("diff-row-close").press("Escape")
     expect(two.get("diff-row")).to_have_count(0)
     row.click()
+    expect(two.get("diff-row")).to_be_visible()
+    two.page.go_back()
+    expect(two.get("diff-row")).to_have_count(0)
+    expect(two.get("page-diff")).to_be_visible()
+    row.click()
     two.get("diff-row-close").click()
     expect(two.get("diff-row")).to_have_count(0)
 
@@ -228,18 +233,18 @@ def test_a_comparison_of_two_ranks_says_so(dashboard: Dashboard) -> None:
 def test_why_the_step_changed_sums_to_the_change(two: Dashboard) -> None:
     two.open(run="now", view="diff", base="base")
     section = two.shows("why")
-    answer = result(two)["explanation"]
+    why = result(two)["explanation"]
     reasons = section.get_by_test_id("reason")
-    expect(reasons).to_have_count(len(answer["reasons"]))
-    assert answer["reasons"], "the kernel takes twice as long"
-    for i, reason in enumerate(answer["reasons"]):
+    expect(reasons).to_have_count(len(why["reasons"]))
+    assert why["reasons"], "the kernel takes twice as long"
+    for i, reason in enumerate(why["reasons"]):
         expect(reasons.nth(i)).to_contain_text(reason["sentence"])
         expect(reasons.nth(i)).to_have_attribute("data-value", str(reason["change_ns"]))
     rest = section.get_by_test_id("why-rest")
-    expect(rest).to_have_attribute("data-value", str(answer["rest_ns"]))
+    expect(rest).to_have_attribute("data-value", str(why["rest_ns"]))
     expect(section.get_by_test_id("why-sum")).to_contain_text("Change of the step")
-    parts = sum(reason["change_ns"] for reason in answer["reasons"])
-    assert parts + answer["rest_ns"] == answer["change_ns"]
+    parts = sum(reason["change_ns"] for reason in why["reasons"])
+    assert parts + why["rest_ns"] == why["change_ns"]
 
 
 def test_from_a_reason_to_its_row_and_back(two: Dashboard) -> None:

@@ -196,7 +196,10 @@ function Page({
       <Conditions conditions={result.conditions} />
       {whole && <Key whole={whole} result={result} />}
       <div class="columns equal">
-        {result.explanation && <Why why={result.explanation} other={sides.other} />}
+        <section>
+          {result.explanation && <Why why={result.explanation} other={sides.other} />}
+          <Largest result={result} />
+        </section>
         <Breakdown result={result} parts={parts} />
       </div>
       <DiffTable key={shown} result={result} shown={shown} {...sides} />
@@ -204,21 +207,12 @@ function Page({
   );
 }
 
-const MOST = 8;
+const MOST = 5;
 
-/** The change of each class of time, or without these of each part of the step; and of rows. */
-function Breakdown({ result, parts }: { result: Result; parts: readonly DiffFigure[] }) {
-  const hasAccount = result.account.length > 0;
-  const figures = hasAccount ? result.account : parts.filter((p) => p.base_ns || p.now_ns);
+/** The rows of the table with the largest changes. */
+function Largest({ result }: { result: Result }) {
   return (
-    <section>
-      <h2>
-        {hasAccount ? texts.account : texts.parts} <small class="muted">{texts.partsNote}</small>
-      </h2>
-      <ChangeBars
-        testid={hasAccount ? "account-changes" : "part-changes"}
-        rows={figures.map((p) => ofFigure(p, isInferred(result)))}
-      />
+    <>
       <h2>
         {texts.largest} <small class="muted">{texts.largestNote(result.by, result.time)}</small>
       </h2>
@@ -234,6 +228,23 @@ function Breakdown({ result, parts }: { result: Result; parts: readonly DiffFigu
           {texts.none(result.rows.length)}
         </p>
       )}
+    </>
+  );
+}
+
+/** The change of each class of time, or without these of each part of the step. */
+function Breakdown({ result, parts }: { result: Result; parts: readonly DiffFigure[] }) {
+  const hasAccount = result.account.length > 0;
+  const figures = hasAccount ? result.account : parts.filter((p) => p.base_ns || p.now_ns);
+  return (
+    <section>
+      <h2>
+        {hasAccount ? texts.account : texts.parts} <small class="muted">{texts.partsNote}</small>
+      </h2>
+      <ChangeBars
+        testid={hasAccount ? "account-changes" : "part-changes"}
+        rows={figures.map((p) => ofFigure(p, isInferred(result)))}
+      />
     </section>
   );
 }

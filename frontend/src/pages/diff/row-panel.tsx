@@ -77,7 +77,7 @@ function Sides({ row }: { row: DiffRow }) {
     <table class="plain" data-testid="diff-row-sides">
       <thead>
         <tr>
-          <th />
+          <td />
           <th class="number">{texts.base}</th>
           <th class="number">{texts.now}</th>
           <th class="number">{texts.change}</th>

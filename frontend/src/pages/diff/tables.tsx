@@ -87,7 +87,8 @@ function ShownTable({ result, shown, opened }: ShownTableProps) {
   const nested = result.rows.some((r) => r.parent !== null);
   const opening = {
     selected: opened && keyOf(opened),
-    onOpen: (r: DiffRow) => go({ selected: r === opened ? null : keyOf(r) }, "replace"),
+    // Back closes the row again, and stays in the comparison.
+    onOpen: (r: DiffRow) => (r === opened ? go({ selected: null }, "replace") : go({ selected: keyOf(r) })),
   };
   return nested ? (
     <Tree result={result} shared={{ ...shared, ...opening }}>

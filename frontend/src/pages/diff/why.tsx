@@ -27,7 +27,7 @@ const wordOf = (value: string | null): string =>
 
 export function Why({ why, other }: { why: Explanation; other: Selected }) {
   return (
-    <section data-testid="why" data-value={why.change_ns}>
+    <div data-testid="why" data-value={why.change_ns}>
       <h2>
         {texts.title} <small class="muted">{texts.note}</small>
       </h2>
@@ -54,7 +54,7 @@ export function Why({ why, other }: { why: Explanation; other: Selected }) {
           </tr>
         </tbody>
       </table>
-    </section>
+    </div>
   );
 }
 

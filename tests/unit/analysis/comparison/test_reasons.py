@@ -105,6 +105,34 @@ def test_a_fused_operator_inside_the_same_one() -> None:
     assert only(found, "replaced").change_ns == -80_000
 
 
+def test_compiled_code_replaces_operators_all_over_the_step() -> None:
+    def run(compiled: bool) -> Trace:
+        program = Program()
+        for _ in range(4):
+            with program.step():
+                if compiled:
+                    with program.around("Torch-Compiled Region: 0/0"):
+                        program.op("triton_poi_fused_0", 5, kernel=30, device="triton_poi_fused_0")
+                else:
+                    program.op("aten::mul", 5, kernel=40, device="mul")
+                    program.op("aten::add", 5, kernel=40, device="add")
+                program.op("aten::mse_loss", 5, kernel=10, device="loss")
+                if not compiled:
+                    program.op("aten::tanh_backward", 5, kernel=20, device="tanh")
+                program.op("aten::_foreach_add_", 5, kernel=10, device="foreach")
+                program.wait()
+        return program.trace()
+
+    one = only(explained(run(False), run(True)), "compiled")
+    assert one.change_ns == -70_000
+    assert one.sentence == (
+        "Compiled code was added: aten::mul, aten::add, aten::tanh_backward (3 kernels a step) "
+        "became Torch-Compiled Region: 0/0 (1 kernel a step)."
+    )
+    back = only(explained(run(True), run(False)), "compiled")
+    assert back.sentence.startswith("Compiled code was removed: Torch-Compiled Region: 0/0 (1 ")
+
+
 def test_more_copies() -> None:
     one = only(explained(model().trace(), model(copies=30).trace()), "calls")
     assert (one.change_ns, one.now_calls) == (600_000, 30)
