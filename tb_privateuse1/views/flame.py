@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from tb_privateuse1.analysis.flame import turned
+from tb_privateuse1.analysis.flame.ignored import Ignored, parse_patterns
+from tb_privateuse1.analysis.flame.tree import DEVICE, KINDS, NOWHERE, Group, Levels, Scope, build
+from tb_privateuse1.analysis.flame.tree import Tree as CallTree
 from tb_privateuse1.analysis.kernel_names import name_fields
-from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.i18n import all_languages, say
-from tb_privateuse1.trace import (
-    call_tree,
-    captured_ranges,
-    device_times,
-    intervals,
-    kernel_context,
-    sum_bounds,
-    uncertainty,
-)
+from tb_privateuse1.analysis.timeline import window as windows
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import call_tree, device_times, intervals, uncertainty
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I8, I32, I64, Bools
-from tb_privateuse1.views.base import (
-    Provenance,
-    StepOption,
-    in_step,
-    provenance,
-    step_row,
-    sums,
-    with_descendants,
-)
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row, sums
 from tb_privateuse1.views.result import Result
 
 By = Literal["best", "device", "host"]
-Levels = Literal["all", "operators", "modules"]
-Group = Literal["instance", "class"]
+Direction = Literal["top_down", "bottom_up"]
 
-KINDS = ("operator", "annotation", "frame", "module", *breakdown.KINDS, "none")
-"""What a node is; ``none`` holds the device activities that no operator launched."""
-_OPERATOR, _ANNOTATION, _FRAME, _MODULE, _DEVICE = range(5)
-_NOWHERE = len(KINDS) - 1
-
-_LEAST_SHARE = 1 / 4000
-"""Of the root: less is no pixel of any screen."""
+ByOption = Annotated[By, "best is device time where there is any, else host time"]
+LevelsOption = Annotated[Levels, "operators: no Python frames; modules: no operators either"]
+GroupOption = Annotated[Group, "class merges the modules of one class"]
+LibrariesOption = Annotated[bool, "true: no Python frames of torch, of packages and of Python"]
+IgnoreOption = Annotated[str | None, "no ranges with these parts of names, with ; and * for any"]
 
 
 @dataclass(frozen=True)
@@ -54,14 +39,17 @@ class FlameNode:
     full_name: str | None
     """Of a kernel: as its compiler wrote it; null if that is ``name``."""
     kind: str
-    """``module``, ``frame``, ``operator``, ``annotation``, a kind of device activity, or
-    ``none``: what no operator launched."""
+    """``module``, ``frame``, ``operator``, ``annotation``, a kind of device activity, ``none``:
+    what no operator launched, or ``ignored``: what no shown range encloses."""
     parent: int | None
-    """The row around it; null for the outermost."""
+    """The row around it; null for the outermost. Turned: the row that it calls."""
     calls: int
     total_ns: int
     self_ns: int
     """Without the nodes inside."""
+    window_share: float | None
+    """The part of ``total_ns`` in steps as a share of ``window_ns``; of several streams or threads
+    more than 1 is possible. Null for steps without a length."""
     bound_ns: int | None
     """How far off ``total_ns`` may be; 0 for measured times."""
     merged: int
@@ -76,7 +64,12 @@ class Flame(Result):
 
     provenance: Provenance
     rows: tuple[FlameNode, ...]
+    callers: tuple[FlameNode, ...]
+    """With ``frame``: the same time by what calls it; ``rows`` have what it calls."""
     by: Literal["device", "host"]
+    window_ns: int
+    """The steps' time: the length of their windows, or of the selected one's; with a window its
+    own."""
     total_ns: int | None
     """Of the outermost rows and what was merged beside them. Null by device without its times; a
     lower bound if a stream is missing."""
@@ -93,185 +86,62 @@ class Flame(Result):
 def flame(
     trace: Trace,
     *,
-    by: Annotated[By, "best is device time where there is any, else host time"] = "best",
-    levels: Annotated[Levels, "operators: no Python frames; modules: no operators either"] = "all",
-    group: Annotated[Group, "class merges the modules of one class"] = "instance",
+    by: ByOption = "best",
+    levels: LevelsOption = "all",
+    group: GroupOption = "instance",
+    direction: Annotated[Direction, "bottom_up: own time outermost, callers inside"] = "top_down",
+    frame: Annotated[str | None, "a name: its callers and callees, merged over all places"] = None,
+    ignore_libraries: LibrariesOption = False,
+    ignore: IgnoreOption = None,
     root: Annotated[str | None, "the first node: names from the outermost on, with ;"] = None,
     limit: Annotated[int, "at most this many rows, the largest first"] = 2000,
+    start_ns: Annotated[int | None, "start of a window: only the time inside counts"] = None,
+    stop_ns: Annotated[int | None, "end of the window; by default that of the recording"] = None,
     step: StepOption = None,
 ) -> Flame:
     """The call tree by device time (where there is any) or by host time.
 
+    With a window, ranges and activities count with their part inside, and shares are of the window.
     Raises TraceError ``unknown_step``, ``unknown_node`` or ``bad_option``.
     """
+    check_limit(limit)
+    if frame is not None and (root is not None or direction != "top_down"):
+        raise TraceError("bad_option", say("frame goes without root and direction."))
+    row = step_row(trace, step)
+    unit: Literal["device", "host"] = "host"
+    if by == "device" or (by == "best" and len(trace.kernels)):
+        unit = "device"
+    ignored = Ignored(ignore_libraries, parse_patterns(ignore))
+    steps = None if row is None else np.array([row])
+    window = None
+    if start_ns is not None or stop_ns is not None:
+        window = windows.window_of(trace, start_ns or 0, stop_ns)
+    tree = build(trace, Scope(unit == "device", levels, group, ignored, steps, window))
+    path = [] if root is None else call_tree.split_path(root)
+    length = _window_ns(trace, row) if window is None else window.stop_ns - window.start_ns
+    shown = _Shown(trace, unit, limit, length)
+    if frame is not None:
+        return _sandwich(shown, tree, frame)
+    if direction == "bottom_up":
+        tree = turned.bottom_up(tree, path)
+    return shown.result(tree, find(tree, path))
+
+
+def check_limit(limit: int) -> None:
+    """Raise TraceError ``bad_option`` for a limit below 1."""
     if limit < 1:
         raise TraceError("bad_option", say("limit must be at least 1, not {limit}.", limit=limit))
-    row = step_row(trace, step)
-    unit = ("device" if len(trace.kernels) else "host") if by == "best" else by
-    tree = _tree(trace, levels, group, row, on_device=unit == "device")
-    top = NONE if root is None else _find(tree, root)
-    return _result(trace, tree, top, limit, unit)
 
 
-@dataclass(frozen=True)
-class _Tree:
-    """Merged nodes with their figures; parents come before children."""
+def find(tree: CallTree, path: list[str]) -> int:
+    """Return the node of a path of names, ``NONE`` of an empty one.
 
-    parent: I32
-    label: I32
-    labels: list[tuple[int, str]]
-    """Kind and text."""
-    calls: I64
-    total: I64
-    own: I64
-    bound: I64
-    """The error bound of ``total``; ``MISSING`` if it is not known."""
-
-
-def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_device: bool) -> _Tree:
-    ops, frames = trace.ops, trace.frames
-    start = np.concatenate((ops.start_ns, frames.start_ns))
-    end = np.concatenate((ops.end_ns, frames.end_ns))
-    called = np.where(ops.kind == OPERATOR, _OPERATOR, _ANNOTATION)
-    framed = np.where(call_tree.is_module(trace), _MODULE, _FRAME)
-    kind = np.concatenate((called, framed)).astype(np.int8)
-    name = np.concatenate((ops.name, frames.name))
-    # Steps would keep the calls of each apart.
-    keep = (
-        ~np.isin(kind, _left_out(kind, levels))
-        & ~call_tree.starts_with(trace, call_tree.STEP)[name]
-    )
-    inside = keep & call_tree.started_in(trace, start, row)
-    thread = np.concatenate((ops.thread, frames.thread))
-    around = call_tree.parents_of_all(trace)
-    parent = np.where(inside, intervals.nearest(around, inside), NONE).astype(np.int32)
-    value = np.zeros(len(start), np.int64)
-    if not on_device:
-        value = np.where(inside, call_tree.clip_ends(thread, around, start, end) - start, 0)
-    bound, alike = np.zeros(len(value), np.int64), np.full(len(value), NONE, np.int32)
-    if on_device:
-        holder = call_tree.self_or_nearest(around, inside)
-        shared = np.arange(len(start), dtype=np.int32)
-        if len(trace.captures):
-            key = (name * len(KINDS) + kind).astype(np.int32)
-            shared = captured_ranges.first_of_same_path(call_tree.merge_calls(parent, key, inside))
-        leaves = _leaves(trace, holder, shared, levels, row)
-        parent = np.concatenate((parent, leaves.parent))
-        name = np.concatenate((name, leaves.name))
-        kind = np.concatenate((kind, leaves.kind))
-        inside = np.concatenate((inside, leaves.shown))
-        value = np.concatenate((value, leaves.value))
-        bound = np.concatenate((bound, leaves.bound))
-        alike = np.concatenate((alike, leaves.error_group))
-    labels, label = _labels(trace, kind, name, inside, group)
-    nodes = call_tree.merge_calls(parent, label, inside)
-    n = len(nodes)
-    summed = sums(nodes.of, value, n)
-    if on_device:
-        own, total = summed, with_descendants(nodes.parent, summed)
-    else:
-        own, total = summed - sums(nodes.parent, summed, n), summed
-    return _Tree(
-        nodes.parent,
-        nodes.name,
-        labels,
-        sums(nodes.of, np.ones(len(value), np.int64), n),
-        total,
-        np.maximum(own, 0),
-        sum_bounds.tree_bounds(nodes.parent, nodes.of, bound, alike),
-    )
-
-
-def _left_out(kind: I8, levels: Levels) -> tuple[int, ...]:
-    if levels == "modules":
-        # As in the modules' view: annotations take their place where there are none.
-        others = (_ANNOTATION,) if (kind == _MODULE).any() else ()
-        return (_FRAME, _OPERATOR, *others)
-    return (_FRAME,) if levels == "operators" else ()
-
-
-@dataclass(frozen=True)
-class _Leaves:
-    """Ranges of captures, device activities as the innermost rows, and one row around those from
-    nowhere known.
+    Raises TraceError ``unknown_node``.
     """
-
-    parent: I32
-    name: I32
-    kind: I8
-    shown: Bools
-    value: I64
-    bound: I64
-    error_group: I32
-
-
-def _leaves(trace: Trace, holder: I32, shared: I32, levels: Levels, row: int | None) -> _Leaves:
-    """Return the rows behind the ranges of the recording.
-
-    ``holder`` is the range that shows each range, ``shared`` the first one of its path.
-    """
-    some = np.flatnonzero(in_step(trace.kernels.step, row))
-    kernels, captures, rows = trace.kernels.take(some), trace.captures, len(holder)
-    around = call_tree.take(holder, kernel_context.kernel_parents(trace)[some])
-    kind = np.choose(captures.kind, (_OPERATOR, _ANNOTATION, _FRAME))
-    kind = np.where(kernel_context.is_captured_module(trace), _MODULE, kind)
-    wanted = ~np.isin(kind, _left_out(kind.astype(np.int8), levels))
-    placed = captured_ranges.place_captures(
-        captures, wanted, call_tree.take(shared, around), kernels.capture
-    )
-    m, n = len(placed.node), len(kernels)
-    nowhere = rows + m + n
-    above = np.where(placed.parent >= 0, placed.parent + rows, placed.holder)
-    parent = np.where(placed.of >= 0, placed.of + rows, around)
-    lost = bool((parent < 0).any())
-    parent = np.where(parent >= 0, parent, nowhere)
-    zeros, shown = np.zeros(m, np.int64), np.ones(m + n, np.bool_)
-    activity = breakdown.activity_kinds(kernels) + _DEVICE
-    return _Leaves(
-        np.concatenate((above, parent, [NONE])).astype(np.int32),
-        np.concatenate((captures.name[placed.node], kernels.name, [0])).astype(np.int32),
-        np.concatenate((kind[placed.node], activity, [_NOWHERE])).astype(np.int8),
-        np.append(shown, lost),
-        np.concatenate((zeros, kernels.end_ns - kernels.start_ns, [0])),
-        np.concatenate((zeros, kernels.duration_bound_ns, [0])),
-        np.concatenate((zeros, kernels.error_group, [NONE])).astype(np.int32),
-    )
-
-
-def _labels(
-    trace: Trace, kind: I8, name: I32, rows: Bools, group: str
-) -> tuple[list[tuple[int, str]], I32]:
-    """Return kind and text of each label, and the label of each row."""
-    key = name.astype(np.int64) * len(KINDS) + kind
-    found, code = call_tree.number_keys(key[rows])
-    number: dict[tuple[int, str], int] = {}
-    of = [number.setdefault(_label(trace, int(k), group), len(number)) for k in found]
-    label = np.zeros(len(key), np.int32)
-    label[rows] = np.array(of, np.int32)[code]
-    return list(number), label
-
-
-def _label(trace: Trace, key: int, group: str) -> tuple[int, str]:
-    kind, text = key % len(KINDS), trace.text(key // len(KINDS))
-    if kind == _NOWHERE:
-        return kind, say("no parent operator")
-    if kind == _MODULE:
-        text = text.removeprefix(call_tree.MODULE)
-        text = call_tree.class_of(text) if group == "class" else text
-    return kind, text
-
-
-def _named(kind: int, text: str) -> dict[str, Any]:
-    """Return the fields of a node's names and of its kind."""
-    return {**name_fields(text, kernel=_DEVICE <= kind < _NOWHERE), "kind": KINDS[kind]}
-
-
-def _find(tree: _Tree, root: str) -> int:
-    """Return the node of a path of names. Raises TraceError ``unknown_node``."""
     at = NONE
-    for name in call_tree.split_path(root):
+    for name in path:
         inside = np.flatnonzero(tree.parent == at)
-        found = [n for n in inside.tolist() if name in all_languages(tree.labels[tree.label[n]][1])]
+        found = [n for n in inside.tolist() if turned.of_name(tree.labels[tree.label[n]], name)]
         if not found:
             message = say("There is no {name!r} at this place of the tree.", name=name)
             raise TraceError("unknown_node", message)
@@ -279,50 +149,109 @@ def _find(tree: _Tree, root: str) -> int:
     return at
 
 
-def _result(
-    trace: Trace, tree: _Tree, top: int, limit: int, unit: Literal["device", "host"]
-) -> Flame:
-    below = _below(tree.parent, top)
-    outer = below & (tree.parent == (NONE if top == NONE else tree.parent[top]))
-    whole = int(tree.total[outer].sum())
-    shown = below & (tree.total > 0) & (tree.total >= whole * _LEAST_SHARE)
-    # The largest ones; a parent is as large as its children and stands before them.
-    largest = np.lexsort((np.arange(len(shown)), -tree.total, ~shown))[: int(shown.sum())][:limit]
+def largest(size: I64, below: Bools, whole: int, limit: int) -> Bools:
+    """Return at most ``limit`` nodes that are large enough to be seen, the largest first.
+
+    With a node the one around it is chosen: it is as large, and stands before it.
+    """
+    shown = below & (size > 0) & (size >= whole * turned.LEAST_SHARE)
+    first = np.lexsort((np.arange(len(shown)), -size, ~shown))[: int(shown.sum())][:limit]
     chosen = np.zeros(len(shown), np.bool_)
-    chosen[largest] = True
-    rows, at = _ordered(tree, chosen, int(tree.parent[top]) if top >= 0 else NONE)
-    small = below & ~chosen & (tree.total > 0)
-    small_ns = sums(np.where(small, tree.parent, NONE), tree.total, len(shown))
-    smalls = sums(np.where(small, tree.parent, NONE), small.astype(np.int64), len(shown))
-    return Flame(
-        provenance=provenance(trace),
-        rows=tuple(
-            FlameNode(
-                **_named(*tree.labels[tree.label[n]]),
-                parent=at.get(int(tree.parent[n])),
-                calls=int(tree.calls[n]),
-                total_ns=int(tree.total[n]),
-                self_ns=int(tree.own[n]),
-                bound_ns=_bound(trace, tree, n, unit),
-                merged=int(smalls[n]),
-                merged_ns=int(small_ns[n]),
-            )
-            for n in rows
-        ),
-        by=unit,
-        total_ns=device_times.known_sum(trace, whole) if unit == "device" else whole,
-        nodes=int((below & (tree.total > 0)).sum()),
-        merged=int((small & outer).sum()),
-        merged_ns=int(tree.total[small & outer].sum()),
-        has_frames=len(trace.frames) > 0,
-        has_modules=bool(call_tree.is_module(trace).any()),
-    )
+    chosen[first] = True
+    return chosen
 
 
-def _bound(trace: Trace, tree: _Tree, node: int, unit: Literal["device", "host"]) -> int | None:
-    """Return the bound of a node's time; that of the host is exact."""
-    bound = uncertainty.known_bound(tree.bound[node])
-    return device_times.known_bound(trace, bound) if unit == "device" else bound
+def ordered(parent: I32, size: I64, chosen: Bools, above: int) -> tuple[list[int], dict[int, int]]:
+    """Return chosen nodes depth first, the largest first among siblings; the row of each node.
+
+    ``above`` is the node around the outermost ones.
+    """
+    nodes = np.flatnonzero(chosen)
+    inside: dict[int, list[int]] = {}
+    for node in nodes[np.argsort(-size[nodes], kind="stable")].tolist():
+        inside.setdefault(int(parent[node]), []).append(node)
+    rows: list[int] = []
+    stack = inside.get(above, [])[::-1]
+    while stack:
+        rows.append(node := stack.pop())
+        stack += inside.get(node, [])[::-1]
+    return rows, {node: i for i, node in enumerate(rows)}
+
+
+def _window_ns(trace: Trace, row: int | None) -> int:
+    rows = slice(None) if row is None else slice(row, row + 1)
+    steps = trace.steps
+    return intervals.length(intervals.union(steps.start_ns[rows], steps.end_ns[rows]))
+
+
+def _sandwich(shown: _Shown, tree: CallTree, name: str) -> Flame:
+    """Return callees and callers of a frame. Raises TraceError ``unknown_node``."""
+    frame = turned.outermost(tree, name)
+    if not (tree.total[frame] > 0).any():
+        message = say("There is no {name!r} with any time in the tree.", name=name)
+        raise TraceError("unknown_node", message)
+    around = shown.result(turned.callers(tree, frame), NONE)
+    return replace(shown.result(turned.callees(tree, frame), NONE), callers=around.rows)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The trace, the time and the limit that rows are made with."""
+
+    trace: Trace
+    unit: Literal["device", "host"]
+    limit: int
+    window_ns: int
+
+    def result(self, tree: CallTree, top: int) -> Flame:
+        """Return the rows from a node on; of the whole tree for ``NONE``."""
+        below = _below(tree.parent, top)
+        outer = below & (tree.parent == (NONE if top == NONE else tree.parent[top]))
+        whole = int(tree.total[outer].sum())
+        chosen = largest(tree.total, below, whole, self.limit)
+        above = int(tree.parent[top]) if top >= 0 else NONE
+        rows, at = ordered(tree.parent, tree.total, chosen, above)
+        small = below & ~chosen & (tree.total > 0)
+        holder = np.where(small, tree.parent, NONE)
+        merged_ns = sums(holder, tree.total, len(tree))
+        merged = sums(holder, small.astype(np.int64), len(tree))
+        known = device_times.known_sum(self.trace, whole) if self.unit == "device" else whole
+        return Flame(
+            provenance=provenance(self.trace),
+            rows=tuple(
+                FlameNode(
+                    **names(*tree.labels[tree.label[n]]),
+                    parent=at.get(int(tree.parent[n])),
+                    calls=int(tree.calls[n]),
+                    total_ns=int(tree.total[n]),
+                    self_ns=int(tree.own[n]),
+                    window_share=int(tree.in_steps[n]) / self.window_ns if self.window_ns else None,
+                    bound_ns=self._bound(tree, n),
+                    merged=int(merged[n]),
+                    merged_ns=int(merged_ns[n]),
+                )
+                for n in rows
+            ),
+            callers=(),
+            by=self.unit,
+            window_ns=self.window_ns,
+            total_ns=known,
+            nodes=int((below & (tree.total > 0)).sum()),
+            merged=int((small & outer).sum()),
+            merged_ns=int(tree.total[small & outer].sum()),
+            has_frames=len(self.trace.frames) > 0,
+            has_modules=bool(call_tree.is_module(self.trace).any()),
+        )
+
+    def _bound(self, tree: CallTree, node: int) -> int | None:
+        """Return the bound of a node's time; that of the host is exact."""
+        bound = uncertainty.known_bound(tree.bound[node])
+        return device_times.known_bound(self.trace, bound) if self.unit == "device" else bound
+
+
+def names(kind: int, text: str) -> dict[str, Any]:
+    """Return the fields of a node's names and of its kind."""
+    return {**name_fields(text, kernel=DEVICE <= kind < NOWHERE), "kind": KINDS[kind]}
 
 
 def _below(parent: I32, top: int) -> Bools:
@@ -332,17 +261,3 @@ def _below(parent: I32, top: int) -> Bools:
     this = np.arange(len(parent)) == top
     found: Bools = this | (intervals.nearest(parent, this) >= 0)
     return found
-
-
-def _ordered(tree: _Tree, chosen: Bools, above: int) -> tuple[list[int], dict[int, int]]:
-    """Chosen nodes depth first, the largest first among siblings; the row of each node."""
-    nodes = np.flatnonzero(chosen)
-    inside: dict[int, list[int]] = {}
-    for node in nodes[np.argsort(-tree.total[nodes], kind="stable")].tolist():
-        inside.setdefault(int(tree.parent[node]), []).append(node)
-    rows: list[int] = []
-    stack = inside.get(above, [])[::-1]
-    while stack:
-        rows.append(node := stack.pop())
-        stack += inside.get(node, [])[::-1]
-    return rows, {node: i for i, node in enumerate(rows)}

@@ -23,7 +23,7 @@ from tb_privateuse1.analysis.timeline.level_of_detail import (
 from tb_privateuse1.analysis.timeline.rectangles import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
-from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace import kernel_context, uncertainty
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
@@ -60,6 +60,9 @@ class Rectangles:
     index: I32
     """The range's row in its table."""
     name: I32
+    launcher: I32
+    """An index into ``launchers``: the operator that launched a device activity, of a graph's
+    replay that of the capture; -1 of others."""
     kind: I8
     look: I8
     """How well it is known; of several, the longest."""
@@ -113,6 +116,7 @@ class Timeline(Result):
     full_names: tuple[str | None, ...]
     """Of each name of a kernel: as its compiler wrote it; null if that is the name."""
     kinds: tuple[str, ...]
+    launchers: tuple[str, ...]
     looks: tuple[str, ...]
     table_names: tuple[str, ...]
     has_modules: bool
@@ -162,7 +166,7 @@ def timeline(
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     row, found = pyramid.window(rows, start, stop, (stop - start) / parts, min(max(most, 1), MOST))
-    rectangles, used, bearers = _rectangles(trace, pyramid, row, found, modules)
+    rectangles, used, bearers, launchers = _rectangles(trace, pyramid, row, found, modules)
     shown = display_names(trace)
     counters, joined = _counters(curves, start, stop, parts)
     return Timeline(
@@ -176,6 +180,7 @@ def timeline(
         names=tuple(shorten(shown.get(i) or trace.text(i), _LONGEST_NAME) for i in used),
         full_names=tuple(trace.text(i) if i in shown else None for i in used),
         kinds=appearance.CLASSES,
+        launchers=launchers,
         looks=uncertainty.LOOKS,
         table_names=appearance.TABLES,
         has_modules=module_of.has_modules(trace),
@@ -220,7 +225,7 @@ def _rows(pyramid: Pyramid, tracks: str | None, folded: str | None) -> I64:
 
 def _rectangles(
     trace: Trace, pyramid: Pyramid, row: I64, found: Ranges, modules: bool
-) -> tuple[Rectangles, list[int], tuple[str, ...]]:
+) -> tuple[Rectangles, list[int], tuple[str, ...], tuple[str, ...]]:
     first = pyramid.first_row()
     track = np.searchsorted(first, row, side="right") - 1
     # Of several tracks without rows before it, the last one has this row.
@@ -228,6 +233,7 @@ def _rectangles(
     table, index = _referred(trace, kind, found.ref)
     seen = appearance.appearances(trace, table, index)
     used, place = np.unique(seen.name, return_inverse=True)
+    launchers, launcher = _launchers(trace, table, index)
     bearers, module = _modules(trace, table, index) if modules else ((), np.full(len(row), NONE))
     return (
         Rectangles(
@@ -240,6 +246,7 @@ def _rectangles(
             table=table,
             index=index.astype(np.int32),
             name=place.astype(np.int32),
+            launcher=launcher,
             kind=seen.kind,
             look=seen.look,
             bound_ns=seen.bound_ns,
@@ -247,7 +254,19 @@ def _rectangles(
         ),
         [int(i) for i in used],
         bearers,
+        launchers,
     )
+
+
+def _launchers(trace: Trace, table: I8, index: I32) -> tuple[tuple[str, ...], I32]:
+    """Return the operators that launched some activities, and each range's place among these."""
+    found = np.full(len(table), NONE, np.int32)
+    on_device = table == appearance.KERNELS
+    kernels = trace.kernels.take(index[on_device].astype(np.int64))
+    found[on_device] = kernel_context.operator_names(trace, kernels)
+    used, place = np.unique(found[found >= 0], return_inverse=True)
+    found[found >= 0] = place
+    return tuple(shorten(trace.text(int(i)), _LONGEST_NAME) for i in used), found
 
 
 def _modules(trace: Trace, table: I8, index: I32) -> tuple[tuple[str, ...], I32]:

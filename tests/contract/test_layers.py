@@ -19,7 +19,7 @@ ROOMS = (
 ``compat`` has the names of the last version."""
 ANALYSIS = (
     "steps < threads < timeline < operators < kernel_names < work < kernels < roofs < idioms < "
-    "memory < idle < recording < account < counters < ranks < simulation < comparison"
+    "memory < idle < recording < account < counters < ranks < simulation < comparison < flame"
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {

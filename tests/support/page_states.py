@@ -51,6 +51,22 @@ STATES: dict[str, tuple[str, Open]] = {
     "memory event": ("run=mlp event=memory/0", showing("record-name")),
     "range": ("run=ddp view=timeline item=kernels:3", showing("details-name")),
     "export": ("run=ddp view=timeline", pressing("export")),
+    **{
+        f"selection by {tab}": (
+            f"run=ddp view=timeline area=0..90000000 group={tab}",
+            showing(f"table-area-{tab}"),
+        )
+        for tab in ("operators", "callers", "streams", "idle", "calls")
+    },
+    "selection's flame graph": (
+        "run=ddp view=timeline area=0..90000000 group=flame",
+        showing("flamegraph"),
+    ),
+    "notes": ("run=ddp view=timeline notes=1000000~slow", pressing("notes")),
+    "two recordings": (
+        "run=ddp view=timeline compare=1 base=mlp",
+        showing("rank-head"),
+    ),
     "collectives": ("run=ddp view=distributed group=collectives", listing("collectives")),
     "steps of ranks": ("run=ddp view=distributed group=steps", listing("rank-steps")),
     "changed modules": ("run=ddp view=diff base=ddp baserank=1 group=modules", listing("diff")),

@@ -106,6 +106,29 @@ export interface Area {
   names: number;
 }
 
+/** The runtime calls of one name. */
+export interface AreaCall {
+  name: string;
+  waits: boolean;
+  calls: number;
+  inside_ns: number;
+  mean_ns: number;
+  max_ns: number;
+  longest: number;
+  launched: number;
+}
+
+/** The operators, or the annotations, of one name, and what they launched themselves. */
+export interface AreaOperator {
+  name: string | null;
+  annotation: boolean;
+  calls: number;
+  self_ns: number;
+  activities: number;
+  device_ns: number | null;
+  device_bound_ns: number | null;
+}
+
 /** The ranges of one name in one table that have a part in the selection. */
 export interface AreaRow {
   table: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations";
@@ -118,6 +141,30 @@ export interface AreaRow {
   bound_ns: number | null;
   mean_bound_ns: number | null;
   max_bound_ns: number | null;
+}
+
+/** One stream of a device. */
+export interface AreaStream {
+  device: string;
+  stream: string;
+  track: number;
+  activities: number;
+  busy_ns: number | null;
+  busy_bound_ns: number | null;
+}
+
+/** The result of the lookup: of each table at most 500 rows, those with most time first. */
+export interface AreaTimes {
+  start_ns: number;
+  stop_ns: number;
+  operators: AreaOperator[];
+  operators_count: number;
+  host_ns: number;
+  device_ns: number | null;
+  streams: AreaStream[];
+  streams_count: number;
+  calls: AreaCall[];
+  calls_count: number;
 }
 
 /** A part of the breakdown over the complete steps; each figure is rounded separately. */
@@ -523,7 +570,9 @@ export interface FineRow {
 export interface Flame {
   provenance: Provenance;
   rows: FlameNode[];
+  callers: FlameNode[];
   by: "device" | "host";
+  window_ns: number;
   total_ns: number | null;
   nodes: number;
   merged: number;
@@ -541,6 +590,7 @@ export interface FlameNode {
   calls: number;
   total_ns: number;
   self_ns: number;
+  window_share: number | null;
   bound_ns: number | null;
   merged: number;
   merged_ns: number;
@@ -1349,6 +1399,7 @@ export interface Rectangles {
   table: Int8Array;
   index: Int32Array;
   name: Int32Array;
+  launcher: Int32Array;
   kind: Int8Array;
   look: Int8Array;
   bound_ns: Float32Array;
@@ -1595,6 +1646,7 @@ export interface Timeline {
   names: string[];
   full_names: (string | null)[];
   kinds: string[];
+  launchers: string[];
   looks: string[];
   table_names: string[];
   has_modules: boolean;
@@ -1719,6 +1771,7 @@ export interface Views {
 /** The result of each view and lookup. */
 export interface Results extends Views {
   area: Area;
+  area_times: AreaTimes;
   calls: Instances;
   clock: Clock;
   critical: Critical;
@@ -1740,13 +1793,14 @@ export interface Options {
   roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; sort?: string | null };
-  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; step?: number | null };
+  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };
   history: { figure?: "step_ns" | "utilisation" | "mfu" | "memory_peak_bytes"; matching?: string | null };
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null; account?: boolean };
+  area_times: { start_ns?: number; stop_ns?: number | null; tracks?: string | null };
   calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };

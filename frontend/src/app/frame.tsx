@@ -1,4 +1,5 @@
 // The frame of every page: selectors and badges on top, pages on the left, keys.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Overview, Runs } from "../api/types";
 import { isCovered, isTyping } from "../lib/dom";
@@ -50,10 +51,6 @@ function Nothing({ runs }: { runs: Runs }) {
   return runs.scanning ? <Scanning runs={runs} /> : <EmptyLogdir runs={runs} />;
 }
 
-/** Below it, what stands side by side on a page stands one below the other: beside the inspector there
- * may be little room in a wide window. */
-const NARROW_PX = 760;
-
 function OfTrace({
   runs,
   selected,
@@ -84,23 +81,14 @@ function OfTrace({
   const Component = page.component;
   const Alone = page.alone;
   const own = `${page.name} ${run}`;
-  const main = useRef<HTMLElement>(null);
-  const isNarrow = useWidth(main, NARROW_PX) < NARROW_PX;
   return (
     <>
       <TopBar runs={runs} selected={selected} overview={overview} help={help} />
       <Rail page={page} />
-      <main
-        ref={main}
-        data-testid={`page-${page.name}`}
-        aria-label={page.title}
-        aria-busy={loaded !== base.loaded ? true : undefined}
-        {...(isNarrow && { "data-narrow": "" })}
-      >
-        <h1 class="unseen">{page.title}</h1>
+      <Main page={page} busy={loaded !== base.loaded}>
         {Alone && (
           <ErrorBoundary key={own}>
-            <Alone selected={selected} />
+            <Alone selected={selected} runs={runs} />
           </ErrorBoundary>
         )}
         {!Alone && (
@@ -112,9 +100,37 @@ function OfTrace({
             )}
           </Show>
         )}
-      </main>
+      </Main>
       <EventDock selected={selected} />
     </>
+  );
+}
+
+/** Below it, what stands side by side on a page stands one below the other: beside the inspector there
+ * may be little room in a wide window. */
+const NARROW_PX = 760;
+
+interface MainProps {
+  page: Page;
+  /** Whether what is shown is not the latest. */
+  busy: boolean;
+  children: ComponentChildren;
+}
+
+function Main({ page, busy, children }: MainProps) {
+  const main = useRef<HTMLElement>(null);
+  const isNarrow = useWidth(main, NARROW_PX) < NARROW_PX;
+  return (
+    <main
+      ref={main}
+      data-testid={`page-${page.name}`}
+      aria-label={page.title}
+      aria-busy={busy || undefined}
+      {...(isNarrow && { "data-narrow": "" })}
+    >
+      <h1 class="unseen">{page.title}</h1>
+      {children}
+    </main>
   );
 }
 

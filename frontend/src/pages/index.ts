@@ -4,7 +4,7 @@ import type { FunctionComponent } from "preact";
 import type { Views } from "../api/types";
 import { t } from "../i18n";
 import { Overview } from "./overview";
-import type { ChoosingProps, PageProps } from "./page-props";
+import type { ChoosingProps } from "./page-props";
 import { onDemand } from "./shared/on-demand";
 
 export interface Page {
@@ -20,7 +20,7 @@ export interface Page {
   alone?: FunctionComponent<Alone>;
 }
 
-type Alone = Pick<PageProps, "selected">;
+type Alone = Pick<ChoosingProps, "selected" | "runs">;
 type Entry = Omit<Page, "name">;
 
 const Distributed = onDemand(() => import("./distributed").then((page) => page.Distributed));

@@ -196,7 +196,7 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
     inner = np.flatnonzero(nodes.parent >= 0)
     parent[number[inner]] = number[nodes.parent[inner]]
     item = number[nodes.of]
-    place = at.of(_step_of(trace, found.start_ns))
+    place = at.of(step_of(trace, found.start_ns))
     count = at.mean(item, place, np.ones(len(item), np.int64), n)
     host = at.sample(item, place, found.end_ns - found.start_ns, n)
 
@@ -209,7 +209,7 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
     return Items(names, parent, count, host, device, bound, _whole(trace, at), work, known)
 
 
-def _step_of(trace: Trace, start_ns: I64) -> I32:
+def step_of(trace: Trace, start_ns: I64) -> I32:
     """Return the step whose host range contains each start."""
     steps = trace.steps
     if not len(steps):

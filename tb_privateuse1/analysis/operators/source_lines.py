@@ -8,19 +8,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from tb_privateuse1.analysis.operators.groups import frame_stack, python_stack
+from tb_privateuse1.analysis.operators.library_frames import is_library, is_torch
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import FRAME, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
-
-_LIBRARY = re.compile(
-    r"^<|^nn\.Module: |(^|/)(torch|torchvision|tb_privateuse1)/|(site|dist)-packages/"
-    r"|/lib/python3|(^|/)(contextlib|threading|typing|runpy|functools|abc|copy|enum|re|inspect"
-    r"|weakref|warnings|collections/\w+|importlib/[\w/]+|multiprocessing/[\w/]+)\.py\("
-)
-"""Frames of torch, of installed packages and of Python itself: users cannot change those."""
-
-_TORCH = re.compile(r"(^|/)torch/|^<")
 
 _LINE = re.compile(r"\.py\(\d+\): ")
 
@@ -40,9 +32,9 @@ def user_line(frames: str) -> str | None:
     """
     lined = [frame for frame in frames.split(";") if _LINE.search(frame)]
     for frame in lined:
-        if not _LIBRARY.search(frame):
+        if not is_library(frame):
             return frame
-    return next((frame for frame in lined if not _TORCH.search(frame)), None)
+    return next((frame for frame in lined if not is_torch(frame)), None)
 
 
 @memoize
@@ -68,7 +60,7 @@ def _nearest_lines(trace: Trace, name: I32, parent: I32) -> I32:
     for i in np.unique(name[name >= 0]).tolist():
         text = trace.text(i)
         if _LINE.search(text):
-            own[i], foreign[i] = not _LIBRARY.search(text), not _TORCH.search(text)
+            own[i], foreign[i] = not is_library(text), not is_torch(text)
     nearest = [call_tree.self_or_nearest(parent, wanted[name]) for wanted in (own, foreign)]
     return call_tree.take(name, np.where(nearest[0] >= 0, *nearest).astype(np.int32))
 

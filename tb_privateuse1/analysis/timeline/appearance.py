@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import blocking_names, uncertainty
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
-from tb_privateuse1.trace.table import I8, I32, I64
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 TABLES = ("ops", "launches", "frames", "kernels", "steps", "device_annotations")
 OPS, LAUNCHES, FRAMES, KERNELS, STEPS, DEVICE_ANNOTATIONS = range(len(TABLES))
@@ -84,6 +84,12 @@ def _launch_classes(trace: Trace) -> I8:
     waits = [i for i in names.tolist() if i != NONE and blocking_names.blocks(trace.text(i))]
     own = (CLASSES.index("synchronization"), CLASSES.index("runtime"))
     return np.where(np.isin(trace.launches.name, waits), *own).astype(np.int8)
+
+
+def waiting_calls(trace: Trace) -> Bools:
+    """Return a mask of the rows of ``trace.launches`` that wait for the device."""
+    waits: Bools = _launch_classes(trace) == CLASSES.index("synchronization")
+    return waits
 
 
 def name_counts(trace: Trace) -> I64:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.views.lookups.area import area
+from tb_privateuse1.views.lookups.area_times import area_times
 from tb_privateuse1.views.lookups.calls import calls
 from tb_privateuse1.views.lookups.clock import clock
 from tb_privateuse1.views.lookups.critical import critical
@@ -21,6 +22,7 @@ __all__ = [
 
 LOOKUPS: dict[str, Callable[..., Any]] = {
     "area": area,
+    "area_times": area_times,
     "calls": calls,
     "clock": clock,
     "critical": critical,

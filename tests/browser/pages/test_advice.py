@@ -9,9 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support import make
-from tests.support.dashboard import Dashboard
+from tests.support.dashboard import WAIT_MS, Dashboard
 from tests.support.program import device_bound
 from tests.support.server import Server, serve
+from tests.support.timeline_canvas import canvas
 from tests.unit.views.test_advice import program
 
 MARKUP = "train<img src=x onerror=alert(1)>.py(3): step"
@@ -101,3 +102,25 @@ def test_nothing_to_mend_says_what_was_looked_for(
     dashboard.get("all-rules").click()
     asked = advised.plugin("advice?run=sound").json["asked"]
     dashboard.shows("asked", rows=len(asked))
+
+
+def test_findings_stand_on_the_timeline_and_lead_back(
+    visit: Callable[[Server], Dashboard], advised: Server
+) -> None:
+    rows = advised.plugin("advice?run=faulty").json["rows"]
+    rules = {row["rule"] for row in rows if row["evidence"]}
+    dashboard = visit(advised)
+    canvas(dashboard, run="faulty")
+    marks = dashboard.get("insight")
+    expect(marks.first).to_be_visible(timeout=WAIT_MS)
+    first = marks.first.get_attribute("data-rule")
+    assert first in rules
+    switch = dashboard.get("findings-on-timeline")
+    switch.click()
+    expect(marks).to_have_count(0)
+    assert dashboard.state()["findings"] == "0"
+    switch.click()
+    expect(marks.first).to_be_visible(timeout=WAIT_MS)
+    marks.first.click()
+    dashboard.shows("page-advice")
+    assert dashboard.state()["selected"] == first

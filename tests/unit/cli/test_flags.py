@@ -139,7 +139,7 @@ def test_a_lookup_has_a_table_of_its_own(log: str, capsys: pytest.CaptureFixture
     [
         (["kernels", "--grup", "name"], "view kernels has no option --grup. It has: --group, "),
         (["kernels", "--grup=name"], "view kernels has no option --grup. It has: --group, "),
-        (["flame", "--ranking"], "It has: --by, --levels, --group, --root, --limit, --step"),
+        (["flame", "--ranking"], "It has: --by, --levels, --group, --direction, --frame"),
         (["kernels", "extra"], "unexpected argument 'extra'"),
         (["kernels", "--group", "x"], "--group: invalid choice: 'x' (choose from"),
         (["kernels", "--limit", "many"], "limit must be a whole number, not 'many'."),

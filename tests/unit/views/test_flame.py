@@ -169,3 +169,36 @@ def test_an_inferred_time_carries_its_bound() -> None:
     assert [r.bound_ns for r in result.rows] == [int(t.kernels.duration_bound_ns[0])] * 2
     assert all(r.bound_ns for r in result.rows)
     assert {r.bound_ns for r in flame(program()).rows} == {0}
+
+
+def test_a_window_counts_the_part_inside() -> None:
+    one = trace(op("a", 0, 40, id=1), op("b", 10, 20, id=2), launch(12, 14, 2), launch(30, 34, 1),
+                kernel("k", 15, 35, 2), kernel("l", 36, 60, 1), kernel("far", 90, 95))  # fmt: skip
+    device = flame(one, start_ns=20_000, stop_ns=50_000)
+    rows = {row.name: (row.total_ns, row.self_ns, row.calls) for row in device.rows}
+    assert rows["a"] == (29_000, 0, 1)
+    assert rows["b"] == (15_000, 0, 1)
+    assert (rows["k"][0], rows["l"][0]) == (15_000, 14_000)
+    assert (device.total_ns, "far" in rows) == (29_000, False)
+    host = flame(one, by="host", start_ns=15_000, stop_ns=30_000)
+    rows = {row.name: (row.total_ns, row.self_ns, row.calls) for row in host.rows}
+    assert rows == {"a": (15_000, 10_000, 1), "b": (5_000, 5_000, 1)}
+    assert flame(one, by="host", start_ns=50_000).rows == ()
+
+
+def test_a_window_of_everything_is_the_whole() -> None:
+    one = trace(
+        op("a", 0, 40, id=1), launch(12, 14, 1), kernel("k", 15, 35, 1), kernel("l", 36, 60)
+    )
+    for by in ("device", "host"):
+        whole, window = flame(one, by=by), flame(one, by=by, start_ns=0)
+        assert paths(window) == paths(whole)
+        assert closes(window)
+        assert window.window_ns == one.end_ns
+        assert [row.bound_ns for row in window.rows] == [row.bound_ns for row in whole.rows]
+
+
+def test_shares_of_a_window_are_of_its_length() -> None:
+    one = trace(op("a", 0, 40, id=1), launch(12, 14, 1), kernel("k", 15, 35, 1))
+    result = flame(one, start_ns=25_000, stop_ns=45_000, direction="bottom_up")
+    assert [(row.name, row.window_share) for row in result.rows] == [("k", 0.5), ("a", 0.5)]

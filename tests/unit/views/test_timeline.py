@@ -197,3 +197,13 @@ def test_modules_only_where_asked_for() -> None:
     }  # fmt: skip
     without = ask(some(), modules=True)
     assert (without.has_modules, without.modules) == (False, ())
+
+
+def test_device_activities_name_their_operator() -> None:
+    one = trace(op("aten::mm", 0, 10, id=1), launch(2, 4, 1), kernel("gemm", 5, 9, 1),
+                kernel("lost", 20, 30))  # fmt: skip
+    found = ask(one, tracks="1,2")
+    r, names = found.rectangles, found.names
+    launcher = {names[n]: int(at) for n, at in zip(r.name, r.launcher, strict=True)}
+    assert found.launchers == ("aten::mm",)
+    assert launcher == {"aten::mm": -1, "cudaLaunchKernel": -1, "gemm": 0, "lost": -1}

@@ -6,6 +6,9 @@ export const widgets = {
   copied: "Copied",
   copyByHand: "Select and copy by hand",
   shown: (duration: string) => `${duration} shown`,
+  headsEdge: "Width of the names of tracks",
+  rowsEdge: (kind: string) => `Height of the rows of ${kind}`,
+  edgeHelp: "Drag, or use the arrow keys. Double-click for the usual size.",
   timelineKeys:
     "Timeline: arrow keys go from range to range, W and S zoom, A and D move, question mark lists the keys",
   panel: {

@@ -19,6 +19,7 @@ import * as roofline from "./pages/roofline";
 import * as shared from "./pages/shared";
 import * as sql from "./pages/sql";
 import * as timeline from "./pages/timeline";
+import * as timelineArea from "./pages/timeline-area";
 import * as whatif from "./pages/whatif";
 import * as work from "./pages/work";
 import * as server from "./server";
@@ -45,6 +46,7 @@ export const zh = {
   ...shared,
   ...sql,
   ...timeline,
+  ...timelineArea,
   ...whatif,
   ...work,
   ...server,

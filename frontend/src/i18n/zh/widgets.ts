@@ -8,6 +8,9 @@ export const widgets: Translation<typeof english.widgets> = {
   copied: "已复制",
   copyByHand: "请手动选中并复制",
   shown: (duration) => `显示 ${duration}`,
+  headsEdge: "轨道名称的宽度",
+  rowsEdge: (kind) => `${kind}每行的高度`,
+  edgeHelp: "拖动或使用方向键。双击恢复默认大小。",
   timelineKeys: "时间线：方向键在区间之间移动，W 和 S 缩放，A 和 D 左右移动，问号列出快捷键",
   panel: {
     edge: { right: "面板宽度", bottom: "面板高度" },

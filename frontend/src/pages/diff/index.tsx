@@ -5,7 +5,7 @@ import { duration, exactDuration, percent, signedDuration } from "../../lib/form
 import { useDiff, useLatest, useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { baseOf } from "./base";
-import { go, state } from "../../state/url";
+import { go, state, type State } from "../../state/url";
 import { t } from "../../i18n";
 import { ChangeBars, type Change } from "../../widgets/charts/change-bars";
 import { KeyFigure } from "../../widgets/controls/key-figure";
@@ -85,6 +85,9 @@ function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "r
         <a {...linkProps(swapped(selected, other))} data-testid="swap" title={texts.swapHelp}>
           {texts.swap}
         </a>
+        <a {...linkProps(onTimeline(other))} data-testid="both-on-timeline" title={texts.onTimelineHelp}>
+          {texts.onTimeline}
+        </a>
       </div>
       {other.place.rank !== selected.place.rank && (
         <p class="notice warn" data-testid="ranks-differ">
@@ -119,6 +122,12 @@ function StepPicker({ overview, other }: { overview: Overview | null; other: Sel
       }
     />
   );
+}
+
+/** Both recordings on the timeline, the baseline above. */
+function onTimeline({ place }: Selected): Partial<State> {
+  const { run, rank, span, step } = place;
+  return { view: "timeline", compare: "1", base: run, baserank: rank, basespan: span, basestep: step };
 }
 
 function swapped({ place }: Selected, other: Selected) {

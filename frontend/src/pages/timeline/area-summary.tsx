@@ -1,19 +1,16 @@
 // Totals of the selected stretch of time.
-import { useMemo, useState } from "preact/hooks";
-import type { Area as Result, AreaRow, Options } from "../../api/types";
+import { useState } from "preact/hooks";
+import type { Area as Result, Options } from "../../api/types";
 import type { Area } from "../../widgets/timeline/selection-area";
 import { boundOf, count, duration, exactDuration, percent, wallClock } from "../../lib/format";
-import { fullName } from "../../lib/full-name";
 import { sectionOf, trackId, trackOf } from "../../widgets/timeline/track-layout";
 import { useView } from "../../state/use-result";
-import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
 import { BottomPanel } from "../../widgets/controls/bottom-panel";
 import { Segmented } from "../../widgets/controls/segmented";
-import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
-import type { Lane } from "./lanes";
+import { AreaTab, AreaTabs } from "./area-tabs";
+import { BASE, type Lane } from "./lanes";
 
 const texts = t.timeline.area;
 /** More than one track. */
@@ -53,20 +50,24 @@ export function AreaSummary({ lanes, area, choose, close }: AreaProps) {
         <Segmented
           label={texts.rank}
           value={String(lane.rank)}
-          choices={lanes.map((one) => ({ value: String(one.rank), label: texts.ofRank(one.rank) }))}
+          choices={lanes.map((one) => ({
+            value: String(one.rank),
+            label: one.rank === BASE ? t.timelineComparison.short : texts.ofRank(one.rank),
+          }))}
           onPick={(value: string) => {
             setRank(Number(value));
             if (!has(lanes.findIndex((one) => one.rank === Number(value)))) choose(null);
           }}
         />
       )}
-      <p>
+      <div class="toolbar">
         <PlaceChoice {...{ lane, at, tracks, choose }} />
-      </p>
+        <AreaTabs />
+      </div>
       <button type="button" class="quiet push" aria-label={texts.close} onClick={close}>
         ✕
       </button>
-      <OfRank key={lane.rank} lane={lane} options={options} />
+      <OfRank key={lane.rank} {...{ lane, at, options, choose }} />
     </BottomPanel>
   );
 }
@@ -106,72 +107,46 @@ function PlaceChoice({ lane, at, tracks, choose }: PlaceChoiceProps) {
   );
 }
 
-function OfRank({ lane, options }: { lane: Lane; options: Options["area"] }) {
-  const resource = useView("area", lane.selected, options, null);
-  return <Show resource={resource}>{(value) => <Summary area={value} />}</Show>;
+interface OfRankProps {
+  lane: Lane;
+  /** Its place among the lanes. */
+  at: number;
+  options: Options["area"];
+  choose: (tracks: readonly number[] | null) => void;
 }
 
-function Summary({ area }: { area: Result }) {
-  const length = area.stop_ns - area.start_ns;
-  const columns = useMemo(() => columnsFor(length), [length]);
+function OfRank({ lane, at, options, choose }: OfRankProps) {
+  const resource = useView("area", lane.selected, options, null);
   return (
-    <>
-      <p title={area.unix_us === null ? undefined : texts.from(wallClock(area.unix_us))}>
-        {texts.selected(
-          <b title={exactDuration(length)}>{duration(length)}</b>,
-          area.ranges,
-          area.busy_ns !== null &&
-            texts.busy(
-              duration(area.busy_ns),
-              <span class="muted">{boundOf(area.busy_bound_ns, true)}</span>,
-              percent(length > 0 ? area.busy_ns / length : null),
-            ),
-          area.names > area.rows.length && (
-            <span class="muted">{texts.most(count(area.rows.length), count(area.names))}</span>
-          ),
-        )}
-      </p>
-      <div class="fill">
-        <Table
-          name="area"
-          noun={texts.noun}
-          nouns={texts.nouns}
-          columns={columns}
-          rows={area.rows}
-          rowKey={(r) => `${r.table} ${fullName(r)}`}
-          sort={state.value.sort}
-          defaultSort="-inside_ns"
-          filter={state.value.filter}
-          onSort={(sort) => go({ sort }, "replace")}
-          onFilter={(filter) => go({ filter }, "replace")}
-          onOpen={(r) => go({ find: fullName(r) }, "replace")}
-        />
-      </div>
-    </>
+    <Show resource={resource}>
+      {(value) => (
+        <>
+          <Totals area={value} />
+          <AreaTab {...{ lane, at, options, choose }} area={value} />
+        </>
+      )}
+    </Show>
   );
 }
 
-const columnsFor = (length: number): readonly Column<AreaRow>[] => [
-  field("name", texts.columns.name, "text", 320, { code: fullName, full: fullName }),
-  {
-    key: "table",
-    ...texts.columns.table,
-    kind: "text",
-    width: 76,
-    value: (r) => texts.tables[r.table],
-    code: (r) => r.table,
-  },
-  field("inside_ns", texts.columns.inside, "time", 84, { bound: (r) => r.bound_ns }),
-  {
-    key: "share",
-    ...texts.columns.share,
-    kind: "share",
-    width: 120,
-    value: (r) => (length > 0 ? r.inside_ns / length : 0),
-    bar: (r) => (r.table === "kernels" ? "kernel" : "cpu"),
-    bound: (r) => (r.bound_ns === null ? null : length > 0 ? r.bound_ns / length : 0),
-  },
-  field("ranges", texts.columns.ranges, "count", 76),
-  field("mean_ns", texts.columns.mean, "time", 84, { bound: (r) => r.mean_bound_ns }),
-  field("max_ns", texts.columns.longest, "time", 84, { bound: (r) => r.max_bound_ns }),
-];
+/** The length of the selection and how busy the device is in it. */
+function Totals({ area }: { area: Result }) {
+  const length = area.stop_ns - area.start_ns;
+  return (
+    <p title={area.unix_us === null ? undefined : texts.from(wallClock(area.unix_us))}>
+      {texts.selected(
+        <b title={exactDuration(length)}>{duration(length)}</b>,
+        area.ranges,
+        area.busy_ns !== null &&
+          texts.busy(
+            duration(area.busy_ns),
+            <span class="muted">{boundOf(area.busy_bound_ns, true)}</span>,
+            percent(length > 0 ? area.busy_ns / length : null),
+          ),
+        area.names > area.rows.length && (
+          <span class="muted">{texts.most(count(area.rows.length), count(area.names))}</span>
+        ),
+      )}
+    </p>
+  );
+}

@@ -1,22 +1,27 @@
 // The timeline: every track of the trace, as fine as the screen can show.
 import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import type { Critical, Timeline as Result } from "../../api/types";
+import type { Critical, Runs, Timeline as Result } from "../../api/types";
 import { t } from "../../i18n";
 import { duration } from "../../lib/format";
 import type { Selected } from "../../state/selection";
 import { state } from "../../state/url";
 import { useView } from "../../state/use-result";
-import { around, whole, type Camera } from "../../widgets/timeline/camera";
-import { HEADS_PX, TimeCanvas } from "../../widgets/timeline/canvas";
+import { around, middle, whole, type Camera } from "../../widgets/timeline/camera";
+import { TimeCanvas } from "../../widgets/timeline/canvas";
+import { withoutHidden } from "../../widgets/timeline/legend";
 import { Minimap } from "../../widgets/timeline/minimap";
 import { withTrackToggled, type Area } from "../../widgets/timeline/selection-area";
-import type { PageProps } from "../page-props";
+import type { ChoosingProps } from "../page-props";
 import { Problem, Show } from "../shared/load-states";
 import { AreaSummary } from "./area-summary";
 import { colorBy } from "./color-menu";
 import { useSpots } from "./critical-path";
 import { DetailsPanel } from "./details-panel";
+import { BASE } from "./lanes";
+import { Legend, useHidden } from "./legend";
+import { MarksStrip } from "./marks-strip";
+import { useNotes, type Notes } from "./notes";
 import { useRanks, type Ranks } from "./rank-picker";
 import { arrowsOf, nameMatcher } from "./rectangles";
 import { useSearch } from "./search-box";
@@ -25,16 +30,18 @@ import { Tooltip } from "./tooltip";
 import { TrackHeadings, TrackFilter } from "./track-headings";
 import { useArea, useCamera } from "./url-state";
 import { useSelectedItem, type SelectedItem } from "./use-item";
-import { useMarks } from "./use-marks";
+import { useComparison } from "./use-comparison";
+import { useMarks, type Marks } from "./use-marks";
 import { useNavigation, useShortcuts, type Navigation } from "./use-navigation";
 import { headingActions, useTracks, type Tracks } from "./use-tracks";
 import { useCanvasWidth } from "./use-canvas-width";
+import { useSizes, type Sizes } from "./use-sizes";
 import { densityOf, useScene } from "./window-data";
 
 const texts = t.timeline;
 const PARTS = 600;
 
-export function Timeline({ selected }: Pick<PageProps, "selected">) {
+export function Timeline({ selected, runs }: Pick<ChoosingProps, "selected" | "runs">) {
   const base = useView("timeline", selected, { tracks: "", width: PARTS }, null);
   // With a step selected, the timeline begins with it.
   const { step: asked } = selected.place;
@@ -43,14 +50,13 @@ export function Timeline({ selected }: Pick<PageProps, "selected">) {
     <Show resource={base}>
       {(result) =>
         asked === null ? (
-          <Page key={selected.place.run} selected={selected} result={result} step={null} />
+          <Page key={selected.place.run} {...{ selected, runs, result }} step={null} />
         ) : (
           <Show resource={step}>
             {({ start_ns, stop_ns }) => (
               <Page
                 key={selected.place.run}
-                selected={selected}
-                result={result}
+                {...{ selected, runs, result }}
                 step={{ start: start_ns, stop: stop_ns }}
               />
             )}
@@ -61,56 +67,78 @@ export function Timeline({ selected }: Pick<PageProps, "selected">) {
   );
 }
 
-function Page({ selected, result, step }: { selected: Selected; result: Result; step: Camera | null }) {
-  const page = useRef<HTMLDivElement>(null);
+interface TimelineProps {
+  selected: Selected;
+  runs: Runs;
+  result: Result;
+  step: Camera | null;
+}
+
+/** What the page shows and what its parts do. */
+function useTimeline(
+  { selected, runs, result, step }: TimelineProps,
+  page: RefObject<HTMLDivElement | null>,
+) {
   const hoverAt = useRef<number | null>(null);
   const { find } = state.value;
-  const ranks = useRanks(selected, result);
-  const tracks = useTracks(ranks);
-  const { all, lines } = tracks;
+  const ranks = useComparison(selected, runs, useRanks(selected, result));
+  const sizes = useSizes();
+  const tracks = useTracks(ranks, sizes.rows);
+  const { all } = tracks;
   const view = useCamera(step ? around(step.start, step.stop, all) : whole(all));
-  const { camera, move } = view;
   const [area, setArea] = useArea(tracks.numbers);
   const by = colorBy();
-  const { scene, failure, busy, retry, onScroll } = useShownScene(page, tracks, camera, by === "module");
-  const drawn = scene ?? result;
+  const width = useCanvasWidth(page, sizes.heads);
+  const shown = useShownScene(tracks, view.camera, width, by);
   const selection = useSelectedItem(selected, tracks);
   const search = useSearch(selected, find);
   const marks = useMarks();
+  const notes = useNotes();
   const [critical, setCritical] = useState<Critical | null>(null);
   const path = useSpots(critical, tracks.lanes[0]);
+  const { scene } = shown;
   const navigation = useNavigation({ page, tracks, view, area, setArea, selection, scene });
   useShortcuts({ tracks, view, area, setArea, selection, navigation, marks, search, hoverAt });
-  const picked = usePicked({ find, selection, area, marks: marks.marks, by, path });
+  const lines = useLines(marks, notes);
+  const picked = usePicked({ find, selection, area, marks: lines, by, path });
+  return {
+    ...{ hoverAt, find, ranks, sizes, tracks, view, area, setArea, by, width, shown, selection },
+    ...{ search, marks, notes, critical, setCritical, navigation, picked },
+  };
+}
+
+type TimelineState = ReturnType<typeof useTimeline>;
+
+function Page(props: TimelineProps) {
+  const { result } = props;
+  const page = useRef<HTMLDivElement>(null);
+  const timeline = useTimeline(props, page);
+  const { hoverAt, tracks, view, area, setArea, shown, selection, navigation, sizes } = timeline;
+  const { scene, failure, busy, retry } = shown;
+  const drawn = scene ?? result;
   return (
     <div class="timeline fill" ref={page} aria-busy={busy} data-testid="timeline">
-      <Toolbar
-        {...{ selected, step, ranks, tracks, view, area, find, search, critical }}
-        marks={marks.marks}
-        show={navigation.showOf(0)}
-        onCritical={setCritical}
-        page={() => page.current}
-      />
-      <FailedRanks failed={ranks.failed} />
-      <Overview {...{ tracks, result, camera, move }} marks={marks.marks} />
+      <Above {...props} timeline={timeline} page={() => page.current} />
       {failure && <Problem failure={failure} retry={retry} />}
       <TimeCanvas
         scene={drawn}
-        camera={camera}
-        lines={lines}
-        all={all}
-        picked={picked}
-        onCamera={move}
+        camera={view.camera}
+        lines={tracks.lines}
+        all={tracks.all}
+        picked={timeline.picked}
+        onCamera={view.move}
         onArea={navigation.draw}
         onHover={(at) => {
           hoverAt.current = at;
         }}
-        onScroll={onScroll}
+        onScroll={shown.onScroll}
         onArrow={navigation.walk}
         onPick={navigation.pickRectangle}
         onOpen={navigation.openRectangle}
         tooltip={(under) => <Tooltip scene={scene} base={result} under={under} />}
-        heads={<Headings {...{ tracks, drawn, area, setArea }} />}
+        heads={<Headings {...{ tracks, drawn, area, setArea, sizes }} />}
+        left={sizes.heads}
+        onLeft={sizes.setHeads}
       />
       <Announcement {...selection} />
       <Panel
@@ -121,17 +149,68 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   );
 }
 
-/** The rectangles of the part of time and of the tracks that is on the screen. */
+interface AboveProps extends TimelineProps {
+  timeline: TimelineState;
+  page: () => HTMLElement | null;
+}
+
+/** Above the canvas: the toolbar, the whole recording in a strip, findings and notes, the legend. */
+function Above({ selected, result, step, timeline, page }: AboveProps) {
+  const { ranks, tracks, view, area, find, search, critical, setCritical, navigation } = timeline;
+  const { marks, notes, sizes, width, selection, shown, by } = timeline;
+  const { camera, move } = view;
+  const place = (): Camera => area ?? placeOfNote(selection, marks.marks, camera);
+  return (
+    <>
+      <Toolbar
+        {...{ selected, step, ranks, tracks, view, area, find, search, critical, page }}
+        marks={marks.marks}
+        show={navigation.showOf(0)}
+        onCritical={setCritical}
+      />
+      <FailedRanks failed={ranks.failed} />
+      <Overview {...{ tracks, result, camera, move }} marks={marks.marks} left={sizes.heads} />
+      <MarksStrip
+        {...{ selected, camera, move, notes, place, width }}
+        all={tracks.all}
+        shift={tracks.lanes[0]?.shift ?? 0}
+        left={sizes.heads}
+      />
+      <Legend scene={shown.everything ?? result} by={by} hidden={shown.hidden} />
+    </>
+  );
+}
+
+/** Where a note goes that is on no selection: the selected range, the last mark, else the middle. */
+function placeOfNote({ spot }: SelectedItem, marks: readonly number[], camera: Camera): Camera {
+  if (spot) return { start: spot.start, stop: spot.end };
+  const at = marks.at(-1) ?? middle(camera);
+  return { start: at, stop: at };
+}
+
+/** Lines over all tracks: marks, and the edges of notes. */
+function useLines({ marks }: Marks, { notes }: Notes): readonly number[] {
+  return useMemo(
+    () => [...marks, ...notes.flatMap(({ start, stop }) => (stop > start ? [start, stop] : [start]))],
+    [marks, notes],
+  );
+}
+
+/** The rectangles of the part of time and of the tracks that is on the screen; `scene` is without
+ * what the reader hides. */
 function useShownScene(
-  page: RefObject<HTMLDivElement | null>,
   { lanes, lines, arrangement }: Tracks,
   camera: Camera,
-  modules: boolean,
+  width: number,
+  by: ReturnType<typeof colorBy>,
 ) {
   const [scroll, setScroll] = useState({ top: 0, height: 600 });
-  const width = useCanvasWidth(page);
-  const shown = useScene({ lanes, camera, lines, arrangement, scroll, width, modules });
-  return { ...shown, onScroll: (top: number, height: number): void => setScroll({ top, height }) };
+  const hidden = useHidden();
+  const shown = useScene({ lanes, camera, lines, arrangement, scroll, width, modules: by === "module" });
+  const everything = shown.scene;
+  const scene = useMemo(() => everything && withoutHidden(everything, by, hidden), [everything, by, hidden]);
+  const onScroll = (top: number, height: number): void => setScroll({ top, height });
+  return { ...shown, everything, scene, hidden, onScroll };
 }
 
 function FailedRanks({ failed }: { failed: Ranks["failed"] }) {
@@ -139,7 +218,7 @@ function FailedRanks({ failed }: { failed: Ranks["failed"] }) {
     <>
       {failed.map(({ rank, failure: why }) => (
         <p key={rank} class="notice warn" data-testid="rank-failed">
-          {texts.cannotShow(rank, why.message)}
+          {rank === BASE ? t.timelineComparison.cannotShow(why.message) : texts.cannotShow(rank, why.message)}
         </p>
       ))}
     </>
@@ -167,6 +246,8 @@ function usePicked({ find, selection, area, marks, by, path }: PickedProps) {
 }
 
 interface OverviewProps {
+  /** The width of the names of tracks. */
+  left: number;
   tracks: Tracks;
   result: Result;
   camera: Camera;
@@ -175,7 +256,7 @@ interface OverviewProps {
 }
 
 /** The whole recording in a strip. */
-function Overview({ tracks, result, camera, move, marks }: OverviewProps) {
+function Overview({ tracks, result, camera, move, marks, left }: OverviewProps) {
   const { all, lines, arrangement } = tracks;
   const density = useMemo(() => densityOf(result, PARTS), [result]);
   return (
@@ -186,7 +267,7 @@ function Overview({ tracks, result, camera, move, marks }: OverviewProps) {
       density={density}
       marks={marks}
       onCamera={move}
-      left={HEADS_PX}
+      left={left}
     >
       <TrackFilter
         only={arrangement.only}
@@ -202,9 +283,10 @@ interface HeadingsProps {
   drawn: Pick<Result, "counters" | "curves">;
   area: Area | null;
   setArea: (area: Area | null) => void;
+  sizes: Sizes;
 }
 
-function Headings({ tracks, drawn, area, setArea }: HeadingsProps) {
+function Headings({ tracks, drawn, area, setArea, sizes }: HeadingsProps) {
   const { lines, lanes } = tracks;
   return (
     <TrackHeadings
@@ -216,6 +298,7 @@ function Headings({ tracks, drawn, area, setArea }: HeadingsProps) {
       onChoose={(id) => {
         if (area?.tracks) setArea({ ...area, tracks: withTrackToggled(area.tracks, id) });
       }}
+      onRow={sizes.setRow}
       {...headingActions(tracks)}
     />
   );

@@ -4,6 +4,9 @@ import type { Selected } from "../../state/selection";
 import type { Curves, Rectangles, Scene } from "../../widgets/timeline/scene";
 import { sectionOf, trackId, trackOf } from "../../widgets/timeline/track-layout";
 
+/** In the place of a rank's number, the baseline of the comparison: another recording. */
+export const BASE = -1;
+
 /** One rank on the timeline. */
 export interface Lane {
   rank: number;
@@ -59,6 +62,7 @@ export function joinRanks(lanes: readonly Lane[], scenes: Scenes): DrawnScene | 
     full_names: parts.flatMap(({ scene }) => scene.full_names),
     modules: parts.flatMap(({ scene }) => scene.modules),
     kinds: first.kinds,
+    launchers: parts.flatMap(({ scene }) => scene.launchers),
     looks: first.looks,
     table_names: first.table_names,
     counters,
@@ -92,26 +96,30 @@ function joinedRectangles(parts: readonly Part[]): Rectangles {
     table: new Int8Array(size),
     index: new Int32Array(size),
     name: new Int32Array(size),
+    launcher: new Int32Array(size),
     kind: new Int8Array(size),
     look: new Int8Array(size),
     bound_ns: new Float32Array(size),
     module: new Int32Array(size),
   };
-  let [done, names, modules] = [0, 0, 0];
+  let [done, names, launchers, modules] = [0, 0, 0, 0];
   for (const { lane, at, scene } of parts) {
     const { rectangles: own } = scene;
-    const [firstName, firstModule] = [names, modules];
+    const [firstName, firstLauncher, firstModule] = [names, launchers, modules];
     const tracks = Int32Array.from(own.track, (track) => trackId(at, track));
     const starts = own.start_ns.map((ns) => ns + lane.shift);
     const numbered = own.name.map((name) => name + firstName);
+    const from = own.launcher.map((launcher) => (launcher < 0 ? -1 : launcher + firstLauncher));
     const within = Int32Array.from(own.module, (module) => (module < 0 ? -1 : module + firstModule));
     for (const column of AS_THEY_ARE) all[column].set(own[column], done);
     all.track.set(tracks, done);
     all.start_ns.set(starts, done);
     all.name.set(numbered, done);
+    all.launcher.set(from, done);
     all.module.set(within, done);
     done += own.row.length;
     names += scene.names.length;
+    launchers += scene.launchers.length;
     modules += scene.modules.length;
   }
   return all;

@@ -32,6 +32,8 @@ export interface Known {
   /** Whether its times are on the first rank's clock. */
   aligned: boolean;
   note: string;
+  /** Instead of the rank's number and the note. */
+  title?: string;
 }
 
 export interface Ranks {

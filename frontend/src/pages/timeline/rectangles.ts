@@ -54,9 +54,14 @@ export function itemAt(scene: DrawnScene, i: number, ranks: readonly number[]): 
 export function arrowsOf(links: Links, lane: Lane, at: number): Arrow[] {
   const spot = (item: Item): ItemSpot => spotOf(item, lane, at);
   const own = spot(links.item);
-  const from = links.launch ?? links.operator;
+  const { launch, operator } = links;
+  const from = launch ?? operator;
   const arrows: Arrow[] = [];
   if (links.item.table === "kernels" && from) arrows.push({ from: spot(from), to: own, kind: "launch" });
+  // The call lies inside its operator: the arrow says which of those around it.
+  if (launch && operator) arrows.push({ from: spot(operator), to: spot(launch), kind: "launch" });
+  if (links.item.table === "launches" && operator)
+    arrows.push({ from: spot(operator), to: own, kind: "launch" });
   for (const kernel of links.kernels) arrows.push({ from: own, to: spot(kernel), kind: "launch" });
   if (links.forward) arrows.push({ from: spot(links.forward), to: own, kind: "backward" });
   for (const back of links.backward) arrows.push({ from: own, to: spot(back), kind: "backward" });

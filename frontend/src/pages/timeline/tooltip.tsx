@@ -27,6 +27,7 @@ function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
   const look = scene.looks[r.look[at] ?? 0] ?? "measured";
   const full = scene.full_names[r.name[at] ?? 0];
   const module = scene.modules[r.module[at] ?? -1];
+  const launcher = scene.launchers[r.launcher[at] ?? -1];
   const kind = texts.kinds[(scene.kinds[r.kind[at] ?? 0] ?? "kernel") as keyof typeof texts.kinds];
   return (
     <>
@@ -53,6 +54,7 @@ function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
           </>
         )}
       </div>
+      {launcher !== undefined && <div class="muted">{texts.launchedBy(launcher)}</div>}
       {module !== undefined && <div class="muted">{texts.ofModule(module)}</div>}
     </>
   );

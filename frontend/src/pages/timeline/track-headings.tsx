@@ -1,12 +1,16 @@
 // The labels on the left of the timeline: fold and unfold tracks and groups, pin and move them.
 import type { Counter, Curves, Track } from "../../api/types";
 import { count, counted, duration } from "../../lib/format";
+import { Edge } from "../../widgets/controls/edge";
 import { COUNTERS, type Line } from "../../widgets/timeline/track-layout";
 import { t } from "../../i18n";
 import { greatest } from "../../widgets/timeline/painter";
 import { trackIn, type Lane } from "./lanes";
+import { LEAST_ROW_PX, MOST_ROW_PX } from "./use-sizes";
 
 const texts = t.trackHeadings;
+/** The kind of counters among those of tracks. */
+const COUNTER = "counter";
 
 interface HeadsProps {
   lines: readonly Line[];
@@ -24,6 +28,8 @@ interface HeadsProps {
   onGroup: (key: string) => void;
   onRaise: (key: string) => void;
   onLeave: (rank: number) => void;
+  /** The height of the rows of all tracks of a kind; null for the usual one. */
+  onRow: (kind: string, px: number | null) => void;
 }
 
 /** Which tracks are shown, by words of their names. */
@@ -90,7 +96,35 @@ type HeadProps = { line: Line } & HeadsProps;
 
 const styleOf = ({ y, height }: Line) => ({ top: `${y}px`, height: `${height}px` });
 
-function CounterHead({ line, counters, curves }: HeadProps) {
+interface RowEdgeProps extends Pick<HeadProps, "line" | "lines" | "lanes" | "onRow"> {
+  kind: string;
+  /** How many rows the line shows. */
+  rows: number;
+}
+
+/** The lower edge of a track, or of a counter: all of its kind become higher. The tab key reaches the
+ * first one of each kind. */
+function RowEdge({ line, lines, lanes, kind, rows, onRow }: RowEdgeProps) {
+  const kindOf = (one: Line): string | undefined =>
+    one.kind === "counter" ? COUNTER : one.kind === "track" ? trackIn(lanes, one.id)?.kind : undefined;
+  return (
+    <Edge
+      class="rowedge"
+      testid="row-edge"
+      label={t.widgets.rowsEdge(texts.trackKinds[kind as keyof typeof texts.trackKinds])}
+      help={t.widgets.edgeHelp}
+      direction="down"
+      size={line.kind === "counter" ? line.height : line.row_px}
+      least={LEAST_ROW_PX}
+      most={MOST_ROW_PX}
+      reachable={lines.find((one) => kindOf(one) === kind) === line}
+      scale={1 / rows}
+      set={(px) => onRow(kind, px)}
+    />
+  );
+}
+
+function CounterHead({ line, lines, lanes, counters, curves, onRow }: HeadProps) {
   const counter = counters[line.id];
   if (!counter) return null;
   return (
@@ -106,6 +140,7 @@ function CounterHead({ line, counters, curves }: HeadProps) {
         <span title={texts.top}>{counted(greatest(counter, curves), counter.unit)}</span>
         {counter.inferred && texts.inferred}
       </small>
+      <RowEdge {...{ line, lines, lanes, onRow }} kind={COUNTER} rows={1} />
     </div>
   );
 }
@@ -177,7 +212,7 @@ function GroupHead({ line, onGroup, onRaise }: HeadProps) {
   );
 }
 
-function TrackHead({ line, lanes, chosen, onChoose, onToggle, ...on }: HeadProps) {
+function TrackHead({ line, lines, lanes, chosen, onChoose, onToggle, onRow, ...on }: HeadProps) {
   const track = trackIn(lanes, line.id);
   if (!track) return null;
   return (
@@ -215,6 +250,11 @@ function TrackHead({ line, lanes, chosen, onChoose, onToggle, ...on }: HeadProps
         />
       )}
       <Pins line={line} {...on} />
+      <RowEdge
+        {...{ line, lines, lanes, onRow }}
+        kind={track.kind}
+        rows={line.folded ? 1 : Math.max(1, track.rows)}
+      />
     </div>
   );
 }

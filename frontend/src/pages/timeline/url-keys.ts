@@ -13,12 +13,26 @@ export const TIMELINE_KEYS = {
   lanes: text(RESET_BY.span),
   /** Marks on the time axis: `ns,ns`. */
   marks: text(RESET_BY.span),
+  /** Notes on the time axis: `1200~text;3000..4000~text`. */
+  notes: text(RESET_BY.span),
+  /** `0` hides the findings on the time axis. */
+  findings: text(),
   /** The selected stretch of time: `start..stop@3,7`. */
   area: text(RESET_BY.span),
+  /** What is shown of it: `operators`, `flame`, `streams`, …; the names by default. */
+  group: text(RESET_BY.span),
+  /** Of its flame graph: whose time, `host` or else the device's, and the names down to the first box. */
+  by: text(RESET_BY.span),
+  zoom: text(RESET_BY.span),
+  levels: text(RESET_BY.span),
   /** Whether the critical path is shown. */
   critical: text(RESET_BY.span),
+  /** Whether the baseline of the comparison is shown above. */
+  compare: text(RESET_BY.run),
   /** Further ranks: `3,17`. */
   ranks: text(RESET_BY.run),
   /** What the colours mean, if not the kind of each range: `name`, `module`. */
   colors: text(),
+  /** The colors of the legend that are hidden, by their names with `;`. */
+  hide: text(["view", "colors"]),
 };

@@ -15,11 +15,12 @@ import {
   trackId,
   type Arrangement,
   type Line,
+  type RowHeights,
   type Section,
 } from "../../widgets/timeline/track-layout";
 import type { ItemSpot } from "./details-panel";
 import type { Ranks } from "./rank-picker";
-import { trackIn, type Lane } from "./lanes";
+import { BASE, trackIn, type Lane } from "./lanes";
 
 export interface Tracks {
   lanes: readonly Lane[];
@@ -32,7 +33,7 @@ export interface Tracks {
   arrange: (changes: Partial<Arrangement>) => void;
 }
 
-export function useTracks(ranks: Ranks): Tracks {
+export function useTracks(ranks: Ranks, heights: RowHeights): Tracks {
   const { lanes } = ranks;
   const text = state.value.lanes;
   const numbers = useMemo(() => lanes.map((lane) => lane.rank), [lanes]);
@@ -44,7 +45,7 @@ export function useTracks(ranks: Ranks): Tracks {
     [lanes],
   );
   const arrangement = useMemo(() => parseLanes(text, numbers), [text, numbers]);
-  const lines = useMemo(() => layout(sectionsOf(ranks), arrangement), [ranks, arrangement]);
+  const lines = useMemo(() => layout(sectionsOf(ranks), arrangement, heights), [ranks, arrangement, heights]);
   const arrange = (changes: Partial<Arrangement>): void =>
     go({ lanes: lanesText({ ...arrangement, ...changes }, numbers) }, "replace");
   return { lanes, numbers, all, arrangement, lines, arrange };
@@ -61,7 +62,11 @@ export function headingActions({ arrangement, arrange, lines, numbers }: Tracks)
     onGroup: (key: string) => arrange({ groups: flipped(groups, key) }),
     onRaise: (key: string) => arrange({ order: raised(lines, key, order) }),
     onLeave: (rank: number) => {
-      const others = numbers.slice(1).filter((other) => other !== rank);
+      if (rank === BASE) {
+        go({ compare: null });
+        return;
+      }
+      const others = numbers.slice(1).filter((other) => other !== rank && other !== BASE);
       go({ ranks: others.join(",") || null });
     },
   };
@@ -89,7 +94,9 @@ export function unfold({ lanes, numbers, arrangement, lines, arrange }: Tracks, 
 function sectionsOf({ lanes, known }: Ranks): Section[] {
   return lanes.map(({ rank, base }, at) => ({
     rank,
-    title: lanes.length > 1 ? t.timeline.rank(rank, known[at]?.note ?? "") : null,
+    title: lanes.length > 1 ? (known[at]?.title ?? t.timeline.rank(rank, known[at]?.note ?? "")) : null,
+    short: rank === BASE ? t.timelineComparison.short : String(rank),
+    above: rank === BASE,
     counters: base.counters,
     tracks: base.tracks.map((track) => ({ ...track, id: trackId(at, track.id) })),
   }));

@@ -8,6 +8,7 @@ import { t } from "../../i18n";
 import { paint, type Picked } from "./painter";
 import { paletteOf, useColors } from "../charts/canvas-colors";
 import type { HitTarget, Scene, View } from "./scene";
+import { Edge } from "../controls/edge";
 import { usePointer, type PointerEvents } from "./use-pointer";
 
 interface TimeCanvasProps extends PointerEvents {
@@ -23,8 +24,12 @@ interface TimeCanvasProps extends PointerEvents {
   onArrow: (key: string) => void;
   tooltip: (under: HitTarget) => ComponentChildren;
   heads: ComponentChildren;
+  /** The width of the names of tracks. */
+  left: number;
+  onLeft: (px: number | null) => void;
 }
 
+/** The width of the names of tracks, unless the reader has another. */
 export const HEADS_PX = 208;
 const WHEEL = 1.0018;
 const ARROWS: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
@@ -45,7 +50,7 @@ export function TimeCanvas(props: TimeCanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [top, setTop] = useState(0);
   const size = useSize(scroller, onScroll);
-  const width = Math.max(50, size.width - HEADS_PX);
+  const width = Math.max(50, size.width - props.left);
   const { height } = size;
   const { hover, clearHover, onEdge, handlers } = usePointer(
     canvas,
@@ -71,8 +76,9 @@ export function TimeCanvas(props: TimeCanvasProps) {
       }}
     >
       <div class="timelines" style={{ height: `${heightOf(lines)}px` }}>
-        <div class="timeheads" style={{ width: `${HEADS_PX}px` }}>
+        <div class="timeheads" style={{ width: `${props.left}px` }}>
           {props.heads}
+          <HeadsEdge width={props.left} set={props.onLeft} />
         </div>
         <div class="timeview" style={{ height: `${height}px` }}>
           <canvas
@@ -96,6 +102,30 @@ export function TimeCanvas(props: TimeCanvasProps) {
         </div>
       </div>
     </div>
+  );
+}
+
+const LEAST_HEADS_PX = 90;
+const MOST_HEADS_PX = 520;
+
+/** The width that the names of tracks may have. */
+export const fittingHeads = (px: number): number =>
+  Math.round(Math.max(LEAST_HEADS_PX, Math.min(px, MOST_HEADS_PX)));
+
+/** Between the names and the canvas: drag it, or move it by the arrow keys. */
+function HeadsEdge({ width, set }: { width: number; set: (px: number | null) => void }) {
+  return (
+    <Edge
+      class="headsedge"
+      testid="heads-edge"
+      label={t.widgets.headsEdge}
+      help={t.widgets.edgeHelp}
+      direction="across"
+      size={width}
+      least={LEAST_HEADS_PX}
+      most={MOST_HEADS_PX}
+      set={(px) => set(px === null ? null : fittingHeads(px))}
+    />
   );
 }
 

@@ -2,8 +2,8 @@
 // scene: its cost is that of the screen.
 import type { Area } from "./selection-area";
 import type { Palette } from "../charts/canvas-colors";
-import { ROW_PX, type Line } from "./track-layout";
-import { follow, place } from "./critical-path-line";
+import type { Line } from "./track-layout";
+import { follow, place, placeOrFold, ROW_GAP_PX } from "./critical-path-line";
 import {
   linesByTrack,
   rowTop,
@@ -16,9 +16,9 @@ import {
   type View,
 } from "./scene";
 
-const BAR_PX = ROW_PX - 2;
 const LETTER_PX = 6.1;
 const LEAST_TEXT_PX = 26;
+const LEAST_TEXT_TALL_PX = 11;
 
 export interface Picked {
   item: Spot | null;
@@ -93,8 +93,10 @@ function rectangles(
   context.textBaseline = "middle";
   let drawn = 0;
   for (let i = 0; i < all.start_ns.length; i += 1) {
-    const y = rowTop(lines.get(all.track[i] ?? -1), all.row[i] ?? 0);
-    if (y === null || y + ROW_PX < view.top || y > view.top + view.height) continue;
+    const line = lines.get(all.track[i] ?? -1);
+    const y = rowTop(line, all.row[i] ?? 0);
+    if (!line || y === null || y + line.row_px < view.top || y > view.top + view.height) continue;
+    const tall = line.row_px - ROW_GAP_PX;
     const length = all.length_ns[i] ?? 0;
     const x = ((all.start_ns[i] ?? 0) - view.camera.start) * scale;
     const right = x + Math.max(length * scale, 1);
@@ -109,18 +111,16 @@ function rectangles(
     context.globalAlpha =
       pale * (many ? 0.35 + 0.65 * Math.min(1, (all.busy_ns[i] ?? 0) / Math.max(1, length)) : 1);
     const look = scene.looks[all.look[i] ?? 0] ?? "measured";
-    if (look !== "measured") uncertain(context, left, y, wide, fill, look === "bounded", many);
+    if (look !== "measured") uncertain(context, { left, y, wide, tall }, fill, look === "bounded", many);
     else {
       context.fillStyle = fill;
-      context.fillRect(left, y, Math.max(1, wide - (wide > 3 ? 0.5 : 0)), BAR_PX);
+      context.fillRect(left, y, Math.max(1, wide - (wide > 3 ? 0.5 : 0)), tall);
     }
-    if (look !== "measured" && !many) whisker(context, x, y, (all.bound_ns[i] ?? 0) * scale, palette);
-    if (wide > LEAST_TEXT_PX) {
-      const text = many
-        ? `${scene.names[name] ?? ""} + ${(all.count[i] ?? 1) - 1}`
-        : (scene.names[name] ?? "");
+    if (look !== "measured" && !many) whisker(context, x, y + tall, (all.bound_ns[i] ?? 0) * scale, palette);
+    if (wide > LEAST_TEXT_PX && tall >= LEAST_TEXT_TALL_PX) {
+      const text = labelOf(scene, i);
       context.fillStyle = look === "measured" ? palette.onto(fill) : palette.ink;
-      context.fillText(fitted(text, wide - 6), left + 3, y + BAR_PX / 2 + 0.5);
+      context.fillText(fitted(text, wide - 6), left + 3, y + tall / 2 + 0.5);
     }
     drawn += 1;
   }
@@ -132,9 +132,7 @@ function rectangles(
  * outline; the stripes of many that stand side by side run on from one to the next. */
 function uncertain(
   context: CanvasRenderingContext2D,
-  x: number,
-  y: number,
-  width: number,
+  { left: x, y, wide: width, tall }: { left: number; y: number; wide: number; tall: number },
   fill: string,
   hollow: boolean,
   many: boolean,
@@ -142,19 +140,19 @@ function uncertain(
   const alpha = context.globalAlpha;
   context.fillStyle = fill;
   context.globalAlpha = alpha * (hollow ? 0.1 : 0.28);
-  context.fillRect(x, y, Math.max(1, width), BAR_PX);
+  context.fillRect(x, y, Math.max(1, width), tall);
   context.globalAlpha = alpha * (many ? 0.85 : 0.45);
   const pattern = hollow ? null : stripes(context, fill);
   if (pattern) {
     context.fillStyle = pattern;
-    context.fillRect(x, y, Math.max(1, width), BAR_PX);
+    context.fillRect(x, y, Math.max(1, width), tall);
   }
   if (hollow || (width > 3 && !many)) {
     context.globalAlpha = alpha;
     context.strokeStyle = fill;
     context.lineWidth = 1;
     context.setLineDash(hollow ? [3, 2] : []);
-    context.strokeRect(x + 0.5, y + 0.5, Math.max(0.5, width - 1), BAR_PX - 1);
+    context.strokeRect(x + 0.5, y + 0.5, Math.max(0.5, width - 1), tall - 1);
     context.setLineDash([]);
   }
   context.globalAlpha = alpha;
@@ -189,15 +187,23 @@ function stripes(context: CanvasRenderingContext2D, fill: string): CanvasPattern
 function whisker(
   context: CanvasRenderingContext2D,
   x: number,
-  y: number,
+  bottom: number,
   px: number,
   palette: Palette,
 ): void {
   if (px < 4) return;
   context.fillStyle = palette.ink;
-  context.fillRect(x - px, y + BAR_PX - 2, 2 * px, 1);
-  context.fillRect(x - px, y + BAR_PX - 4, 1, 4);
-  context.fillRect(x + px, y + BAR_PX - 4, 1, 4);
+  context.fillRect(x - px, bottom - 2, 2 * px, 1);
+  context.fillRect(x - px, bottom - 4, 1, 4);
+  context.fillRect(x + px, bottom - 4, 1, 4);
+}
+
+/** Its name; of several in one rectangle how many, of an activity the operator that launched it. */
+export function labelOf({ rectangles: r, names, launchers }: Scene, i: number): string {
+  const name = names[r.name[i] ?? 0] ?? "";
+  const [count, launcher] = [r.count[i] ?? 1, launchers[r.launcher[i] ?? -1]];
+  if (count > 1) return `${name} + ${count - 1}`;
+  return launcher === undefined ? name : `${name} ← ${launcher}`;
 }
 
 function fitted(text: string, px: number): string {
@@ -262,13 +268,13 @@ export function greatest({ unit, first, points }: Counter, { value }: Curves): n
 }
 
 function draw(context: CanvasRenderingContext2D, arrow: Arrow, view: View, palette: Palette): void {
-  const [from, to] = [place(arrow.from, view), place(arrow.to, view)];
+  const [from, to] = [placeOrFold(arrow.from, view), placeOrFold(arrow.to, view)];
   if (!from || !to) return;
   const [x1, y1, x2, y2] = [
     (from.left + Math.min(from.right, from.left + 8)) / 2,
-    from.y + BAR_PX / 2,
+    from.y + from.bar / 2,
     to.left,
-    to.y + BAR_PX / 2,
+    to.y + to.bar / 2,
   ];
   const bend = Math.max(24, Math.abs(x2 - x1) / 3);
   context.strokeStyle = arrow.kind === "launch" ? palette.ink : palette.accent;
@@ -299,7 +305,7 @@ function outline(
   const left = Math.max(at.left, -3);
   context.strokeStyle = style;
   context.lineWidth = thick;
-  context.strokeRect(left - 1, at.y - 1, Math.min(at.right, view.width + 3) - left + 2, BAR_PX + 2);
+  context.strokeRect(left - 1, at.y - 1, Math.min(at.right, view.width + 3) - left + 2, at.bar + 2);
 }
 
 /** What lies over all lines: the selected stretch and the marks. */
@@ -337,7 +343,7 @@ export function fillOf(
 }
 
 /** The same name has the same colour everywhere. */
-function nameColor(name: string, colors: readonly string[]): string {
+export function nameColor(name: string, colors: readonly string[]): string {
   let sum = 0;
   for (let i = 0; i < name.length; i += 1) sum = (sum * 31 + name.charCodeAt(i)) | 0;
   return colors[Math.abs(sum) % colors.length] ?? "";

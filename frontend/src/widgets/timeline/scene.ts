@@ -1,6 +1,6 @@
 // What a timeline draws: rectangles in columns, as they came over the wire, and what is picked.
 import type { Camera } from "./camera";
-import { GAP_PX, ROW_PX, type Line } from "./track-layout";
+import { GAP_PX, type Line } from "./track-layout";
 
 export interface Rectangles {
   track: Int16Array | Int32Array;
@@ -12,6 +12,8 @@ export interface Rectangles {
   table: Int8Array;
   index: Int32Array;
   name: Int32Array;
+  /** The operator that launched it; -1 of others. */
+  launcher: Int32Array;
   kind: Int8Array;
   look: Int8Array;
   bound_ns: Float32Array;
@@ -54,6 +56,7 @@ export interface Scene {
   /** Of kernels, as their compiler wrote them; null if that is the name. */
   full_names: readonly (string | null)[];
   kinds: readonly string[];
+  launchers: readonly string[];
   looks: readonly string[];
   modules: readonly string[];
   counters: readonly Counter[];
@@ -83,7 +86,7 @@ export function linesByTrack(lines: readonly Line[]): Map<number, Line> {
 /** The top of a row, or null where its track does not show it. */
 export function rowTop(line: Line | undefined, row: number): number | null {
   if (!line || (line.folded && row > 0)) return null;
-  return line.y + row * ROW_PX;
+  return line.y + row * line.row_px;
 }
 
 /** The rectangle at a place of the canvas: the first that holds it, else the nearest within 3 px. */
@@ -97,7 +100,7 @@ export function hit(
 ): number | null {
   const line = [...lines.values()].find((one) => y >= one.y && y < one.y + one.height);
   if (!line) return null;
-  const row = Math.floor((y - line.y) / ROW_PX);
+  const row = Math.floor((y - line.y) / line.row_px);
   const { rectangles } = scene;
   const scale = (camera.stop - camera.start) / width;
   const at = camera.start + x * scale;
@@ -127,7 +130,7 @@ export function neighbour(
     .filter((line) => line.kind === "track")
     .flatMap((line) =>
       Array.from(
-        { length: line.folded ? 1 : Math.max(1, Math.round((line.height - GAP_PX) / ROW_PX)) },
+        { length: line.folded ? 1 : Math.max(1, Math.round((line.height - GAP_PX) / line.row_px)) },
         (_, r) => ({ track: line.id, row: r }),
       ),
     );

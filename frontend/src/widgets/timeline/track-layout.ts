@@ -18,6 +18,10 @@ export interface Section {
   rank: number;
   /** Null where it is the only one. */
   title: string | null;
+  /** What it is called before the name of a track. */
+  short?: string;
+  /** Whether it lies above the selected one. */
+  above?: boolean;
   tracks: readonly TrackShape[];
   counters: readonly { label: string }[];
 }
@@ -32,16 +36,23 @@ export interface Line {
   key: string;
   y: number;
   height: number;
+  /** Of a track, the height of one of its rows. */
+  row_px: number;
   /** Of a track, with its first row only; of a group, with its heading only. */
   folded: boolean;
   pinned: boolean;
+  /** Of a folded group, the tracks that it has. */
+  tracks: readonly number[];
 }
+
+/** The heights of rows by the kind of their track, where the reader changed them. */
+export type RowHeights = Readonly<Record<string, number>>;
 
 export const ROW_PX = 17;
 /** Below the rows of a track. */
 export const GAP_PX = 7;
 const GROUP_PX = 22;
-const COUNTER_PX = 32;
+export const COUNTER_PX = 32;
 /** More tracks than any rank has. */
 const STRIDE = 1 << 16;
 
@@ -56,7 +67,7 @@ export const trackText = (id: number, ranks: readonly number[]): string =>
 
 /** The track that has this name in the URL; null if its rank is not shown. */
 export function trackNamed(text: string, ranks: readonly number[]): number | null {
-  const [, rank, track] = /^(?:(\d{1,9})\.)?(\d{1,5})$/.exec(text) ?? [];
+  const [, rank, track] = /^(?:(-1|\d{1,9})\.)?(\d{1,5})$/.exec(text) ?? [];
   const section = rank === undefined ? 0 : ranks.indexOf(Number(rank), 1);
   return track === undefined || section < 0 ? null : trackId(section, Number(track));
 }
@@ -89,7 +100,7 @@ export function parseLanes(text: string | null, ranks: readonly number[]): Arran
     else if (id !== null) {
       if (word.startsWith("p")) found.pinned.push(id);
       else found.toggled.add(id);
-    } else if (/^[go]\d*\//.test(word)) {
+    } else if (/^[go](-1|\d*)\//.test(word)) {
       const key = decoded(word.slice(1));
       if (word.startsWith("g")) found.groups.add(key);
       else found.order.push(key);
@@ -148,64 +159,107 @@ export const COUNTERS = "Counters";
 /** The first rank's counters, which the URL has as `c`. */
 const OWN_COUNTERS = `/${COUNTERS}`;
 
+/** What most lines have not. */
+const PLAIN = { row_px: 0, folded: false, pinned: false, tracks: [] };
+const HEADING = { ...PLAIN, id: -1, height: GROUP_PX, row_px: GROUP_PX };
+
+/** Lines as they come, and how. */
+interface Drawing {
+  lines: Line[];
+  arrangement: Arrangement;
+  heights: RowHeights;
+}
+
 /** Pinned tracks, then of each rank: steps, counters, devices, threads by how much they have. Of
  * further ranks usually only steps and devices are open. */
-export function layout(sections: readonly Section[], arrangement: Arrangement): Line[] {
-  const lines: Line[] = [];
-  let y = 0;
-  let counters = 0;
-  const add = (line: Omit<Line, "y">): void => {
-    lines.push({ ...line, y });
-    y += line.height;
-  };
-  const heading = (kind: "rank" | "group", label: string, key: string, folded = false): void =>
-    add({ kind, id: -1, label, key, height: GROUP_PX, folded, pinned: false });
-  const track = (one: TrackShape, key: string, pinned: boolean): void => {
-    const folded = isFolded(one, arrangement);
-    add({
-      kind: "track",
-      id: one.id,
-      label: one.label,
-      key,
-      height: (folded ? 1 : Math.max(1, one.rows)) * ROW_PX + GAP_PX,
-      folded,
-      pinned,
-    });
-  };
-  const has = (name: string): boolean => fits(arrangement.only, name);
+export function layout(
+  sections: readonly Section[],
+  arrangement: Arrangement,
+  heights: RowHeights = {},
+): Line[] {
+  const drawing: Drawing = { lines: [], arrangement, heights };
   const all = sections.flatMap((section) => section.tracks.map((one) => ({ section, one })));
   const pinned = arrangement.pinned.flatMap((id) => all.find(({ one }) => one.id === id) ?? []);
-  if (pinned.length > 0) heading("group", t.trackLayout.pinned, "");
-  for (const { section, one } of pinned)
-    track({ ...one, label: section.title === null ? one.label : `${section.rank}: ${one.label}` }, "", true);
-  for (const [at, section] of sections.entries()) {
-    const keyOf = (group: string): string => `${at === 0 ? "" : section.rank}/${group}`;
-    const isClosed = (key: string, usually: boolean): boolean =>
-      (at > 0 && usually) !== arrangement.groups.has(key);
-    if (section.title !== null) heading("rank", section.title, String(section.rank));
-    const rest = section.tracks.filter(
-      (one) =>
-        !arrangement.pinned.includes(one.id) && (one.kind === "steps" || has(`${one.group} ${one.label}`)),
-    );
-    const counted = section.counters.flatMap((counter, i) =>
-      has(`${t.trackLayout.counters} ${counter.label}`) ? [{ label: counter.label, id: counters + i }] : [],
-    );
-    for (const one of rest.filter((one) => one.kind === "steps")) track(one, keyOf(one.group_key), false);
-    const groups = grouped(rest).map(({ key, group, tracks }) => ({ key: keyOf(key), group, tracks }));
-    if (counted.length > 0)
-      groups.unshift({ key: keyOf(COUNTERS), group: t.trackLayout.counters, tracks: [] });
-    for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
-      const closed = isClosed(key, !tracks.some((one) => one.kind === "device"));
-      heading("group", group, key, closed);
-      if (closed) continue;
-      for (const one of tracks) track(one, key, false);
-      if (tracks.length === 0)
-        for (const { id, label } of counted)
-          add({ kind: "counter", id, label, key, height: COUNTER_PX, folded: false, pinned: false });
-    }
-    counters += section.counters.length;
+  if (pinned.length > 0) addHeading(drawing, "group", t.trackLayout.pinned, "");
+  for (const { section, one } of pinned) {
+    const label = section.title === null ? one.label : `${section.short ?? section.rank}: ${one.label}`;
+    addTrack(drawing, { ...one, label }, "", true);
   }
-  return lines;
+  let counters = 0;
+  const numbered = sections.map((section, at) => {
+    const first = counters;
+    counters += section.counters.length;
+    return { section, at, first };
+  });
+  for (const { section, at, first } of [
+    ...numbered.filter((one) => one.section.above),
+    ...numbered.filter((one) => !one.section.above),
+  ])
+    addSection(drawing, section, at, first);
+  return drawing.lines;
+}
+
+function add({ lines }: Drawing, line: Omit<Line, "y">): void {
+  lines.push({ ...line, y: heightOf(lines) });
+}
+
+/** `hidden` are the tracks of a group that is folded. */
+function addHeading(
+  drawing: Drawing,
+  kind: "rank" | "group",
+  label: string,
+  key: string,
+  hidden: readonly number[] | null = null,
+): void {
+  add(drawing, { ...HEADING, kind, label, key, folded: hidden !== null, tracks: hidden ?? [] });
+}
+
+function addTrack(drawing: Drawing, one: TrackShape, key: string, pinned: boolean): void {
+  const folded = isFolded(one, drawing.arrangement);
+  const row_px = drawing.heights[one.kind] ?? ROW_PX;
+  const height = (folded ? 1 : Math.max(1, one.rows)) * row_px + GAP_PX;
+  add(drawing, {
+    ...PLAIN,
+    kind: "track",
+    id: one.id,
+    label: one.label,
+    key,
+    height,
+    row_px,
+    folded,
+    pinned,
+  });
+}
+
+/** `at` is the place of the rank, `first` that of its first counter among those of all ranks. */
+function addSection(drawing: Drawing, section: Section, at: number, first: number): void {
+  const { arrangement, heights } = drawing;
+  const has = (name: string): boolean => fits(arrangement.only, name);
+  const keyOf = (group: string): string => `${at === 0 ? "" : section.rank}/${group}`;
+  const isClosed = (key: string, usually: boolean): boolean =>
+    (at > 0 && usually) !== arrangement.groups.has(key);
+  if (section.title !== null) addHeading(drawing, "rank", section.title, String(section.rank));
+  const rest = section.tracks.filter(
+    (one) =>
+      !arrangement.pinned.includes(one.id) && (one.kind === "steps" || has(`${one.group} ${one.label}`)),
+  );
+  const counted = section.counters.flatMap((counter, i) =>
+    has(`${t.trackLayout.counters} ${counter.label}`) ? [{ label: counter.label, id: first + i }] : [],
+  );
+  for (const one of rest.filter((one) => one.kind === "steps"))
+    addTrack(drawing, one, keyOf(one.group_key), false);
+  const groups = grouped(rest).map(({ key, group, tracks }) => ({ key: keyOf(key), group, tracks }));
+  if (counted.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: t.trackLayout.counters, tracks: [] });
+  for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
+    const closed = isClosed(key, !tracks.some((one) => one.kind === "device"));
+    addHeading(drawing, "group", group, key, closed ? tracks.map((one) => one.id) : null);
+    if (closed) continue;
+    for (const one of tracks) addTrack(drawing, one, key, false);
+    const height = heights["counter"] ?? COUNTER_PX;
+    if (tracks.length === 0)
+      for (const { id, label } of counted)
+        add(drawing, { ...PLAIN, kind: "counter", id, label, key, height });
+  }
 }
 
 /** Groups of tracks but the steps, those of devices first, then by how much they have. */

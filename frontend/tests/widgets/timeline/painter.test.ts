@@ -19,6 +19,7 @@ const scene: Scene = {
   rectangles: {
     ...column,
     name: Int32Array.of(0, 1, 0),
+    launcher: Int32Array.of(-1, 0, -1),
     kind: Int8Array.of(0, 1, 1),
     module: Int16Array.of(0, 0, -1),
   },
@@ -26,6 +27,7 @@ const scene: Scene = {
   full_names: [null],
   kinds: ["operator", "kernel"],
   modules: ["Linear_0"],
+  launchers: ["aten::mm"],
   looks: ["measured"],
   counters: [],
   curves: { at_ns: new Float64Array(0), value: new Float64Array(0), bound: new Float32Array(0) },

@@ -25,6 +25,7 @@ const scene: Scene = {
     table: new Int8Array(0),
     index: none,
     name: none,
+    launcher: none,
     kind: new Int8Array(0),
     look: new Int8Array(0),
     bound_ns: new Float32Array(0),
@@ -35,6 +36,7 @@ const scene: Scene = {
   kinds: [],
   looks: [],
   modules: [],
+  launchers: [],
   counters,
   curves,
 };

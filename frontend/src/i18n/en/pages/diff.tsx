@@ -38,6 +38,8 @@ export const diff = {
   step: "Step",
   all: "all",
   swap: "Swap",
+  onTimeline: "Both on the timeline",
+  onTimelineHelp: "The base above, the selected recording below, aligned at the start of a step",
   swapHelp: "Exchange base and new run",
   parts: "Breakdown of the change",
   partsNote: "on average; they sum to it",

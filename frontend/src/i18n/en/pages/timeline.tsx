@@ -34,6 +34,12 @@ export const timeline = {
   safe: "Color-blind safe",
   safeHelp:
     "Colors that remain apart for every kind of color blindness, in all charts. This browser keeps it.",
+  launchedBy: (operator: string) => `launched by ${operator}`,
+  legend: "Colors shown",
+  legendHelp: "Click hides or shows it. Double-click, or Shift-Enter, shows only this.",
+  showAll: "Show all",
+  outsideModules: "outside of modules",
+  moreColors: (others: number) => `and ${plural(others, "other")}`,
   ofModule: (name: string) => `module ${name}`,
   fit: "Fit",
   fitHelp: "The whole recording (0)",
@@ -162,6 +168,14 @@ const counters: Record<Counter["what"], string> = {
 
 export const trackHeadings = {
   counters,
+  trackKinds: {
+    steps: "steps",
+    operators: "threads",
+    frames: "Python frames",
+    device: "streams",
+    annotations: "device annotations",
+    counter: "counters",
+  },
   only: "Filter tracks",
   onlyHelp:
     "Words of a thread's, stream's or counter's name, or of its process or device; pinned tracks stay. Esc clears it.",

@@ -37,6 +37,8 @@ export const diff: Translation<typeof english.diff> = {
   step: "迭代",
   all: "全部",
   swap: "互换",
+  onTimeline: "在时间线上并列",
+  onTimelineHelp: "基准在上，所选记录在下，按迭代的开始对齐",
   swapHelp: "将基线与被对比的一方互换",
   parts: "迭代变化的构成",
   partsNote: "平均值；各部分之和等于总变化",

@@ -33,6 +33,12 @@ export const timeline: Translation<typeof english.timeline> = {
   outside: "灰色：不属于任何模块",
   safe: "色盲友好",
   safeHelp: "所有图表改用各类色盲者均可区分的颜色。此选择保存在浏览器中。",
+  launchedBy: (operator) => `由 ${operator} 启动`,
+  legend: "所示颜色",
+  legendHelp: "点击隐藏或显示。双击或 Shift-Enter 只显示这一项。",
+  showAll: "全部显示",
+  outsideModules: "模块之外",
+  moreColors: (others) => `另有 ${others} 项`,
   ofModule: (name) => `模块 ${name}`,
   fit: "适应窗口",
   fitHelp: "整个采集过程（0）",
@@ -148,6 +154,14 @@ const counters: Translation<typeof english.trackHeadings.counters> = {
 
 export const trackHeadings: Translation<typeof english.trackHeadings> = {
   counters,
+  trackKinds: {
+    steps: "迭代",
+    operators: "线程",
+    frames: "Python 栈帧",
+    device: "流",
+    annotations: "设备标注",
+    counter: "计数器",
+  },
   only: "筛选轨道",
   onlyHelp: "线程、流、计数器或其进程、设备名称中的词；置顶的轨道保留。按 Esc 清除。",
   onlyNone: "没有轨道含有这些词。",

@@ -5,6 +5,7 @@ import { boundOf, count, duration } from "../../../lib/format";
 import { fullName } from "../../../lib/full-name";
 import { quote } from "../../../lib/filter";
 import { linkProps, type LinkProps } from "../../../state/links";
+import type { State } from "../../../state/url";
 import { t } from "../../../i18n";
 import { Fact } from "../finding-parts";
 import { Jump, Jumps, ofRank, type Way } from "./jumps";
@@ -70,8 +71,7 @@ export function LinkedEvents({ links, way }: LinkedProps) {
 
 interface PlacesProps {
   links: Links;
-  rank: number | null;
-  span: number;
+  of: Partial<State>;
   /** The link to its place on the timeline; null where it is shown already. */
   toTimeline: LinkProps | null;
   /** Whether its row or its name is open already. */
@@ -79,9 +79,8 @@ interface PlacesProps {
 }
 
 /** The pages that tell of it. */
-export function Places({ links, rank, span, toTimeline, one }: PlacesProps) {
+export function Places({ links, of, toTimeline, one }: PlacesProps) {
   const { item, module, collective, memory_events: events } = links;
-  const of = rank === null ? {} : { rank, span };
   return (
     <p class="ways">
       {toTimeline && (
@@ -129,7 +128,7 @@ export function Places({ links, rank, span, toTimeline, one }: PlacesProps) {
 }
 
 /** The row of the table that it is in; without one, all ranges of this name on the timeline. */
-function OwnTable({ links, of }: { links: Links; of: { rank?: number; span?: number } }): ComponentChildren {
+function OwnTable({ links, of }: { links: Links; of: Partial<State> }): ComponentChildren {
   const { item, annotation } = links;
   const filter = `name = ${quote(fullName(item))}`;
   if (item.table === "kernels")

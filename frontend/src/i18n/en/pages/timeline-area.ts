@@ -1,0 +1,103 @@
+import { plural } from "../../count";
+
+/** The tabs of a selected stretch of time. */
+export const timelineArea = {
+  show: "Show",
+  tabs: {
+    names: { label: "Names", title: "All ranges by name" },
+    operators: { label: "Operators", title: "Own time on the host and time on the device, by operator" },
+    flame: { label: "Flame graph", title: "The call tree of the selection" },
+    callers: { label: "Bottom-up", title: "Own time by name, and below each name its callers" },
+    streams: { label: "Streams", title: "When each stream is busy" },
+    idle: { label: "Idle", title: "What the device did, and what it waited for" },
+    calls: { label: "Runtime calls", title: "Calls of the device's runtime and driver" },
+  },
+  ofAllTracks: "of all tracks",
+  time: "Time",
+  onDevice: "Device",
+  onHost: "Host",
+  noTime: "Nothing with a time lies in the selection.",
+  noAccount: "Without device times nobody knows when the device is idle.",
+  noOperator: "launched by no operator",
+  rest: (rows: string, all: string) => `The ${rows} with most time of ${all}.`,
+  graph: (boxes: number) => `Flame graph of the selection, ${plural(boxes, "box", "boxes")}`,
+  open: (name: string) => `Show the callers of ${name}`,
+  close: (name: string) => `Hide the callers of ${name}`,
+  levels: "Levels",
+  everything: { label: "Everything", title: "Python frames, modules, operators and activities" },
+  operatorsOnly: { label: "Operators", title: "No Python frames" },
+  zoomOut: "Show all",
+  /** What is under the pointer. */
+  box: (name: string, time: string, share: string, own: string) =>
+    `${name}: ${time} (${share}), own time ${own}`,
+  whole: (time: string) => `${time} in all`,
+  nouns: {
+    operators: ["operator", "operators"],
+    callers: ["name", "names"],
+    streams: ["stream", "streams"],
+    idle: ["class", "classes"],
+    calls: ["runtime call", "runtime calls"],
+  },
+  columns: {
+    operator: { title: "Operator" },
+    kind: { title: "Kind" },
+    self: { title: "Self host", help: "Own time on the host inside, without that of the operators in it." },
+    device: {
+      title: "Device",
+      help: "Time inside of the activities that it launched itself, whenever it did.",
+    },
+    ofSelection: { title: "Share", help: "Of the selection's length; streams and threads overlap." },
+    calls: { title: "Calls", help: "With a part in the selection." },
+    activities: { title: "Activities", help: "On the device, with a part in the selection." },
+    name: { title: "Name" },
+    own: { title: "Own time", help: "Of a name at this place: below are the callers that it comes from." },
+    stream: { title: "Stream" },
+    place: { title: "Device" },
+    busy: { title: "Busy", help: "When any of its activities runs." },
+    class: { title: "Class" },
+    classTime: { title: "Time" },
+    stretches: { title: "Stretches" },
+    longest: { title: "Longest", help: "Click to see the longest stretch." },
+    what: { title: "Of it", help: "What the longest stretch consists of." },
+    source: { title: "Source" },
+    call: { title: "Runtime call" },
+    waits: { title: "Waits", help: "Whether it waits for the device." },
+    inside: { title: "Inside", help: "Time within the selection." },
+    mean: { title: "Mean" },
+    max: { title: "Max", help: "Click to see the longest call." },
+    launched: { title: "Launched", help: "Activities that these calls launched, whenever they run." },
+  },
+  kinds: { operator: "operator", annotation: "annotation" },
+  yes: "yes",
+  no: "",
+};
+
+/** Findings and notes on the time axis. */
+export const timelineMarks = {
+  findings: "Findings",
+  findingsHelp: "The events that findings of the advice rest on",
+  finding: (titles: string, at: string) => `Finding: ${titles}, at ${at}`,
+  evidence: (event: string, at: string) => `${event} at ${at}`,
+  more: (others: number) => `and ${plural(others, "further finding")}`,
+  toAdvice: "Click for the advice.",
+  notes: "Notes",
+  notesHelp: "Notes of your own, on the selection or at a time",
+  newNote: (place: string) => `New note, ${place}`,
+  at: (time: string) => `at ${time}`,
+  between: (start: string, stop: string) => `from ${start} to ${stop}`,
+  save: "Save",
+  full: "There is no room for more notes.",
+  kept: "The address of the page has them: a copied link shows them to others.",
+  removeNote: (text: string) => `Remove the note ${text}`,
+};
+
+/** The baseline of the comparison above the selected recording. */
+export const timelineComparison = {
+  short: "Base",
+  recording: (run: string, rank: number, span: number) => `${run}, rank ${rank}, span ${span}`,
+  base: (name: string, note: string) => `Base: ${name}: ${note}`,
+  selected: (name: string, note: string) => `Selected: ${name}${note && `: ${note}`}`,
+  aligned: (then: string, now: string) => `its step ${then} begins with step ${now} below`,
+  fromStart: "from its own start",
+  cannotShow: (why: string) => `The base cannot be shown: ${why}`,
+};

@@ -1,0 +1,49 @@
+// What the selected stretch of time consists of, by names, operators, callers, streams and causes.
+import { go, state } from "../../state/url";
+import { t } from "../../i18n";
+import { Segmented } from "../../widgets/controls/segmented";
+import { AreaCallers } from "./area-callers";
+import { AreaFlame } from "./area-flame";
+import { AreaIdle } from "./area-idle";
+import { AreaNames } from "./area-names";
+import { AreaCalls, AreaOperators, AreaStreams } from "./area-times";
+import type { AreaTabProps } from "./area-props";
+
+const texts = t.timelineArea;
+const TABS = ["names", "operators", "callers", "flame", "streams", "idle", "calls"] as const;
+type Tab = (typeof TABS)[number];
+
+/** What the URL says; by name where it says nothing. */
+const tab = (): Tab => TABS.find((one) => one === state.value.group) ?? "names";
+
+export function AreaTabs() {
+  return (
+    <Segmented
+      label={texts.show}
+      value={tab()}
+      choices={TABS.map((value) => ({ value, ...texts.tabs[value] }))}
+      onPick={(value: Tab) =>
+        go({ group: value === "names" ? null : value, sort: null, filter: null, zoom: null }, "replace")
+      }
+    />
+  );
+}
+
+export function AreaTab(props: AreaTabProps) {
+  switch (tab()) {
+    case "names":
+      return <AreaNames area={props.area} />;
+    case "operators":
+      return <AreaOperators {...props} />;
+    case "streams":
+      return <AreaStreams {...props} />;
+    case "calls":
+      return <AreaCalls {...props} />;
+    case "idle":
+      return <AreaIdle {...props} />;
+    case "flame":
+      return <AreaFlame {...props} />;
+    case "callers":
+      return <AreaCallers {...props} />;
+  }
+}
