@@ -195,6 +195,13 @@ export interface Bin {
   calls: number;
 }
 
+/** The calls that one line of the user's program made. */
+export interface CallSite {
+  line: string;
+  calls: number;
+  total_ns: number;
+}
+
 /** The answer to ``cancel``: whether a trace was being read or in the queue. */
 export interface Cancelled {
   cancelled: boolean;
@@ -719,6 +726,7 @@ export interface Instances {
   typical: Item | null;
   shorter: number | null;
   items: Item[];
+  sites: CallSite[];
   histogram: Bin[];
 }
 

@@ -57,6 +57,7 @@ export const inspector = {
   toModule: (module: string) => `Module ${module}`,
   toCollectives: "All collectives of this kind",
   toMemory: (events: number) => plural(events, "memory event"),
+  calls: (calls: string) => `${calls} ×`,
   fewer: "fewer",
   more: (others: string) => `${others} more`,
   parts: {
@@ -66,7 +67,7 @@ export const inspector = {
     namesakes: "Calls of this name",
     instances: "Distribution",
     record: "Raw record",
-    work: "Rates and roofs",
+    sites: "Called from",
   },
   asIn: (file: string) => `As it is in ${file}.`,
   noRecord: (operator: ComponentChildren) => (
