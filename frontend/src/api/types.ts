@@ -1749,6 +1749,17 @@ export interface WhatIf {
   notes: Finding[];
 }
 
+/** The result of the lookup; null where nothing is known. */
+export interface Work {
+  flops: number | null;
+  bytes: number | null;
+  tflop_per_s: number | null;
+  gb_per_s: number | null;
+  flops_per_byte: number | null;
+  roof_share: number | null;
+  above_roof_ns: number | null;
+}
+
 /** A process that was profiled: one rank of a run. */
 export interface Worker {
   worker: string;
@@ -1788,6 +1799,7 @@ export interface Results extends Views {
   links: Links;
   namesakes: Instances;
   search: Found;
+  work: Work;
 }
 
 /** The query of each view and lookup. */
@@ -1817,6 +1829,7 @@ export interface Options {
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };
+  work: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
 }
 
 /** The tables of SQL: each column's name, type and meaning. */

@@ -68,6 +68,7 @@ export const inspector = {
     instances: "Distribution",
     record: "Raw record",
     sites: "Called from",
+    work: "Rates and roof",
   },
   asIn: (file: string) => `As it is in ${file}.`,
   noRecord: (operator: ComponentChildren) => (

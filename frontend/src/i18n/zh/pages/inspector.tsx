@@ -65,6 +65,7 @@ export const inspector: Translation<typeof english.inspector> = {
     instances: "分布",
     record: "原始记录",
     sites: "调用位置",
+    work: "速率与上限",
   },
   asIn: (file) => `${file} 中的原文。`,
   noRecord: (operator) => (

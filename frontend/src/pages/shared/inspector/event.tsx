@@ -11,6 +11,7 @@ import { Jump, Jumps, type Way } from "./jumps";
 import { Namesakes } from "./namesakes";
 import { RecordPart } from "./raw-record";
 import { Stack } from "./stack";
+import { WorkFacts } from "./work-facts";
 
 const texts = t.inspector;
 const NONE = {};
@@ -58,6 +59,9 @@ export function Event({ links, selected, of = NONE, shift = 0, way, toTimeline, 
       <Places {...{ links, of, toTimeline, one }} />
       <EventFacts links={links} shift={shift} />
       {!one && <Namesakes {...{ item, selected, way }} />}
+      {(item.table === "kernels" || (links.kernels_count ?? 0) > 0) && (
+        <WorkFacts item={item} selected={selected} />
+      )}
       {isLinked(links) && (
         <Section name="linked" title={texts.parts.linked}>
           <LinkedEvents links={links} way={way} />
