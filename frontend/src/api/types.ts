@@ -195,6 +195,13 @@ export interface Bin {
   calls: number;
 }
 
+/** The calls that one line of the user's program made. */
+export interface CallSite {
+  line: string;
+  calls: number;
+  total_ns: number;
+}
+
 /** The answer to ``cancel``: whether a trace was being read or in the queue. */
 export interface Cancelled {
   cancelled: boolean;
@@ -774,6 +781,7 @@ export interface Instances {
   typical: Item | null;
   shorter: number | null;
   items: Item[];
+  sites: CallSite[];
   histogram: Bin[];
 }
 
@@ -1844,6 +1852,17 @@ export interface WhatIf {
   notes: Finding[];
 }
 
+/** The result of the lookup; null where nothing is known. */
+export interface Work {
+  flops: number | null;
+  bytes: number | null;
+  tflop_per_s: number | null;
+  gb_per_s: number | null;
+  flops_per_byte: number | null;
+  roof_share: number | null;
+  above_roof_ns: number | null;
+}
+
 /** A process that was profiled: one rank of a run. */
 export interface Worker {
   worker: string;
@@ -1885,6 +1904,7 @@ export interface Results extends Views {
   links: Links;
   namesakes: Instances;
   search: Found;
+  work: Work;
 }
 
 /** The query of each view and lookup. */
@@ -1916,6 +1936,7 @@ export interface Options {
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };
+  work: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
 }
 
 /** The tables of SQL: each column's name, type and meaning. */

@@ -1,4 +1,5 @@
 // The frame of every page: selectors and badges on top, pages on the left, keys.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Overview, Runs } from "../api/types";
 import { isCovered, isTyping } from "../lib/dom";
@@ -50,37 +51,27 @@ function Nothing({ runs }: { runs: Runs }) {
   return runs.scanning ? <Scanning runs={runs} /> : <EmptyLogdir runs={runs} />;
 }
 
-/** Below it, what stands side by side on a page stands one below the other: beside the inspector there
- * may be little room in a wide window. */
-const NARROW_PX = 760;
-
-interface OfTraceProps {
+function OfTrace({
+  runs,
+  selected,
+  page,
+  help,
+}: {
   runs: Runs;
   selected: Selected;
   page: Page;
   help: () => void;
-}
-
-function OfTrace({ runs, selected, page, help }: OfTraceProps) {
+}) {
   const { base, isStale } = useBase(selected, page);
   const overview = base.loaded.status === "ready" ? base.loaded.value : null;
   const Component = page.component;
   const Alone = page.alone;
   const own = `${page.name} ${selected.place.run}`;
-  const main = useRef<HTMLElement>(null);
-  const isNarrow = useWidth(main, NARROW_PX) < NARROW_PX;
   return (
     <>
       <TopBar runs={runs} selected={selected} overview={overview} help={help} />
       <Rail page={page} />
-      <main
-        ref={main}
-        data-testid={`page-${page.name}`}
-        aria-label={page.title}
-        aria-busy={isStale ? true : undefined}
-        {...(isNarrow && { "data-narrow": "" })}
-      >
-        <h1 class="unseen">{page.title}</h1>
+      <Main page={page} busy={isStale}>
         {Alone && (
           <ErrorBoundary key={own}>
             <Alone selected={selected} runs={runs} />
@@ -95,7 +86,7 @@ function OfTrace({ runs, selected, page, help }: OfTraceProps) {
             )}
           </Show>
         )}
-      </main>
+      </Main>
       <EventDock selected={selected} />
     </>
   );
@@ -112,6 +103,34 @@ function useBase(selected: Selected, page: Page): { base: Resource<Overview>; is
   const takesTime = base.loaded.status === "loading" && base.loaded.progress !== null;
   const loaded = takesTime ? base.loaded : latest;
   return { base: { ...base, loaded }, isStale: loaded !== base.loaded };
+}
+
+/** Below it, what stands side by side on a page stands one below the other: beside the inspector there
+ * may be little room in a wide window. */
+const NARROW_PX = 760;
+
+interface MainProps {
+  page: Page;
+  /** Whether what is shown is not the latest. */
+  busy: boolean;
+  children: ComponentChildren;
+}
+
+function Main({ page, busy, children }: MainProps) {
+  const main = useRef<HTMLElement>(null);
+  const isNarrow = useWidth(main, NARROW_PX) < NARROW_PX;
+  return (
+    <main
+      ref={main}
+      data-testid={`page-${page.name}`}
+      aria-label={page.title}
+      aria-busy={busy || undefined}
+      {...(isNarrow && { "data-narrow": "" })}
+    >
+      <h1 class="unseen">{page.title}</h1>
+      {children}
+    </main>
+  );
 }
 
 const COLLAPSED = "privateuse1.rail";

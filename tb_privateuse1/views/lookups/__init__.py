@@ -16,6 +16,7 @@ from tb_privateuse1.views.lookups.instances import instances
 from tb_privateuse1.views.lookups.links import links
 from tb_privateuse1.views.lookups.namesakes import namesakes
 from tb_privateuse1.views.lookups.search import search
+from tb_privateuse1.views.lookups.work import work
 
 __all__ = [
     "LOOKUPS",
@@ -33,4 +34,5 @@ LOOKUPS: dict[str, Callable[..., Any]] = {
     "links": links,
     "namesakes": namesakes,
     "search": search,
+    "work": work,
 }

@@ -9,9 +9,11 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 
 from tb_privateuse1.analysis.kernel_names import name_fields
+from tb_privateuse1.analysis.kernels import time_groups
 from tb_privateuse1.analysis.timeline import level_of_detail as pyramids
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
@@ -100,6 +102,16 @@ class Bin:
 
 
 @dataclass(frozen=True)
+class CallSite:
+    """The calls that one line of the user's program made."""
+
+    line: str
+    """``train.py(12): step``."""
+    calls: int
+    total_ns: int
+
+
+@dataclass(frozen=True)
 class Instances:
     """The result of the lookup."""
 
@@ -112,6 +124,8 @@ class Instances:
     shorter: int | None
     """How many took less time than the one in question; null if that is none of them."""
     items: tuple[Item, ...]
+    sites: tuple[CallSite, ...]
+    """Of operators and activities: the lines with most of their time; others have no line."""
     histogram: tuple[Bin, ...]
     """From the shortest to the longest, in equal ratios: four to a factor of two, at least ten."""
 
@@ -122,6 +136,7 @@ OrderOption = Annotated[
 ]
 
 _MOST = 1000
+_MOST_SITES = 8
 _BINS_PER_OCTAVE = 4
 _FEWEST_BINS = 10
 
@@ -161,7 +176,23 @@ def listed(
         items=tuple(
             item(trace, pyramid, table, row) for row in page[offset : offset + min(limit, _MOST)]
         ),
+        sites=_sites(trace, table, rows, duration),
         histogram=_histogram(duration),
+    )
+
+
+def _sites(trace: Trace, table: TableName, rows: I64, duration: I64) -> tuple[CallSite, ...]:
+    if table not in ("kernels", "ops") or not len(rows):
+        return ()
+    groups = time_groups.activity_groups if table == "kernels" else time_groups.operator_groups
+    found = groups(trace, "line")
+    site = found.member[rows]
+    calls = np.bincount(site, minlength=len(found.labels))
+    total = groupby.sums(site, duration, len(found.labels))
+    most = np.lexsort((-calls, -total))[:_MOST_SITES].tolist()
+    named = [(i, found.labels[i].name) for i in most if calls[i]]
+    return tuple(
+        CallSite(line, int(calls[i]), int(total[i])) for i, line in named if line is not None
     )
 
 

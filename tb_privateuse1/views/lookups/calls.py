@@ -32,7 +32,7 @@ def calls(
     """
     ops = trace.ops
     if not len(ops):
-        return Instances("", None, 0, None, None, (), ())
+        return Instances("", None, 0, None, None, (), (), ())
     check(trace, "ops", index)
     check_page(trace, step, limit, offset)
     rows = np.flatnonzero(counted_operators(trace))

@@ -31,7 +31,7 @@ def instances(
     """
     kernels = trace.kernels
     if not len(kernels):
-        return Instances("", None, 0, None, None, (), ())
+        return Instances("", None, 0, None, None, (), (), ())
     check(trace, "kernels", index)
     check_page(trace, step, limit, offset)
     _, member = groups.group_kernels(trace, kernels, group)

@@ -35,7 +35,7 @@ def namesakes(
     """
     names = getattr(trace, table).name
     if not len(names):
-        return Instances("", None, 0, None, None, (), ())
+        return Instances("", None, 0, None, None, (), (), ())
     check(trace, table, index)
     check_page(trace, None, limit, offset)
     rows = np.flatnonzero(names == names[index])

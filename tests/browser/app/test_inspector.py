@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import FloatRect, Locator, expect
 
+from tests.support import make
 from tests.support.axe import settled
 from tests.support.dashboard import WAIT_MS, Dashboard, number
+from tests.support.server import Server, serve
 
 OPEN = {
     "instances": {"view": "kernels", "selected": "8"},
@@ -204,3 +208,42 @@ def test_a_call_of_the_runtime_leads_to_its_kernels(dashboard: Dashboard) -> Non
     dashboard.get("show-on-timeline").click()
     dashboard.shows("page-timeline")
     expect(dashboard.get("details-name")).to_have_text(links["item"]["name"])
+
+
+@pytest.fixture(scope="module")
+def shaped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Products of two lines, with their shapes."""
+    events = [make.step(1, 0, 400)]
+    for at, line, took in ((0, 3, 30), (100, 3, 40), (200, 9, 20)):
+        n = at // 100
+        events += [
+            make.frame(f"train.py({line}): step{line}", at, at + 90),
+            make.op("aten::mm", at + 5, at + 15, **MATRICES),
+            make.launch(at + 6, at + 8, n + 1),
+            make.kernel("gemm", at + 20, at + 20 + took, n + 1),
+        ]
+    path = tmp_path_factory.mktemp("shaped") / "run" / "one.1700000000000.pt.trace.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(make.document(*events)))
+    with serve("--logdir", path.parent.parent) as server:
+        yield server
+
+
+MATRICES = {"Input Dims": [[256, 256], [256, 256]], "Input type": ["float", "float"]}
+
+
+def test_rates_and_the_lines_that_call(
+    visit: Callable[[Server], Dashboard], shaped: Server
+) -> None:
+    row = shaped.plugin("kernels?run=run").json["rows"][0]
+    dashboard = visit(shaped).open(run="run", view="kernels", selected=row["longest_row"])
+    typical = dashboard.shows("typical").get_attribute("data-value")
+    settled(dashboard)
+    sites = dashboard.shows("part-sites").locator("tr")
+    expect(sites).to_have_count(2)
+    expect(sites.first).to_have_attribute("data-site", "train.py(3): step3")
+    expect(sites.first).to_have_attribute("data-value", "70000")
+    expect(dashboard.get("row-facts").locator('[data-key="flops"]')).to_be_visible()
+    work = shaped.plugin(f"work?run=run&index={typical}").json
+    rate = dashboard.get("work-facts").locator('[data-key="tflop_per_s"]')
+    expect(rate).to_contain_text(f"{work['tflop_per_s']:.3g} TFLOP/s")

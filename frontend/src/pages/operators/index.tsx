@@ -158,7 +158,7 @@ function OpenRow({ row, group, columns, selected, step }: OpenRowProps) {
       )}
       <RowFacts row={row} columns={columns} without={["name", "calls", "stack"]} />
       {stack !== null && stack !== "" && (
-        <Section name="stack" title={texts.columns.stack.title}>
+        <Section name="stack" title={t.inspector.parts.frames}>
           <div data-testid="stack-panel">
             <Stack frames={stack.split(";")} />
           </div>

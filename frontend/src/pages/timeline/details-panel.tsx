@@ -4,10 +4,10 @@ import { trackId } from "../../widgets/timeline/track-layout";
 import { useView, type Resource } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { linkProps } from "../../state/links";
-import { state } from "../../state/url";
+import { state, type State } from "../../state/url";
 import { t } from "../../i18n";
 import { Inspector } from "../../widgets/inspector/inspector";
-import type { Lane } from "./lanes";
+import { BASE, type Lane } from "./lanes";
 import { Event, EventName, kindOf } from "../shared/inspector/event";
 import { ofRank } from "../shared/inspector/jumps";
 import { Show } from "../shared/load-states";
@@ -71,19 +71,16 @@ interface DetailsProps {
 }
 
 export function DetailsPanel({ item, lane, links, show, close }: DetailsProps) {
-  const { rank } = item;
+  const { table, rank } = item;
   const linked = links.loaded.status === "ready" ? links.loaded.value : null;
   const way = (to: Item) =>
     linkProps({ item: itemText({ table: to.table, index: to.index, rank }) }, () => show(to));
+  const kind = kindOf(table, rank === BASE ? null : rank, linked?.annotation && table === "ops");
   return (
     <Inspector
       testid="timeline-details"
       label={t.inspector.event}
-      kind={kindOf(
-        item.table,
-        rank === null ? null : lane.selected.place.rank,
-        linked?.annotation && item.table === "ops",
-      )}
+      kind={rank === BASE ? `${t.timelineComparison.short}: ${kind}` : kind}
       covered={state.value.event !== null}
       close={close}
     >
@@ -92,11 +89,12 @@ export function DetailsPanel({ item, lane, links, show, close }: DetailsProps) {
           <>
             <EventName links={value} name="details" />
             <Event
-              {...{ rank, way }}
               key={itemText(item)}
               links={value}
               selected={lane.selected}
+              of={placeOf(item, lane)}
               shift={lane.shift}
+              way={way}
               toTimeline={null}
             />
           </>
@@ -104,4 +102,10 @@ export function DetailsPanel({ item, lane, links, show, close }: DetailsProps) {
       </Show>
     </Inspector>
   );
+}
+
+/** What leads from the selected trace to the range's own, on other pages. */
+function placeOf({ rank }: ItemKey, { selected: { place } }: Lane): Partial<State> {
+  if (rank === null) return {};
+  return rank === BASE ? { run: place.run, rank: place.rank, span: place.span } : { rank, span: place.span };
 }

@@ -2,7 +2,7 @@
 // height is the reader's, and the same on all pages.
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { Edge } from "../inspector/edge";
+import { PanelEdge } from "../inspector/panel-edge";
 import { storedSize, storeSize } from "../inspector/size";
 
 const KEY = "privateuse1.panel";
@@ -27,7 +27,7 @@ export function BottomPanel({ class: name, testid, label, value, close, children
   };
   return (
     <>
-      <Edge panel={panel} side="bottom" chosen={height} set={set} />
+      <PanelEdge panel={panel} side="bottom" chosen={height} set={set} />
       <section
         ref={panel}
         class={`bottompanel ${name}`}

@@ -13,8 +13,10 @@ interface EdgeProps {
   most: number;
   /** Null for the usual size. */
   set: (px: number | null) => void;
-  /** How much the size changes as the edge moves by a pixel. */
+  /** How much the size changes as the edge moves by a pixel; below 0 where it becomes less. */
   scale?: number;
+  /** How much a key changes it. */
+  step?: number;
   /** Whether the tab key reaches it; else a pointer alone. */
   reachable?: boolean;
 }
@@ -23,13 +25,14 @@ const KEYS = { across: ["ArrowLeft", "ArrowRight"], down: ["ArrowUp", "ArrowDown
 
 export function Edge(props: EdgeProps) {
   const { direction, size, set, scale = 1, reachable = true } = props;
+  const { step = direction === "across" ? 16 : 2 } = props;
   const from = useRef<{ at: number; size: number } | null>(null);
   const at = (e: PointerEvent): number => (direction === "across" ? e.clientX : e.clientY);
   const end = (): void => {
     from.current = null;
   };
-  const [less, more] = KEYS[direction];
-  const step = direction === "across" ? 16 : 2;
+  const [first, second] = KEYS[direction];
+  const [less, more] = scale < 0 ? [second, first] : [first, second];
   return (
     <div
       class={props.class}
@@ -45,6 +48,7 @@ export function Edge(props: EdgeProps) {
       onPointerDown={(e) => {
         e.preventDefault(); // else the drag selects text
         e.currentTarget.setPointerCapture(e.pointerId);
+        if (reachable) e.currentTarget.focus();
         from.current = { at: at(e), size };
       }}
       onPointerMove={(e) => {

@@ -8,7 +8,7 @@ import { onKeyDown } from "../../lib/tensorboard-host";
 import { useLatestCallback } from "../../lib/use-latest-callback";
 import { t } from "../../i18n";
 import { useReturnFocus } from "../controls/return-focus";
-import { Edge } from "./edge";
+import { PanelEdge } from "./panel-edge";
 import { NARROW, storedSize, storeSize, type Side } from "./size";
 
 const KEYS: Readonly<Record<Side, string>> = {
@@ -51,7 +51,7 @@ export function Inspector(props: InspectorProps) {
       aria-label={label}
       hidden={covered}
     >
-      <Edge panel={panel} side={side} chosen={size} set={setSize} />
+      <PanelEdge panel={panel} side={side} chosen={size} set={setSize} />
       <header>
         <span class="muted">{kind}</span>
         <button

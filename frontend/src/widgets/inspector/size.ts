@@ -19,15 +19,6 @@ export function fittingSize(px: number, side: Side, window_px: number): number {
   return Math.round(Math.max(LEAST_PX[side], Math.min(px, window_px - REST_PX[side])));
 }
 
-/** By how much a key makes the panel larger: its edge moves with the arrows; 0 for other keys. */
-export function keyStep(key: string, side: Side): number {
-  const larger = side === "right" ? "ArrowLeft" : "ArrowUp";
-  const smaller = side === "right" ? "ArrowRight" : "ArrowDown";
-  return key === larger ? STEP_PX : key === smaller ? -STEP_PX : 0;
-}
-
-const STEP_PX = 24;
-
 /** The chosen size, stored under a key; null for the usual one. */
 export function storedSize(key: string): number | null {
   const px = Number(stored(key));

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
-// How large the panel may be, and which keys move its edge.
+// How large the panel may be, and the size that the reader chose.
 import { afterEach, describe, expect, test } from "vitest";
-import { fittingSize, keyStep, storedSize, storeSize } from "../../../src/widgets/inspector/size";
+import { fittingSize, storedSize, storeSize } from "../../../src/widgets/inspector/size";
 
 afterEach(() => localStorage.clear());
 
@@ -17,15 +17,6 @@ describe("the size that fits", () => {
   ] as const)("%i px at the %s of %i px is %i", (px, side, window_px, fitting) => {
     expect(fittingSize(px, side, window_px)).toBe(fitting);
   });
-});
-
-test("the edge moves as its arrow points", () => {
-  expect(keyStep("ArrowLeft", "right")).toBeGreaterThan(0);
-  expect(keyStep("ArrowRight", "right")).toBe(-keyStep("ArrowLeft", "right"));
-  expect(keyStep("ArrowUp", "right")).toBe(0);
-  expect(keyStep("ArrowUp", "bottom")).toBeGreaterThan(0);
-  expect(keyStep("ArrowDown", "bottom")).toBeLessThan(0);
-  expect(keyStep("Enter", "bottom")).toBe(0);
 });
 
 test("a size is kept, and what is none is as if it were not there", () => {

@@ -95,7 +95,7 @@ def test_kernels_without_a_duration() -> None:
 
 
 def test_what_is_not_there() -> None:
-    assert ask(Trace()) == Instances("", None, 0, None, None, (), ())
+    assert ask(Trace()) == Instances("", None, 0, None, None, (), (), ())
     for options in ({"index": 99}, {"index": -1}, {"limit": -1}, {"step": 7}):
         with pytest.raises(TraceError):
             ask(some(), **options)

@@ -14,7 +14,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.lookups.base import Instances, TableName
 from tb_privateuse1.views.lookups.namesakes import namesakes
-from tests.support.make import kernel, launch, op, step, trace
+from tests.support.make import frame, kernel, launch, op, step, trace
 
 
 def some() -> Trace:
@@ -58,6 +58,23 @@ def test_the_typical_one_divides_them(durations: list[int], data: st.DataObject)
     assert took == sorted(d * 1000 for d in durations)[len(durations) // 2]
     own = int((t.kernels.end_ns - t.kernels.start_ns)[index])
     assert found.shorter == int(np.sum(np.array(durations) * 1000 < own))
+
+
+def test_the_lines_that_they_come_from() -> None:
+    t = trace(
+        frame("train.py(3): a", 0, 50), frame("torch/nn/x.py(7): forward", 1, 40),
+        op("aten::mm", 2, 12), launch(3, 4, 1), op("aten::mm", 20, 25), launch(21, 22, 2),
+        frame("train.py(9): b", 60, 99), op("aten::mm", 61, 63), launch(62, 63, 3),
+        op("aten::mm", 120, 121),
+        kernel("k", 10, 13, 1), kernel("k", 30, 33, 2), kernel("k", 70, 90, 3),
+    )  # fmt: skip
+    (first, second) = ask(t, table="ops").sites
+    assert (first.line, first.calls, first.total_ns) == ("train.py(3): a", 2, 15_000)
+    assert (second.line, second.calls, second.total_ns) == ("train.py(9): b", 1, 2_000)
+    sites = ask(t, table="kernels").sites
+    assert [(s.line, s.calls) for s in sites] == [("train.py(9): b", 1), ("train.py(3): a", 2)]
+    assert ask(t, table="launches").sites == ()
+    assert ask(some(), table="ops").sites == ()
 
 
 def test_what_is_not_there() -> None:

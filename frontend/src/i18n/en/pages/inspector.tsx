@@ -60,6 +60,7 @@ export const inspector = {
   toModule: (module: string) => `Module ${module}`,
   toCollectives: "All collectives of this kind",
   toMemory: (events: number) => plural(events, "memory event"),
+  calls: (calls: string) => `${calls} ×`,
   fewer: "fewer",
   more: (others: string) => `${others} more`,
   parts: {
@@ -69,7 +70,8 @@ export const inspector = {
     namesakes: "Calls of this name",
     instances: "Distribution",
     record: "Raw record",
-    work: "Rates and roofs",
+    sites: "Called from",
+    work: "Rates and roof",
   },
   asIn: (file: string) => `As it is in ${file}.`,
   noRecord: (operator: ComponentChildren) => (

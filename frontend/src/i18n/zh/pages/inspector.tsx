@@ -57,6 +57,7 @@ export const inspector: Translation<typeof english.inspector> = {
   toModule: (module) => `模块 ${module}`,
   toCollectives: "所有同类集合通信",
   toMemory: (events) => `${count(events)} 个内存事件`,
+  calls: (calls) => `${calls} 次`,
   fewer: "收起",
   more: (others) => `另外 ${others} 个`,
   parts: {
@@ -66,7 +67,8 @@ export const inspector: Translation<typeof english.inspector> = {
     namesakes: "同名的各次调用",
     instances: "分布",
     record: "原始记录",
-    work: "速率与屋顶",
+    sites: "调用位置",
+    work: "速率与上限",
   },
   asIn: (file) => `${file} 中的原文。`,
   noRecord: (operator) => (

@@ -9,6 +9,7 @@ import { go, state } from "../../../state/url";
 import { t } from "../../../i18n";
 import { Section } from "../../../widgets/inspector/section";
 import { Show } from "../load-states";
+import { CallSites } from "./call-sites";
 import { Durations } from "./durations";
 import { InstanceList, type Order } from "./instance-list";
 import { One } from "./one-call";
@@ -50,6 +51,7 @@ export function Calls({ selected, of, category, name, step, inferred }: CallsPro
                 nouns={view === "calls" ? texts.call : texts.activity}
               />
             </Section>
+            <CallSites sites={found.sites} />
             {found.typical && chosen !== null && (
               <Chosen index={chosen} typical={found.typical} selected={selected} />
             )}

@@ -56,7 +56,8 @@ function Range({ selected, table, index, rank }: RangeProps) {
         <>
           <EventName links={links} name="record" />
           <Event
-            {...{ links, selected, rank }}
+            {...{ links, selected }}
+            of={rank === null ? {} : { rank, span: selected.place.span }}
             way={toEvent(rank)}
             toTimeline={links.item.track < 0 ? null : timelineOf(links, rank)}
           />
@@ -77,7 +78,7 @@ function Point({ selected, name, rank }: { selected: Selected; name: string; ran
             {event.name}
           </h2>
           <PointFacts event={event} rank={rank} />
-          <RecordText event={event} rank={rank} />
+          <RecordText event={event} operator={null} />
         </>
       )}
     </Show>

@@ -6,6 +6,7 @@ import { boundOf, count, duration } from "../../../lib/format";
 import { fullName } from "../../../lib/full-name";
 import { quote } from "../../../lib/filter";
 import { linkProps, type LinkProps } from "../../../state/links";
+import type { State } from "../../../state/url";
 import { t } from "../../../i18n";
 import { Fact } from "../finding-parts";
 import { Jump, Jumps, ofRank, type Way } from "./jumps";
@@ -71,8 +72,7 @@ export function LinkedEvents({ links, way }: LinkedProps) {
 
 interface PlacesProps {
   links: Links;
-  rank: number | null;
-  place: Place;
+  of: Partial<State>;
   /** The link to its place on the timeline; null where it is shown already. */
   toTimeline: LinkProps | null;
   /** Whether its row or its name is open already. */
@@ -80,10 +80,8 @@ interface PlacesProps {
 }
 
 /** The pages that tell of it. */
-export function Places({ links, rank, place, toTimeline, one }: PlacesProps) {
+export function Places({ links, of, toTimeline, one }: PlacesProps) {
   const { item, module, collective, memory_events: events } = links;
-  const { run, span } = place;
-  const of = rank === null ? {} : { run, rank: place.rank, span };
   return (
     <p class="ways">
       {toTimeline && (
@@ -131,13 +129,7 @@ export function Places({ links, rank, place, toTimeline, one }: PlacesProps) {
 }
 
 /** The row of the table that it is in; without one, all ranges of this name on the timeline. */
-function OwnTable({
-  links,
-  of,
-}: {
-  links: Links;
-  of: { run?: string; rank?: number; span?: number };
-}): ComponentChildren {
+function OwnTable({ links, of }: { links: Links; of: Partial<State> }): ComponentChildren {
   const { item, annotation } = links;
   const filter = `name = ${quote(fullName(item))}`;
   if (item.table === "kernels")

@@ -2,23 +2,26 @@
 import type { Links } from "../../../api/types";
 import type { LinkProps } from "../../../state/links";
 import type { Selected } from "../../../state/selection";
+import type { State } from "../../../state/url";
 import { t } from "../../../i18n";
 import { Section } from "../../../widgets/inspector/section";
 import { EventFacts } from "./event-facts";
 import { isLinked, LinkedEvents, Places } from "./event-links";
-import { Jumps, type Way } from "./jumps";
+import { Jump, Jumps, type Way } from "./jumps";
 import { Namesakes } from "./namesakes";
 import { RecordPart } from "./raw-record";
 import { Stack } from "./stack";
+import { WorkFacts } from "./work-facts";
 
 const texts = t.inspector;
+const NONE = {};
 
 export interface EventProps {
   links: Links;
   /** The trace that has it. */
   selected: Selected;
-  /** Null for the selected rank, else another one of the same span. */
-  rank: number | null;
+  /** What leads to that trace from the selected one. */
+  of?: Partial<State>;
   /** To be added to its times. */
   shift?: number;
   way: Way;
@@ -49,13 +52,16 @@ export function EventName({ links: { item }, name }: { links: Links; name: strin
   );
 }
 
-export function Event({ links, selected, rank, shift = 0, way, toTimeline, one = false }: EventProps) {
+export function Event({ links, selected, of = NONE, shift = 0, way, toTimeline, one = false }: EventProps) {
   const { item } = links;
   return (
     <>
-      <Places {...{ links, rank, toTimeline, one }} place={selected.place} />
+      <Places {...{ links, of, toTimeline, one }} />
       <EventFacts links={links} shift={shift} />
       {!one && <Namesakes {...{ item, selected, way }} />}
+      {(item.table === "kernels" || (links.kernels_count ?? 0) > 0) && (
+        <WorkFacts item={item} selected={selected} />
+      )}
       {isLinked(links) && (
         <Section name="linked" title={texts.parts.linked}>
           <LinkedEvents links={links} way={way} />
@@ -64,7 +70,11 @@ export function Event({ links, selected, rank, shift = 0, way, toTimeline, one =
       <Captured links={links} />
       <Frames links={links} way={way} />
       {item.table !== "steps" && (
-        <RecordPart selected={selected} event={`${item.table}/${item.index}`} rank={rank} />
+        <RecordPart
+          selected={selected}
+          event={`${item.table}/${item.index}`}
+          operator={links.operator && <Jump item={links.operator} way={way} testid="record-operator" />}
+        />
       )}
     </>
   );

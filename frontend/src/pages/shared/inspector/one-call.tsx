@@ -32,7 +32,6 @@ export function One({ table, index, selected, title, help, testid = "longest", c
             key={index}
             links={value}
             selected={selected}
-            rank={null}
             way={toEvent(null)}
             toTimeline={timelineOf(value, null)}
             one

@@ -1,13 +1,12 @@
 // The record of one event, exactly as the file has it: text, never markup.
+import type { ComponentChildren } from "preact";
 import { useEventRecord } from "../../../state/use-result";
 import type { Selected } from "../../../state/selection";
 import type { EventRecord } from "../../../api/types";
-import { linkProps } from "../../../state/links";
 import { t } from "../../../i18n";
 import { CodeBlock } from "../../../widgets/controls/code-block";
 import { Section } from "../../../widgets/inspector/section";
 import { Show } from "../load-states";
-import { ofRank } from "./jumps";
 
 const texts = t.inspector;
 
@@ -16,7 +15,8 @@ interface RecordProps {
   selected: Selected;
   /** `table/row` */
   event: string;
-  rank: number | null;
+  /** A link to the operator of an inferred activity, which has a record. */
+  operator: ComponentChildren;
 }
 
 /** Folded, and asked for only when it is opened: few look at it, and its file must be read. */
@@ -28,23 +28,20 @@ export function RecordPart(props: RecordProps) {
   );
 }
 
-function RawRecord({ selected, event, rank }: RecordProps) {
+function RawRecord({ selected, event, operator }: RecordProps) {
   const resource = useEventRecord(selected, event);
-  return <Show resource={resource}>{(value) => <RecordText event={value} rank={rank} />}</Show>;
+  return <Show resource={resource}>{(value) => <RecordText event={value} operator={operator} />}</Show>;
 }
 
-export function RecordText({ event, rank }: { event: EventRecord; rank: number | null }) {
-  const { record, operator, cut, file } = event;
+interface TextProps extends Pick<RecordProps, "operator"> {
+  event: EventRecord;
+}
+
+export function RecordText({ event: { record, cut, file }, operator }: TextProps) {
   if (record === null)
     return (
       <p class="muted" data-testid="no-record">
-        {texts.noRecord(
-          operator && (
-            <a {...linkProps({ event: `${operator.table}/${operator.row}${ofRank(rank)}` })}>
-              {operator.name}
-            </a>
-          ),
-        )}
+        {texts.noRecord(operator)}
       </p>
     );
   return (

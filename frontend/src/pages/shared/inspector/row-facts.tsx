@@ -8,11 +8,12 @@ interface RowFactsProps<Row> {
   columns: readonly Column<Row>[];
   /** The columns to leave out: what the inspector says anyway. */
   without: readonly string[];
+  testid?: string;
 }
 
-export function RowFacts<Row>({ row, columns, without }: RowFactsProps<Row>) {
+export function RowFacts<Row>({ row, columns, without, testid = "row-facts" }: RowFactsProps<Row>) {
   return (
-    <dl class="facts figures" data-testid="row-facts">
+    <dl class="facts figures" data-testid={testid}>
       {columns.map((column) => {
         const value = column.value(row);
         const empty = value === null || value === "" || (value === 0 && column.optional);
