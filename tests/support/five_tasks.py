@@ -29,7 +29,7 @@ def _inside(program: Program, name: str) -> Iterator[None]:
         program.now += 1
 
 
-def denoiser(softmax_us: float = 60) -> Program:
+def denoiser(softmax_us: float = 60, preview: bool = True) -> Program:
     """A diffusion model's loop: its longest softmax is a preview's, and not where the time goes."""
     program = Program()
     for step in range(STEPS):
@@ -37,7 +37,7 @@ def denoiser(softmax_us: float = 60) -> Program:
             with _inside(program, "nn.Module: UNet_0"):
                 for block in range(BLOCKS):
                     _block(program, block, softmax_us)
-            if step == 1:
+            if preview and step == 1:
                 with _inside(program, "preview.py(8): save"):
                     program.op("aten::_softmax", kernel=500, device="softmax_fwd")
             program.now = max(program.now, program.device)
@@ -75,8 +75,8 @@ def service() -> Program:
 def write(folder: Path, run: str, program: Program) -> None:
     """Write a program's events as the trace of a run."""
     (folder / run).mkdir(parents=True)
-    document = make.document(*program.events)
-    (folder / run / "host.1700000000000.pt.trace.json").write_text(json.dumps(document))
+    path = folder / run / "host.1700000000000.pt.trace.json"
+    path.write_text(json.dumps(make.document(*program.events)))
 
 
 def rows(server: Server, run: str, query: str) -> list[list[Any]]:
@@ -134,6 +134,17 @@ with recursive {_IN_STEPS},
         from nearest group by class order by ns desc limit 1)
 select class, classes.ns, classes.ns / whole.ns from classes, whole"""
 """The class of the innermost module with most time in steps: its ns and share of the steps."""
+
+COSTS = """
+with steps_of as (select count(*) as n from steps)
+select 'step', avg(duration_ns) from steps
+union all
+select o.name, sum(k.duration_ns) / max(n) from kernels k join ops o on k.op = o.row, steps_of
+where k.step is not null group by o.name
+union all
+select 'data loader', coalesce(sum(duration_ns) / max(n), 0) from ops, steps_of
+where step is not null and name like 'enumerate(DataLoader)%'"""
+"""Per step: its length, the device time of each operator, and the time in the data loader."""
 
 _GAPS = """
     ordered as (select start_ns, end_ns, max(end_ns) over (

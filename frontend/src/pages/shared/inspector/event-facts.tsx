@@ -66,7 +66,8 @@ function Evidence({ of }: { of: NonNullable<Links["evidence"]> }) {
         label
       ) : (
         <>
-          {texts.inferred(label)} · <a {...linkProps({ view: "recording", section: "method" })}>{texts.howKnown}</a>
+          {texts.inferred(label)} ·{" "}
+          <a {...linkProps({ view: "recording", section: "method" })}>{texts.howKnown}</a>
         </>
       )}
     </Fact>
