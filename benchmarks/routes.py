@@ -55,6 +55,7 @@ ROUTES = (
     "kernels",
     "kernels?group=name",
     "kernels?group=launch",
+    "runtime",
     "memory",
     "modules",
     "flame?by=device",

@@ -37,6 +37,16 @@ def union(starts: I64, ends: I64) -> Set:
     return starts[first], reach[last]
 
 
+def union_of_points(points: I64) -> Set:
+    """Return the set that 1 ns behind each point covers; they may be equal and in any order."""
+    if not len(points):
+        return EMPTY
+    at = np.sort(points)  # several times as fast as the order of intervals
+    first = np.concatenate(([True], at[1:] - at[:-1] > 1))
+    last = np.concatenate((first[1:], [True]))
+    return at[first], at[last] + 1
+
+
 def merge(a: Set, b: Set) -> Set:
     """Return the union of two sets."""
     return union(np.concatenate((a[0], b[0])), np.concatenate((a[1], b[1])))
@@ -49,17 +59,21 @@ def length(a: Set) -> int:
 
 def intersect(a: Set, b: Set) -> Set:
     """Return the intersection of two sets."""
+    left, right = overlaps(a, b)
+    return np.maximum(a[0][left], b[0][right]), np.minimum(a[1][left], b[1][right])
+
+
+def overlaps(a: Set, b: Set) -> tuple[I64, I64]:
+    """Return the places in ``a`` and in ``b`` of all pairs that overlap, in order of time."""
     if len(a[0]) > len(b[0]):  # the searches take a logarithm of the longer one
-        a, b = b, a
+        right, left = overlaps(b, a)
+        return left, right
     i = np.searchsorted(b[1], a[0], side="right")
     j = np.searchsorted(b[0], a[1], side="left")
     counts = np.maximum(j - i, 0)
     left = np.repeat(np.arange(len(a[0])), counts)
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    right = np.repeat(i, counts) + offsets
-    starts = np.maximum(a[0][left], b[0][right])
-    ends = np.minimum(a[1][left], b[1][right])
-    return starts, ends
+    return left, np.repeat(i, counts) + offsets
 
 
 def complement(a: Set, start: int, end: int) -> Set:

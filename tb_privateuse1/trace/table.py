@@ -38,6 +38,8 @@ class Table:
 
     def take(self, rows: NDArray[Any]) -> Self:
         """Return the rows of an index array or a mask, as a table of the same kind."""
+        if rows.dtype == np.bool_ and len(rows) == len(self) and rows.all():
+            return self
         return type(self)(**{name: column[rows] for name, column in self.columns()})
 
     @classmethod

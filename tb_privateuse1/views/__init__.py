@@ -18,6 +18,7 @@ from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import quality
 from tb_privateuse1.views.roofline import roofline
+from tb_privateuse1.views.runtime import runtime
 from tb_privateuse1.views.timeline import timeline
 from tb_privateuse1.views.whatif import whatif
 
@@ -45,6 +46,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "timeline": timeline,
     "operators": operators,
     "kernels": kernels,
+    "runtime": runtime,
     "roofline": roofline,
     "memory": memory,
     "modules": modules,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -181,17 +182,36 @@ def overview(
     ``unknown_step``.
     """
     row = step_row(trace, step)
+    first = BUDGET.compute(trace, ("overview", row), lambda: _first_figures(trace, row))
+    if brief:
+        return first
+    whole, device_accounts = _accounts(trace, row)
+    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
+    return dataclasses.replace(
+        first,
+        verdict=verdict(trace),
+        recording=summary(trace),
+        account=whole,
+        device_accounts=device_accounts,
+        account_steps=step_accounts(trace) if whole else (),
+        idle_before=awaited_operators(trace, intervals.union(*_windows(trace, row))),
+        top_operators=_top_operators(trace, row),
+        top_kernels=_top_kernels(trace, kernels),
+    )
+
+
+def _first_figures(trace: Trace, row: int | None) -> Overview:
+    """Return the brief overview of all steps, or of a row of ``trace.steps``."""
     steps = step_table(trace)
     spread = step_spread(steps)
     used = utilisation(trace, row)
     inside = in_step(trace.kernels.step, row)
     kernels = trace.kernels.take(inside)
-    whole, device_accounts = (None, ()) if brief else _accounts(trace, row)
     use = BUDGET.compute(trace, ("use", row), lambda: device_use(trace, row))
     return Overview(
         provenance=provenance(trace),
-        verdict=None if brief else verdict(trace),
-        recording=None if brief else summary(trace),
+        verdict=None,
+        recording=None,
         device=trace_labels.device(trace),
         run=trace_labels.run(trace),
         duration_ns=trace.end_ns,
@@ -208,15 +228,13 @@ def overview(
         totals=_totals(trace, kernels),
         use=use,
         modelled=None if use.mfu is None else modelled_time(trace, inside),
-        account=whole,
-        device_accounts=device_accounts,
-        account_steps=step_accounts(trace) if whole else (),
-        idle_before=()
-        if brief
-        else awaited_operators(trace, intervals.union(*_windows(trace, row))),
-        top_operators=() if brief else _top_operators(trace, row),
+        account=None,
+        device_accounts=(),
+        account_steps=(),
+        idle_before=(),
+        top_operators=(),
         unlinked_device_ns=device_times.known_sum(trace, _unlinked_ns(trace, row)),
-        top_kernels=() if brief else _top_kernels(trace, kernels),
+        top_kernels=(),
         evidence=tuple(uncertainty.evidence_classes(kernels)),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.support.dashboard import Dashboard
 
 PAGES = (
-    "overview", "advice", "whatif", "timeline", "operators", "kernels", "roofline", "memory",
+    "overview", "advice", "whatif", "timeline", "operators", "kernels", "runtime", "roofline", "memory",
     "modules", "flame", "distributed", "diff", "history", "recording", "sql",
 )  # fmt: skip
 """In the order of the rail."""

@@ -1494,6 +1494,34 @@ export interface Runs {
   warnings: Finding[];
 }
 
+/** The result of the view: the most time first. */
+export interface Runtime {
+  provenance: Provenance;
+  rows: RuntimeRow[];
+  calls: number;
+  total_ns: number;
+  blocked_ns: number;
+  window_ns: number;
+}
+
+/** The calls of one name. */
+export interface RuntimeRow {
+  name: string;
+  calls: number;
+  total_ns: number;
+  mean_ns: number;
+  median_ns: number;
+  max_ns: number;
+  share: number;
+  blocked_ns: number;
+  activities: number | null;
+  device_ns: number | null;
+  operator: string | null;
+  source: string | null;
+  typical_row: number;
+  longest_row: number;
+}
+
 /** One of the operators or kernels with the most device time (or host time without). */
 export interface Share {
   name: string;
@@ -1749,6 +1777,7 @@ export interface Views {
   timeline: Timeline;
   operators: Operators;
   kernels: KernelTable;
+  runtime: Runtime;
   roofline: Roofline;
   memory: MemoryUse;
   modules: Modules;
@@ -1781,6 +1810,7 @@ export interface Options {
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number; modules?: boolean };
   operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; find?: string | null; sort?: string | null; limit?: number; offset?: number };
   kernels: { group?: "operator" | "name" | "launch"; step?: number | null; short_ns?: number; find?: string | null; sort?: string | null; limit?: number; offset?: number };
+  runtime: { step?: number | null };
   roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; sort?: string | null };

@@ -69,6 +69,12 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     component: onDemand(() => import("./kernels").then((page) => page.Kernels)),
     icon: "M4.5 4.5h7v7h-7zM6.5 1.5v3M9.5 1.5v3M6.5 11.5v3M9.5 11.5v3M1.5 6.5h3M1.5 9.5h3M11.5 6.5h3M11.5 9.5h3",
   },
+  runtime: {
+    title: t.runtime.title,
+    letter: "l",
+    component: onDemand(() => import("./runtime").then((page) => page.Runtime)),
+    icon: "M1.5 3.5h7v3h-7zM8.5 5h2.5v6M8.5 9.5L11 12l2.5-2.5M7.5 14h7",
+  },
   roofline: {
     title: t.roofline.title,
     letter: "r",

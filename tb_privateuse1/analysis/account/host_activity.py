@@ -15,7 +15,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.idle import blocking_calls
-from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import LOADER, STEP, starts_with
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import ANNOTATION, NONE, OPERATOR, Trace
@@ -155,7 +155,7 @@ def _ranges(
     end = np.concatenate([table.end_ns[rows] for table, rows, _ in parts])
     row = np.concatenate([rows for _, rows, _ in parts]).astype(np.int32)
     table = np.concatenate([np.full(len(rows), n, np.int8) for _, rows, n in parts])
-    order = np.lexsort((-end, start, thread))
+    order = intervals.nesting_order(thread, start, end)
     order = order[thread[order] > NONE]
     pieces = []
     for _, rows in groupby.split_by_value(thread[order]):

@@ -194,11 +194,11 @@ class _Chain:
     def _lifetime(self, main: int, rest: intervals.Set) -> intervals.Set:
         """Take the time from the main thread's first to its last event: it runs the program."""
         tables = (self.trace.ops, self.trace.launches, self.trace.frames)
-        own = [t.take(t.thread == main) for t in tables]
-        if main == NONE or not any(map(len, own)):
+        own = [(t, rows) for t in tables if len(rows := np.flatnonzero(t.thread == main))]
+        if main == NONE or not own:
             return rest
-        first = np.array([min(int(t.start_ns.min()) for t in own if len(t))])
-        last = np.array([max(int(t.end_ns.max()) for t in own if len(t))])
+        first = np.array([min(int(t.start_ns[rows].min()) for t, rows in own)])
+        last = np.array([max(int(t.end_ns[rows].max()) for t, rows in own)])
         self._add("python", intervals.intersect(rest, (first, last)), main)
         return intervals.subtract(rest, (first, last))
 

@@ -63,8 +63,9 @@ def within(stretches: Stretches, part: intervals.Set) -> Stretches:
         return replace(
             own, start_ns=np.maximum(own.start_ns, low), end_ns=np.minimum(own.end_ns, high)
         )
-    start, end = intervals.intersect(part, whole)
-    at = np.searchsorted(whole[0], start, side="right") - 1
+    piece, at = intervals.overlaps(part, whole)
+    start = np.maximum(part[0][piece], whole[0][at])
+    end = np.minimum(part[1][piece], whole[1][at])
     return Stretches(
         start, end, stretches.time_class[at], stretches.thread[at], stretches.table[at],
         stretches.row[at],

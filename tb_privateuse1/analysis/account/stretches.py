@@ -105,7 +105,7 @@ class _Gaps:
 
 
 def _gaps(trace: Trace, rows: I32) -> _Gaps:
-    kernels = trace.kernels.take(rows)
+    kernels = trace.kernels if len(rows) == len(trace.kernels) else trace.kernels.take(rows)
     first = min(0, int(kernels.start_ns.min(initial=0)))
     last = max(trace.end_ns, int(kernels.end_ns.max(initial=0)))
     idle = intervals.complement(breakdown.busy(kernels), first, last)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -102,11 +102,13 @@ def account_table(
     device: int | None = None,
     *,
     window_bound_ns: int | None = 0,
+    detailed: bool = True,
 ) -> Account:
     """Return the time of each class in a window (a set of the trace's times), the longest first.
 
     ``device`` is a device's number; None joins all devices. ``window_bound_ns`` is how far off the
-    window's length may be, None if that is not known.
+    window's length may be, None if that is not known. Without ``detailed`` classes have no
+    ``parts`` and no ``largest``; ``with_details`` adds them to one class.
     """
     inside = within(time_stretches.time_stretches(trace, device), window)
     length = inside.end_ns - inside.start_ns
@@ -117,26 +119,42 @@ def account_table(
     order = [i for i in np.argsort(-total, kind="stable").tolist() if total[i]]
     idle = sum(int(total[i]) for i in order if CLASSES[i].group != "device")
     shares = {NAMES[i]: int(total[i]) / whole for i in order}
+    classes = [
+        ClassTime(
+            name=CLASSES[i].name,
+            group=CLASSES[i].group,
+            label=CLASSES[i].label,
+            meaning=CLASSES[i].meaning,
+            ns=int(total[i]),
+            bound_ns=None if doubt is None else min(doubt.of(CLASSES[i]), whole),
+            share=shares[NAMES[i]],
+            stretches=len(of_class[i]),
+            parts=(),
+            largest=(),
+        )
+        for i in order
+    ]
+    if detailed:
+        own = [inside.take(of_class[i]) for i in order]
+        classes = [with_details(trace, *one, whole) for one in zip(classes, own, strict=True)]
     return Account(
         window_ns=whole,
         idle_ns=idle,
         idle_bound_ns=None if doubt is None else min(doubt.busy_ns, whole),
-        classes=tuple(
-            ClassTime(
-                name=CLASSES[i].name,
-                group=CLASSES[i].group,
-                label=CLASSES[i].label,
-                meaning=CLASSES[i].meaning,
-                ns=int(total[i]),
-                bound_ns=None if doubt is None else min(doubt.of(CLASSES[i]), whole),
-                share=shares[NAMES[i]],
-                stretches=len(of_class[i]),
-                parts=tuple(_parts(trace, inside.take(of_class[i]), whole)),
-                largest=tuple(_largest(trace, inside.take(of_class[i]))),
-            )
-            for i in order
-        ),
+        classes=tuple(classes),
         missing=tuple(missing_records(trace, shares)),
+    )
+
+
+def with_details(trace: Trace, time: ClassTime, own: Stretches, window_ns: int) -> ClassTime:
+    """Return the time of a class with its names and longest stretches; ``own`` are its stretches.
+
+    ``window_ns`` is the length of the account's window.
+    """
+    return replace(
+        time,
+        parts=tuple(_parts(trace, own, window_ns)),
+        largest=tuple(_largest(trace, own)),
     )
 
 
@@ -242,7 +260,10 @@ def _names(trace: Trace, own: Stretches) -> tuple[I64, Callable[[int], str]]:
 
 def _largest(trace: Trace, own: Stretches) -> Iterator[Stretch]:
     length = own.end_ns - own.start_ns
-    for i in np.argsort(-length, kind="stable")[:_LARGEST].tolist():
+    few = np.arange(len(length))
+    if len(length) > _LARGEST:  # all of them are too many to sort
+        few = np.flatnonzero(length >= np.partition(length, -_LARGEST)[-_LARGEST])
+    for i in few[np.argsort(-length[few], kind="stable")][:_LARGEST].tolist():
         table, row = _responsible(trace, own, i)
         columns = getattr(trace, table)
         yield Stretch(

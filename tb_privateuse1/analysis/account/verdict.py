@@ -13,7 +13,13 @@ from tb_privateuse1.analysis.account import stretches as time_stretches
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches, within
-from tb_privateuse1.analysis.account.table import Account, ClassTime, account_table, has_account
+from tb_privateuse1.analysis.account.table import (
+    Account,
+    ClassTime,
+    account_table,
+    has_account,
+    with_details,
+)
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.recording.durations import write_duration, write_share
@@ -95,10 +101,11 @@ def verdict(trace: Trace) -> Verdict | None:
         return None
     bounds = steps_bounds.step_windows(trace).bound(trace.steps)
     window_bound_ns = uncertainty.bound_sum(bounds[part.steps])
-    account = account_table(trace, part.window, window_bound_ns=window_bound_ns)
+    account = account_table(trace, part.window, window_bound_ns=window_bound_ns, detailed=False)
     kind, leading = _leading(trace, account)
     own = within(time_stretches.time_stretches(trace), part.window)
     own = own.take(np.flatnonzero(own.time_class == NUMBER[leading.name]))
+    leading = with_details(trace, leading, own, account.window_ns)
     cause, operator, source = _chain(trace, own, leading)
     longest = leading.largest[0]
     return Verdict(

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -34,14 +35,17 @@ _STARTS_KERNEL = re.compile(r"launch_?(cooperative)?_?kernel|kernel_?launch", re
 """Calls of any runtime: ``cudaStreamBeginCapture``, ``hipGraphInstantiate``, …"""
 
 
+@memoize
 def compilations(trace: Trace) -> tuple[intervals.Set, I64, I64, I64]:
     """Return when a compiler runs, and its rows of ``ops``, ``frames`` and ``launches``."""
     strings = trace.strings
     ops = np.flatnonzero(_named(strings, f"{COMPILER_RANGES}|{_TIMED}", trace.ops.name))
     frames = np.flatnonzero(_named(strings, COMPILER_FRAMES, trace.frames.name))
     calls = np.flatnonzero(_named(strings, _COMPILER_CALLS, trace.launches.name))
+    has_activity = np.zeros(len(trace.launches) + 1, np.bool_)
+    has_activity[trace.kernels.launch] = True
     # ``aclopCompileAndExecute`` launches with what it compiled long ago, too.
-    calls = np.setdiff1d(calls, trace.kernels.launch)
+    calls = calls[~has_activity[calls]]
     parts = trace.ops.take(ops), trace.frames.take(frames), trace.launches.take(calls)
     spans = intervals.union(
         np.concatenate([part.start_ns for part in parts]),

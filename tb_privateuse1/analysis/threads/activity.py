@@ -87,13 +87,13 @@ def sure_work(trace: Trace, thread: int) -> intervals.Set:
     """
     ops, frames, calls = trace.ops, trace.frames, trace.launches
     op, frame = np.flatnonzero(ops.thread == thread), np.flatnonzero(frames.thread == thread)
-    first = np.concatenate((ops.start_ns[op], frames.start_ns[frame]))
-    last = np.concatenate((ops.end_ns[op], frames.end_ns[frame]))
-    call = np.flatnonzero(calls.thread == thread)
-    return intervals.union(
-        np.concatenate((calls.start_ns[call], first, last - 1)),
-        np.concatenate((calls.end_ns[call], first + 1, last)),
+    edges = intervals.union_of_points(
+        np.concatenate(
+            (ops.start_ns[op], frames.start_ns[frame], ops.end_ns[op] - 1, frames.end_ns[frame] - 1)
+        )
     )
+    call = np.flatnonzero(calls.thread == thread)
+    return intervals.merge(edges, (calls.start_ns[call], calls.end_ns[call]))
 
 
 def full_work(trace: Trace, thread: int) -> intervals.Set:

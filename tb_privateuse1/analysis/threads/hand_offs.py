@@ -117,7 +117,7 @@ def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns, of: int) 
     first = min(int(own[0][0]), int(work[0][0]))
     last = max(int(own[1][-1]), int(work[1][-1]))
     whole = last - first
-    overlap = intervals.length(intervals.intersect(own, work))
+    overlap = int(intervals.covered_length(own, *work).sum())
     if overlap * whole > _OVERLAP * intervals.length(own) * intervals.length(work):
         return False
     begin, end = intervals.complement(own, first, last)

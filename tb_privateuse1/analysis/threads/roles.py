@@ -139,7 +139,9 @@ def _turns(
 def _backward_shares(trace: Trace) -> Shares:
     """Return by thread the share of its outermost operators that belong to backward passes."""
     ops, n = trace.ops, len(trace.threads)
-    named = np.array([bool(_BACKWARD.search(text)) for text in trace.strings] + [False])
+    named = np.zeros(len(trace.strings) + 1, np.bool_)
+    for name in groupby.distinct_values(ops.name[ops.name >= 0]).tolist():
+        named[name] = bool(_BACKWARD.search(trace.strings[name]))
     rows = named[ops.name] | ((ops.sequence >= 0) & (ops.forward_thread > 0))
     operator = (ops.kind == OPERATOR) & ~activity.step_rows(trace)
     outer = operator & ~np.append(operator, False)[ops.parent]
@@ -166,7 +168,9 @@ def _waiting_threads(trace: Trace, counts: activity.Counts) -> Bools:
     that spans the recording, or in frames that wait by their names.
     """
     n, calls, frames = len(trace.threads), trace.launches, trace.frames
-    idle_call = np.array([blocks(text) or polls(text) for text in trace.strings] + [False])
+    idle_call = np.zeros(len(trace.strings) + 1, np.bool_)
+    for name in groupby.distinct_values(calls.name[calls.name >= 0]).tolist():
+        idle_call[name] = blocks(trace.strings[name]) or polls(trace.strings[name])
     other_calls = np.bincount(calls.thread[~idle_call[calls.name]], minlength=n)
     launched = counts.kernels + counts.communication + counts.copies
     ranges = counts.operators + counts.annotations + counts.steps

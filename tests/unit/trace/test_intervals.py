@@ -36,6 +36,27 @@ def test_union_is_the_set_of_all_instants(pairs: list[tuple[int, int]]) -> None:
     assert intervals.length(union) == len(instants(starts, ends))
 
 
+@given(st.lists(st.integers(-5, 40), max_size=20))
+def test_union_of_points_is_the_union_of_their_nanoseconds(points: list[int]) -> None:
+    column = np.array(points, np.int64)
+    found = intervals.union_of_points(column)
+    assert [c.tolist() for c in found] == [c.tolist() for c in intervals.union(column, column + 1)]
+
+
+@given(ranges, ranges)
+def test_overlaps_are_all_pairs_in_order_of_time(
+    p: list[tuple[int, int]], q: list[tuple[int, int]]
+) -> None:
+    a, b = intervals.union(*columns(p)), intervals.union(*columns(q))
+    pairs = list(zip(*(c.tolist() for c in intervals.overlaps(a, b)), strict=True))
+    assert pairs == [
+        (i, j)
+        for i in range(len(a[0]))
+        for j in range(len(b[0]))
+        if a[0][i] < b[1][j] and b[0][j] < a[1][i]
+    ]
+
+
 @given(ranges, ranges)
 def test_intersect_subtract_merge(p: list[tuple[int, int]], q: list[tuple[int, int]]) -> None:
     a, b = intervals.union(*columns(p)), intervals.union(*columns(q))

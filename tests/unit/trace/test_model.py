@@ -26,6 +26,14 @@ def test_columns_cannot_be_written() -> None:
         lanes.device[0] = 5
 
 
+def test_a_mask_of_all_rows_takes_the_table_itself() -> None:
+    lanes = Lanes(np.array([0, 1]), np.array([1, 2]), np.array([2, 3], np.int32))
+    assert lanes.take(np.array([True, True])) is lanes
+    assert lanes.take(np.array([False, True])).device.tolist() == [1]
+    with pytest.raises(IndexError):
+        lanes.take(np.array([True]))
+
+
 def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match=r"lengths \[0, 1\]"):
         Lanes(np.array([0]), np.array([], np.int64), np.array([2], np.int32))

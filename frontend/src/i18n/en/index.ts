@@ -16,6 +16,7 @@ import * as operators from "./pages/operators";
 import * as overview from "./pages/overview";
 import * as quality from "./pages/quality";
 import * as roofline from "./pages/roofline";
+import * as runtime from "./pages/runtime";
 import * as shared from "./pages/shared";
 import * as sql from "./pages/sql";
 import * as timeline from "./pages/timeline";
@@ -42,6 +43,7 @@ export const en = {
   ...overview,
   ...quality,
   ...roofline,
+  ...runtime,
   ...shared,
   ...sql,
   ...timeline,

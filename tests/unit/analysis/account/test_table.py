@@ -74,6 +74,24 @@ def test_kernels_are_named_by_their_kind_of_work() -> None:
     ]  # fmt: skip
 
 
+def test_without_details_only_names_and_stretches_are_missing() -> None:
+    """The longest of many stretches come by length, equal ones by start."""
+    many = [launch(100 * i, 100 * i + 1, i + 1) for i in range(12)]
+    t = trace(
+        op("aten::mm", 0, 1300), *many,
+        *[kernel("k", 100 * i + 50, 100 * i + 60 + i // 2, i + 1) for i in range(12)],
+    )  # fmt: skip
+    window = (np.array([0]), np.array([1_300_000]))
+    whole, brief = account_table(t, window), account_table(t, window, detailed=False)
+    assert all(not c.parts and not c.largest for c in brief.classes)
+    bare = [dataclasses.replace(c, parts=(), largest=()) for c in whole.classes]
+    assert dataclasses.replace(whole, classes=tuple(bare)) == brief
+    assert [s.duration_ns for s in one(whole, "kernel").largest] == [15000] * 2 + [14000] * 2 + [
+        13000
+    ]
+    assert [s.start_ns // 1000 for s in one(whole, "kernel").largest] == [1050, 1150, 850, 950, 650]
+
+
 def test_a_window_cuts_stretches() -> None:
     """Only the part of a stretch inside the window counts."""
     t = trace(op("aten::mm", 0, 50), launch(40, 41, 1), kernel("k", 50, 90, 1))

@@ -1,0 +1,27 @@
+import type * as english from "../../en/pages/runtime";
+import type { Translation } from "../../translation";
+
+export const runtime: Translation<typeof english.runtime> = {
+  title: "运行时调用",
+  noun: "种调用",
+  nouns: "种调用",
+  none: "没有记录到设备运行时或驱动的调用。",
+  summary: (blocked, total) => `${total} 中有 ${blocked} 在等待设备`,
+  summaryHelp: "所有线程之和；一个调用内部的调用也计入。",
+  columns: {
+    name: { title: "调用", help: "点击一行可打开其典型调用的记录。" },
+    share: { title: "占比", help: "占整个采集，或占主机上该迭代的时间。" },
+    total: { title: "总计", help: "在主机上的时间之和。" },
+    calls: { title: "次数" },
+    mean: { title: "平均" },
+    median: { title: "典型", help: "中位数对应的调用；链接可打开其记录。" },
+    max: { title: "最大", help: "链接可打开最长调用的记录。" },
+    blocked: { title: "等待", help: "等到设备完成工作才返回的调用的时间。" },
+    activities: { title: "下发", help: "这些调用下发的 kernel、拷贝与填充。" },
+    device: { title: "设备时间", help: "所下发活动的时间。" },
+    operator: { title: "算子", help: "这些调用时间最多的算子。" },
+    source: { title: "源代码行", help: "这些调用时间最多的代码行，取自 Python 调用栈。" },
+  },
+  showTypical: "显示典型调用",
+  showLongest: "显示最长调用",
+};

@@ -1,0 +1,98 @@
+// The page on runtime calls: what the host spends in calls of the device's runtime and driver.
+import type { Runtime as Result, RuntimeRow } from "../../api/types";
+import { quote } from "../../lib/filter";
+import { duration } from "../../lib/format";
+import { linkProps } from "../../state/links";
+import { tableInUrl } from "../../state/table-in-url";
+import { go } from "../../state/url";
+import { useLatest, useView } from "../../state/use-result";
+import { t } from "../../i18n";
+import { field, type Column } from "../../widgets/table/columns";
+import { Table } from "../../widgets/table/table";
+import type { PageProps } from "../page-props";
+import { Show } from "../shared/load-states";
+
+const texts = t.runtime;
+const heads = texts.columns;
+
+export function Runtime({ selected }: PageProps) {
+  const { run, rank, span } = selected.place;
+  const resource = useView("runtime", selected, {});
+  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  return (
+    <div class="fill" aria-busy={loaded !== resource.loaded}>
+      <Show resource={{ ...resource, loaded }}>{(result) => <Calls result={result} />}</Show>
+    </div>
+  );
+}
+
+function Calls({ result }: { result: Result }) {
+  if (result.rows.length === 0)
+    return (
+      <p class="muted" data-testid="no-calls">
+        {texts.none}
+      </p>
+    );
+  return (
+    <Table
+      name="runtime"
+      hideUniform
+      noun={texts.noun}
+      nouns={texts.nouns}
+      columns={COLUMNS}
+      rows={result.rows}
+      rowKey={(r) => r.name}
+      {...tableInUrl()}
+      defaultSort="-total_ns"
+      onOpen={(r) => go({ event: eventOf(r.typical_row) })}
+    >
+      {result.blocked_ns > 0 && (
+        <span class="muted" data-testid="blocked" data-value={result.blocked_ns} title={texts.summaryHelp}>
+          {texts.summary(duration(result.blocked_ns), duration(result.total_ns))}
+        </span>
+      )}
+    </Table>
+  );
+}
+
+const eventOf = (row: number): string => `launches/${row}`;
+
+const COLUMNS: readonly Column<RuntimeRow>[] = [
+  field("name", heads.name, "text", 260, { full: (r) => r.name }),
+  field("share", heads.share, "share", 128, { bar: () => "runtime" }),
+  field("total_ns", heads.total, "time", 84, { additive: true }),
+  field("calls", heads.calls, "count", 76, { additive: true }),
+  field("mean_ns", heads.mean, "time", 84),
+  field("median_ns", heads.median, "time", 84, {
+    cell: (r) => <Record row={r.typical_row} ns={r.median_ns} title={texts.showTypical} />,
+  }),
+  field("max_ns", heads.max, "time", 84, {
+    cell: (r) => <Record row={r.longest_row} ns={r.max_ns} title={texts.showLongest} />,
+  }),
+  field("blocked_ns", heads.blocked, "time", 84, { additive: true }),
+  field("activities", heads.activities, "count", 84, { additive: true }),
+  field("device_ns", heads.device, "time", 92, { additive: true }),
+  field("operator", heads.operator, "text", 150, { cell: (r) => <Operator name={r.operator} /> }),
+  field("source", heads.source, "text", 220, { full: (r) => r.source ?? "" }),
+];
+
+function Record({ row, ns, title }: { row: number; ns: number; title: string }) {
+  return (
+    <a class="value" {...linkProps({ event: eventOf(row) })} title={title} data-testid="call-record">
+      {duration(ns)}
+    </a>
+  );
+}
+
+function Operator({ name }: { name: string | null }) {
+  if (name === null) return <span class="value muted">–</span>;
+  return (
+    <a
+      class="value"
+      {...linkProps({ view: "operators", filter: `name = ${quote(name)}` })}
+      title={t.kernels.toOperator(name)}
+    >
+      {name}
+    </a>
+  );
+}

@@ -1,0 +1,144 @@
+"""Runtime calls: what the host spends in calls of the device's runtime and driver, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
+from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.trace import call_tree, device_times
+from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64
+from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.result import Result
+
+
+@dataclass(frozen=True)
+class RuntimeRow:
+    """The calls of one name."""
+
+    name: str
+    calls: int
+    total_ns: int
+    mean_ns: int
+    median_ns: int
+    """The duration of the typical call."""
+    max_ns: int
+    share: float
+    """Of ``window_ns``: more than 1 where threads call at once."""
+    blocked_ns: int
+    """In calls that return when the device has done its work."""
+    activities: int | None
+    """Kernels, copies and fills that these calls launched; null if no launch is known."""
+    device_ns: int | None
+    """Their time on the device; null without device times."""
+    operator: str | None
+    """The operator with most of the time of these calls; null outside of operators."""
+    source: str | None
+    """The user's line with most of their time; null without Python stacks."""
+    typical_row: int
+    """The row of the median call in the trace's table of launches."""
+    longest_row: int
+
+
+@dataclass(frozen=True)
+class Runtime(Result):
+    """The result of the view: the most time first."""
+
+    provenance: Provenance
+    rows: tuple[RuntimeRow, ...]
+    calls: int
+    total_ns: int
+    """Sum of all rows: calls inside of calls count in both."""
+    blocked_ns: int
+    window_ns: int
+    """Length of the recording, or of the step on the host."""
+
+
+def runtime(trace: Trace, *, step: StepOption = None) -> Runtime:
+    """A row per name of a runtime or driver call, by the calls' time on the host.
+
+    Of a ``step``, the calls that start in it on the host. Raises TraceError ``unknown_step``.
+    """
+    row = step_row(trace, step)
+    calls, steps = trace.launches, trace.steps
+    chosen = np.flatnonzero(call_tree.started_in(trace, calls.start_ns, row))
+    if row is None:
+        window_ns = trace.end_ns
+    else:
+        window_ns = int(steps.host_end_ns[row] - steps.host_start_ns[row])
+    table = _Calls(trace, chosen)
+    return Runtime(
+        provenance=provenance(trace),
+        rows=tuple(table.row(i, window_ns) for i in table.order.tolist()),
+        calls=len(chosen),
+        total_ns=int(table.total_ns.sum()),
+        blocked_ns=int(table.blocked_ns.sum()),
+        window_ns=window_ns,
+    )
+
+
+class _Calls:
+    """The sums of some calls, by the group of their name."""
+
+    def __init__(self, trace: Trace, chosen: I64) -> None:
+        calls, kernels = trace.launches, trace.kernels
+        self._trace, self._chosen = trace, chosen
+        duration = calls.end_ns[chosen] - calls.start_ns[chosen]
+        self._first, group = group_rows(calls.name[chosen])
+        count = len(self._first)
+        self._by_group = np.lexsort((duration, group))
+        self._edges = np.searchsorted(group[self._by_group], np.arange(count + 1))
+        self._duration = duration[self._by_group]
+        self.total_ns = sums(group, duration, count)
+        waits = blocking_calls(trace)[chosen]
+        self.blocked_ns = sums(group, np.where(waits, duration, 0), count)
+        self.order = np.argsort(-self.total_ns, kind="stable")
+        place = np.full(len(calls) + 1, NONE, np.int64)
+        place[chosen] = group
+        launched = place[kernels.launch]
+        self._linked = bool((kernels.launch >= 0).any())
+        self._activities = np.bincount(launched[launched >= 0], minlength=count)
+        self._device_ns = sums(launched, kernels.end_ns - kernels.start_ns, count)
+        self._operator = self._operators(group, duration)
+
+    def row(self, i: int, window_ns: int) -> RuntimeRow:
+        """Return the row of a group."""
+        trace = self._trace
+        own = slice(int(self._edges[i]), int(self._edges[i + 1]))
+        rows, duration = self._chosen[self._by_group[own]], self._duration[own]
+        total, middle = int(self.total_ns[i]), (len(rows) - 1) // 2
+        operator = int(self._operator[i])
+        return RuntimeRow(
+            name=trace.text(trace.launches.name[rows[0]]),
+            calls=len(rows),
+            total_ns=total,
+            mean_ns=round(total / len(rows)),
+            median_ns=int(duration[middle]),
+            max_ns=int(duration[-1]),
+            share=total / window_ns if window_ns else 0.0,
+            blocked_ns=int(self.blocked_ns[i]),
+            activities=int(self._activities[i]) if self._linked else None,
+            device_ns=(
+                device_times.known_sum(trace, int(self._device_ns[i])) if self._linked else None
+            ),
+            operator=trace.text(operator) if operator >= 0 else None,
+            source=source_lines.launch_line(trace, rows),
+            typical_row=int(rows[middle]),
+            longest_row=int(rows[-1]),
+        )
+
+    def _operators(self, group: I64, duration: I64) -> I64:
+        """Return by group the name of the operator with most of its time, or ``NONE``."""
+        trace = self._trace
+        around = np.append(trace.ops.name, np.int32(NONE))[trace.launches.op[self._chosen]]
+        first, pair = group_rows(group, around)
+        total = sums(pair, duration, len(first))
+        # The last one of each group is the one with the most time.
+        order = np.lexsort((total, group[first]))
+        name = np.full(len(self._first), NONE, np.int64)
+        name[group[first[order]]] = around[first[order]]
+        return name
