@@ -21,6 +21,7 @@ SHARED = {
     "timesformer": "cuda/h100_timesformer", "qwen": "cuda/h100_qwen", "gpt-oss": "cuda/b200_eager",
     "decode": "rocm/sglang_decode", "resnet50/loader-in-process": "cuda/v100_resnet50_workers0",
     "resnet50/loader-with-workers": "cuda/v100_resnet50_workers4",
+    "mlp": "privateuse1/mlp_device",
 }  # fmt: skip
 MOST_CLICKS = 2
 
@@ -37,6 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("logdir")
     five_tasks.write(folder, "denoiser", five_tasks.denoiser())
     five_tasks.write(folder, "service", five_tasks.service())
+    five_tasks.write(folder, "generator", five_tasks.generator())
     five_tasks.write(folder, "model/before", five_tasks.denoiser(preview=False))
     five_tasks.write(folder, "model/after", five_tasks.denoiser(softmax_us=120, preview=False))
     for run, path in SHARED.items() if TRACES else ():
@@ -176,6 +178,19 @@ def test_a_wait_for_earlier_work_is_not_the_runs_own_limit(
     (gap,) = play(run).sql(five_tasks.LONGEST_GAP)
     length = number(drain.get_attribute("data-value") or "")
     assert length == pytest.approx(gap, rel=1e-3)
+
+
+@pytest.mark.parametrize("run", ["generator", real("mlp")])
+def test_what_grew_in_memory(play: Callable[[str], Player], run: str) -> None:
+    player = play(run)
+    page = player.dashboard
+    player.click(page.get("rail-memory"))
+    player.click(page.get("group-remaining"))
+    line, size, blocks = player.sql(five_tasks.REMAINING)
+    largest = page.get("table-memory-remaining").locator("tbody tr[data-key]").first
+    for column, value in (("name", line), ("bytes", size), ("allocations", blocks)):
+        cell = largest.locator(f'td[data-column="{column}"]')
+        expect(cell).to_have_attribute("data-value", str(value))
 
 
 @pytest.mark.parametrize(
