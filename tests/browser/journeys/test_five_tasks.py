@@ -21,7 +21,7 @@ SHARED = {
     "timesformer": "cuda/h100_timesformer", "qwen": "cuda/h100_qwen", "gpt-oss": "cuda/b200_eager",
     "decode": "rocm/sglang_decode", "resnet50/loader-in-process": "cuda/v100_resnet50_workers0",
     "resnet50/loader-with-workers": "cuda/v100_resnet50_workers4",
-    "mlp": "privateuse1/mlp_device",
+    "mha": "privateuse1/mha_device",
 }  # fmt: skip
 MOST_CLICKS = 2
 
@@ -180,7 +180,7 @@ def test_a_wait_for_earlier_work_is_not_the_runs_own_limit(
     assert length == pytest.approx(gap, rel=1e-3)
 
 
-@pytest.mark.parametrize("run", ["generator", real("mlp")])
+@pytest.mark.parametrize("run", ["generator", real("mha")])
 def test_what_grew_in_memory(play: Callable[[str], Player], run: str) -> None:
     player = play(run)
     page = player.dashboard
