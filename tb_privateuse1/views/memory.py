@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.memory.by_module import AliveModule
 from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, MemoryOperator
 from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.analysis.memory.devices import MemoryDevice
+from tb_privateuse1.analysis.memory.remaining import RemainingMemory, remaining_memory
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -76,6 +77,10 @@ class MemoryUse(Result):
     alive: tuple[AliveRow, ...]
     alive_modules: tuple[AliveModule, ...]
     """The same by class of module and phase."""
+    remaining_modules: tuple[RemainingMemory, ...]
+    """What was allocated in the part and is alive at its end, by class of module."""
+    remaining_lines: tuple[RemainingMemory, ...]
+    """The same by source line."""
     operators: tuple[MemoryOperator, ...]
     allocations: int
     """How many there are in the window; ``rows`` are the largest."""
@@ -129,6 +134,7 @@ def memory(
     by_category, over_time = categories.category_rows(
         level, events, blocks, split, start, end, points
     )
+    modules, lines = remaining_memory(trace, events, blocks, start, end)
     return MemoryUse(
         provenance=provenance(trace),
         notes=tuple(_notes(trace, devices, shown, growth)),
@@ -144,6 +150,8 @@ def memory(
         alive_modules=()
         if peak is None
         else tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
+        remaining_modules=modules,
+        remaining_lines=lines,
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
         rows=tuple(by_operator.allocation_rows(trace, events, largest, kind)),

@@ -8,8 +8,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
 from tb_privateuse1.analysis.operators import source_lines
-from tb_privateuse1.trace import call_tree, device_times
-from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace import call_tree, device_times, intervals
+from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
@@ -52,8 +52,9 @@ class Runtime(Result):
     rows: tuple[RuntimeRow, ...]
     calls: int
     total_ns: int
-    """Sum of all rows: calls inside of calls count in both."""
+    """Sum over threads; a call inside of another one counts once."""
     blocked_ns: int
+    """The same of the calls that wait for the device."""
     length_ns: int
     """Length of the recording, or of the step on the host."""
 
@@ -75,9 +76,18 @@ def runtime(trace: Trace, *, step: StepOption = None) -> Runtime:
         provenance=provenance(trace),
         rows=tuple(table.row(i, length_ns) for i in table.order.tolist()),
         calls=len(chosen),
-        total_ns=int(table.total_ns.sum()),
-        blocked_ns=int(table.blocked_ns.sum()),
+        total_ns=_thread_time(trace, chosen),
+        blocked_ns=_thread_time(trace, chosen[blocking_calls(trace)[chosen]]),
         length_ns=length_ns,
+    )
+
+
+def _thread_time(trace: Trace, rows: I64) -> int:
+    """Return how long threads are in any of these calls, all threads together."""
+    calls = trace.launches
+    return sum(
+        intervals.length(intervals.union(calls.start_ns[rows[own]], calls.end_ns[rows[own]]))
+        for _, own in split_by_value(calls.thread[rows])
     )
 
 

@@ -29,7 +29,7 @@ def _inside(program: Program, name: str) -> Iterator[None]:
         program.now += 1
 
 
-def denoiser(softmax_us: float = 60) -> Program:
+def denoiser(softmax_us: float = 60, preview: bool = True) -> Program:
     """A diffusion model's loop: its longest softmax is a preview's, and not where the time goes."""
     program = Program()
     for step in range(STEPS):
@@ -37,7 +37,7 @@ def denoiser(softmax_us: float = 60) -> Program:
             with _inside(program, "nn.Module: UNet_0"):
                 for block in range(BLOCKS):
                     _block(program, block, softmax_us)
-            if step == 1:
+            if preview and step == 1:
                 with _inside(program, "preview.py(8): save"):
                     program.op("aten::_softmax", kernel=500, device="softmax_fwd")
             program.now = max(program.now, program.device)
@@ -72,11 +72,39 @@ def service() -> Program:
     return program
 
 
+MIB = 1 << 20
+
+
+def generator() -> Program:
+    """Decoding with a cache that grows by 3 MiB a step; what the forward pass needs is released."""
+    program = Program()
+    allocated, address = 64 * MIB, 4096
+
+    def allocate(line: str, size: int, released: bool) -> None:
+        nonlocal allocated, address
+        address += 4096
+        with _inside(program, line):
+            start = program.now
+            program.op("aten::cat", kernel=5)
+        for at, change in ((start + 2, size), (start + 6, -size))[: 1 + released]:
+            allocated += change
+            program.events.append(make.memory(at, change, allocated, Addr=address))
+
+    for _ in range(STEPS):
+        with program.step(), _inside(program, "generate.py(14): main"):
+            with _inside(program, "nn.Module: Attention_0"):
+                allocate("cache.py(21): append", 3 * MIB, released=False)
+            allocate("model.py(9): forward", 8 * MIB, released=True)
+            allocate("log.py(5): keep", MIB // 4, released=False)
+            program.now = max(program.now, program.device)
+    return program
+
+
 def write(folder: Path, run: str, program: Program) -> None:
     """Write a program's events as the trace of a run."""
     (folder / run).mkdir(parents=True)
-    document = make.document(*program.events)
-    (folder / run / "host.1700000000000.pt.trace.json").write_text(json.dumps(document))
+    path = folder / run / "host.1700000000000.pt.trace.json"
+    path.write_text(json.dumps(make.document(*program.events)))
 
 
 def rows(server: Server, run: str, query: str) -> list[list[Any]]:
@@ -134,6 +162,38 @@ with recursive {_IN_STEPS},
         from nearest group by class order by ns desc limit 1)
 select class, classes.ns, classes.ns / whole.ns from classes, whole"""
 """The class of the innermost module with most time in steps: its ns and share of the steps."""
+
+COSTS = """
+with steps_of as (select count(*) as n from steps)
+select 'step', avg(duration_ns) from steps
+union all
+select o.name, sum(k.duration_ns) / max(n) from kernels k join ops o on k.op = o.row, steps_of
+where k.step is not null group by o.name
+union all
+select 'data loader', coalesce(sum(duration_ns) / max(n), 0) from ops, steps_of
+where step is not null and name like 'enumerate(DataLoader)%'"""
+"""Per step: its length, the device time of each operator, and the time in the data loader."""
+
+REMAINING = """
+with recursive blocks as (
+        select *, lead(bytes) over (
+            partition by device_type, device, address order by ts_ns, row) as later
+        from memory where device_type <> 0),
+    alive as (select b.row, b.bytes, o.frame from blocks b join ops o on b.op = o.row
+        where b.bytes > 0 and later is null),
+    up as (
+        select row as block, bytes, frame, 0 as depth from alive
+        union all
+        select block, bytes, f.parent, depth + 1
+        from up join frames f on f.row = up.frame where f.parent is not null),
+    own as (
+        select block, bytes, arg_min(f.name, depth) as line
+        from up join frames f on f.row = up.frame
+        where regexp_matches(f.name, '\\.py\\(\\d+\\): ')
+            and not regexp_matches(f.name, '^<|(^|/)(torch|contextlib)(/|\\.py)')
+        group by block, bytes)
+select line, sum(bytes) as bytes, count(*) from own group by line order by bytes desc limit 1"""
+"""The line with most of the device memory that was allocated and not released again."""
 
 _GAPS = """
     ordered as (select start_ns, end_ns, max(end_ns) over (

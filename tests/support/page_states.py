@@ -85,6 +85,7 @@ STATES: dict[str, tuple[str, Open]] = {
     "point": ("run=ddp view=roofline by=kernel", first_row("roofline")),
     "outliers": ("run=ddp view=roofline list=outliers", showing("table-outliers")),
     "roofs": ("run=ddp view=roofline list=roofs", showing("table-roofs")),
+    "not freed": ("run=mlp view=memory group=remaining", listing("memory-remaining")),
     "allocations": ("run=mlp view=memory group=allocations", listing("allocations")),
     "quality": ("run=mlp view=recording section=quality", showing("table-findings")),
     "method": ("run=mlp view=recording section=method", showing("method-evidence")),

@@ -999,6 +999,8 @@ export interface MemoryUse {
   steps: MemoryStep[];
   alive: AliveRow[];
   alive_modules: AliveModule[];
+  remaining_modules: RemainingMemory[];
+  remaining_lines: RemainingMemory[];
   operators: MemoryOperator[];
   allocations: number;
   rows: Allocation[];
@@ -1487,6 +1489,15 @@ export interface Rectangles {
   look: Int8Array;
   bound_ns: Float32Array;
   module: Int16Array;
+}
+
+/** Blocks of one source line or class of module that were not released in the part. */
+export interface RemainingMemory {
+  name: string | null;
+  operator: string | null;
+  allocations: number;
+  bytes: number;
+  share: number;
 }
 
 /** A roof: a ceiling of arithmetic for a data type, or the bandwidth of the memory. */

@@ -18,7 +18,7 @@ from tb_privateuse1.trace import call_tree, kernel_context
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import I32, I64
 
 By = Literal["operator", "kernel", "module", "line", "annotation"]
 
@@ -113,7 +113,7 @@ def _of_operators(trace: Trace, by: By) -> Groups:
         case "module":
             return _modules(trace, groups.innermost_modules(trace))
         case "line":
-            return _lines(trace, *_operator_lines(trace))
+            return _lines(trace, *source_lines.operator_lines(trace))
         case "annotation":
             regions = named_regions.find_regions(trace, "annotations")
             ahead = module_of.forward_operators(trace)
@@ -167,7 +167,7 @@ def _activity_modules(trace: Trace) -> I32:
 def _activity_lines(trace: Trace) -> tuple[I32, I32]:
     """Return the strings of the stack and of the user's line of each activity."""
     kernels = trace.kernels
-    stack, line = _operator_lines(trace)
+    stack, line = source_lines.operator_lines(trace)
     captured, called = source_lines.captured_lines(trace), source_lines.frame_lines(trace)
     of_launch = call_tree.take(called, kernel_context.kernel_context(trace).frame)
     of_capture = call_tree.take(captured, kernels.capture)
@@ -175,20 +175,3 @@ def _activity_lines(trace: Trace) -> tuple[I32, I32]:
     of_op = call_tree.take(line, kernels.op)
     found = np.where(kernels.op >= 0, of_op, without).astype(np.int32)
     return call_tree.take(stack, kernels.op), found
-
-
-def _operator_lines(trace: Trace) -> tuple[I32, I32]:
-    """Return the strings of the stack and of the user's line of each operator.
-
-    An operator of the backward pass has no Python stack: it has its forward operator's.
-    """
-    ops = trace.ops
-    line = call_tree.take(source_lines.frame_lines(trace), ops.frame)
-    ahead = module_of.forward_operators(trace)
-    own = (ops.stack >= 0) | (line >= 0) | (ahead < 0)
-    return _choose(own, ops.stack, ahead), _choose(own, line, ahead)
-
-
-def _choose(own: Bools, column: I32, ahead: I32) -> I32:
-    """Return a column's own values, and elsewhere those of the forward operators."""
-    return np.where(own, column, call_tree.take(column, ahead)).astype(np.int32)

@@ -4,7 +4,7 @@
 selects devices. ``by_operator`` sums memory by operator and lists live blocks. ``categories``
 guesses the purpose of a block, with ``parameter_sizes`` for parameters and optimizer state.
 ``by_module`` sums blocks by classes of modules. ``late_releases`` finds memory of the previous step
-that fills the peak.
+that fills the peak. ``remaining`` finds what a part allocated and did not free.
 """
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "categories",
     "devices",
     "late_releases",
+    "remaining",
 ]

@@ -55,7 +55,7 @@ def alive_modules(
     count = np.bincount(group, minlength=len(first))
     rows = [
         AliveModule(
-            _class_text(trace, int(module[row])),
+            class_text(trace, int(module[row])),
             _PHASES[phase[row]],
             int(count[i]),
             int(size[i]),
@@ -99,7 +99,8 @@ def _class_numbers(trace: Trace) -> I64:
     )
 
 
-def _class_text(trace: Trace, string: int) -> str | None:
+def class_text(trace: Trace, string: int) -> str | None:
+    """Return the class of module in a frame's name; None for no string."""
     text = trace.text(string).removeprefix(call_tree.MODULE)
     return call_tree.class_of(text) or None
 

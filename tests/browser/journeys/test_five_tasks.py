@@ -19,7 +19,9 @@ from tests.support.shared_traces import FOLDER, TRACES
 
 SHARED = {
     "timesformer": "cuda/h100_timesformer", "qwen": "cuda/h100_qwen", "gpt-oss": "cuda/b200_eager",
-    "decode": "rocm/sglang_decode",
+    "decode": "rocm/sglang_decode", "resnet50/loader-in-process": "cuda/v100_resnet50_workers0",
+    "resnet50/loader-with-workers": "cuda/v100_resnet50_workers4",
+    "mha": "privateuse1/mha_device",
 }  # fmt: skip
 MOST_CLICKS = 2
 
@@ -36,7 +38,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("logdir")
     five_tasks.write(folder, "denoiser", five_tasks.denoiser())
     five_tasks.write(folder, "service", five_tasks.service())
+    five_tasks.write(folder, "generator", five_tasks.generator())
+    five_tasks.write(folder, "model/before", five_tasks.denoiser(preview=False))
+    five_tasks.write(folder, "model/after", five_tasks.denoiser(softmax_us=120, preview=False))
     for run, path in SHARED.items() if TRACES else ():
+        (folder / run).parent.mkdir(exist_ok=True)
         (folder / run).symlink_to(FOLDER / path)
     with serve("--logdir", folder) as server:
         yield server
@@ -172,6 +178,48 @@ def test_a_wait_for_earlier_work_is_not_the_runs_own_limit(
     (gap,) = play(run).sql(five_tasks.LONGEST_GAP)
     length = number(drain.get_attribute("data-value") or "")
     assert length == pytest.approx(gap, rel=1e-3)
+
+
+@pytest.mark.parametrize("run", ["generator", real("mha")])
+def test_what_grew_in_memory(play: Callable[[str], Player], run: str) -> None:
+    player = play(run)
+    page = player.dashboard
+    player.click(page.get("rail-memory"))
+    player.click(page.get("group-remaining"))
+    line, size, blocks = player.sql(five_tasks.REMAINING)
+    largest = page.get("table-memory-remaining").locator("tbody tr[data-key]").first
+    for column, value in (("name", line), ("bytes", size), ("allocations", blocks)):
+        cell = largest.locator(f'td[data-column="{column}"]')
+        expect(cell).to_have_attribute("data-value", str(value))
+
+
+@pytest.mark.parametrize(
+    ("run", "base"),
+    [
+        ("model/after", "model/before"),
+        real("resnet50/loader-in-process", "resnet50/loader-with-workers"),
+    ],
+)
+def test_what_got_slower_and_why(play: Callable[[str], Player], run: str, base: str) -> None:
+    player = play(run)
+    page = player.dashboard
+    player.click(page.get("rail-diff"))
+    page.shows("baserun-picker", value=base)  # without being chosen
+
+    def costs(of: str) -> dict[str, float]:
+        return dict(five_tasks.rows(page.server, of, five_tasks.COSTS))
+
+    now, before = costs(run), costs(base)
+    changes = {cost: now.get(cost, 0) - before.get(cost, 0) for cost in {*now, *before}}
+    step = changes.pop("step")
+    largest = max(changes, key=lambda cost: changes[cost])
+    why = page.shows("why")
+    assert number(why.get_attribute("data-value") or "") == pytest.approx(step, abs=1)
+    first = why.get_by_test_id("reason").first
+    expect(first).to_contain_text(largest)
+    # The wait for the loader is that part of its time in which the device is idle.
+    part = number(first.get_attribute("data-value") or "")
+    assert part == pytest.approx(changes[largest], rel=0.2)
 
 
 def place(line: object) -> str:

@@ -99,3 +99,18 @@ def test_the_life_of_a_row_goes_with_the_row(dashboard: Dashboard) -> None:
     same(dashboard, "run=mlp&step=12")
     expect(band).to_have_count(0)
     expect(dashboard.get("table-allocations").locator("tr.selected")).to_have_count(0)
+
+
+def test_what_was_not_released_follows_the_part(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="memory", group="remaining")
+    for query in ("run=mlp", "run=mlp&step=11"):
+        rows = dashboard.server.plugin(f"memory?{query}").json["remaining_lines"]
+        dashboard.shows("table-memory-remaining", rows=len(rows))
+        cells = dashboard.get("table-memory-remaining").locator(
+            'tr[data-key] td[data-column="bytes"]'
+        )
+        expect(cells.first).to_have_attribute("data-value", str(rows[0]["bytes"]))
+        dashboard.pick("step", 11)
+    dashboard.get("group-remaining_modules").click()
+    dashboard.shows("table-memory-remaining")
+    assert dashboard.state()["group"] == "remaining_modules"

@@ -13,7 +13,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.memory import MemoryUse, memory
 from tests.support.make import Event, annotation, frame, kernel, launch, op, step, trace
 from tests.support.make import memory as event
-from tests.support.shared_traces import FOLDER, load, needs_traces
+from tests.support.shared_traces import FOLDER, TRACES, load, needs_traces
 
 DIMS = "Input Dims"
 
@@ -318,3 +318,41 @@ def test_what_is_alive_at_the_peak_by_module_and_phase() -> None:
         (None, "optimizer", 1, 10),
     ]
     assert sum(r.share for r in result.alive_modules) == pytest.approx(1)
+
+
+def test_what_a_part_allocated_and_did_not_release() -> None:
+    """Of three lines, one releases its block, one keeps two, and one keeps one from earlier on."""
+    made = trace(
+        frame("train.py(3): setup", 0, 10), op("aten::empty", 1, 9),
+        frame("nn.Module: Linear_3", 20, 30), frame("train.py(7): forward", 21, 29),
+        op("aten::mm", 22, 28),
+        frame("train.py(9): keep", 40, 60), op("aten::clone", 41, 59),
+        event(5, 100, 100, Addr=1), event(25, 40, 140, Addr=2),
+        event(45, 8, 148, Addr=3), event(50, 8, 156, Addr=4), event(55, -40, 116, Addr=2),
+    )  # fmt: skip
+    whole = memory(made)
+    rows = [(r.name, r.operator, r.allocations, r.bytes) for r in whole.remaining_lines]
+    assert rows == [
+        ("train.py(3): setup", "aten::empty", 1, 100),
+        ("train.py(9): keep", "aten::clone", 2, 16),
+    ]
+    assert sum(r.share for r in whole.remaining_lines) == pytest.approx(1)
+    part = memory(made, start_ns=20_000, end_ns=52_000)
+    assert [(r.name, r.bytes) for r in part.remaining_lines] == [
+        ("train.py(7): forward", 40), ("train.py(9): keep", 16),
+    ]  # fmt: skip
+    assert [(r.name, r.operator, r.bytes) for r in part.remaining_modules] == [
+        ("Linear", "aten::mm", 40), (None, "aten::clone", 16),
+    ]  # fmt: skip
+    assert memory(Trace()).remaining_lines == ()
+
+
+@needs_traces
+@pytest.mark.parametrize("path", TRACES[::7], ids=lambda p: p.parent.name)
+def test_what_remains_is_what_the_allocations_say(path: Path) -> None:
+    """By line, by module and by single allocation the bytes are the same."""
+    result = memory(load(path), limit=1 << 30)
+    held = [r.bytes for r in result.rows if r.fate == "held"]
+    for rows in (result.remaining_lines, result.remaining_modules):
+        assert sum(r.bytes for r in rows) == sum(held)
+        assert sum(r.allocations for r in rows) == len(held)

@@ -9,6 +9,7 @@ import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
 import type { Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
+import { REMAINING, remainingTable } from "./remaining";
 import { ALIVE, allocationColumns, KINDS, MODULES, OPERATORS, STEPS, TOTALS } from "./columns";
 
 const texts = t.memoryTables;
@@ -28,7 +29,7 @@ interface TablesProps {
   onLife: (life: Life | null) => void;
 }
 
-const TABS = ["alive", "modules", "categories", "operators", "allocations", "steps"] as const;
+const TABS = ["alive", "modules", "categories", ...REMAINING, "operators", "allocations", "steps"] as const;
 type Tab = (typeof TABS)[number];
 
 export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
@@ -57,6 +58,9 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
       );
     case "modules":
       return modulesTable(result, common);
+    case "remaining":
+    case "remaining_modules":
+      return remainingTable(result, tab, common);
     case "categories":
       return (
         <Table
@@ -101,7 +105,7 @@ function Tabs({ result, tab, first }: TabsProps) {
   return (
     <Segmented
       label={texts.table}
-      value={tab}
+      value={tab === "remaining_modules" ? "remaining" : tab}
       onPick={(to) => go({ group: to === first ? null : to, sort: null, filter: null })}
       choices={[
         {
@@ -121,6 +125,12 @@ function Tabs({ result, tab, first }: TabsProps) {
           label: texts.byCategory,
           disabled: result.categories.length === 0,
           title: result.categories.length === 0 ? t.memory.needsAddresses : texts.byCategoryHelp,
+        },
+        {
+          value: "remaining",
+          label: texts.remaining,
+          disabled: result.remaining_lines.length === 0,
+          title: texts.remainingHelp,
         },
         { value: "operators", label: texts.byOperator },
         { value: "allocations", label: texts.allocations(result.allocations) },

@@ -120,7 +120,7 @@ function Row({ time: c, window, end, inferred, open, onTurn }: RowProps) {
           {duration(c.ns)}
         </td>
         <td {...numberOf(off)}>{percent(c.share)}</td>
-        {inferred && <td class="number muted">{shareRange(c.ns, c.bound_ns, window)}</td>}
+        {inferred && <td class="number muted range">{shareRange(c.ns, c.bound_ns, window)}</td>}
         <td class="number">{count(c.stretches)}</td>
         <td class="number">
           {longest && (

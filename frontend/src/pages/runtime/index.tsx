@@ -58,22 +58,22 @@ function Calls({ result }: { result: Result }) {
 const eventOf = (row: number): string => `launches/${row}`;
 
 const COLUMNS: readonly Column<RuntimeRow>[] = [
-  field("name", heads.name, "text", 260, { full: (r) => r.name }),
-  field("share", heads.share, "share", 128, { bar: () => "runtime" }),
-  field("total_ns", heads.total, "time", 84, { additive: true }),
-  field("calls", heads.calls, "count", 76, { additive: true }),
-  field("mean_ns", heads.mean, "time", 84),
-  field("median_ns", heads.median, "time", 84, {
+  field("name", heads.name, "text", 196, { full: (r) => r.name }),
+  field("share", heads.share, "share", 132, { bar: () => "runtime" }),
+  field("total_ns", heads.total, "time", 76),
+  field("calls", heads.calls, "count", 68, { additive: true }),
+  field("mean_ns", heads.mean, "time", 76),
+  field("median_ns", heads.median, "time", 76, {
     cell: (r) => <Record row={r.typical_row} ns={r.median_ns} title={texts.showTypical} />,
   }),
-  field("max_ns", heads.max, "time", 84, {
+  field("max_ns", heads.max, "time", 76, {
     cell: (r) => <Record row={r.longest_row} ns={r.max_ns} title={texts.showLongest} />,
   }),
-  field("blocked_ns", heads.blocked, "time", 84, { additive: true }),
-  field("activities", heads.activities, "count", 84, { additive: true }),
-  field("device_ns", heads.device, "time", 92, { additive: true }),
-  field("operator", heads.operator, "text", 150, { cell: (r) => <Operator name={r.operator} /> }),
-  field("source", heads.source, "text", 220, { full: (r) => r.source ?? "" }),
+  field("blocked_ns", heads.blocked, "time", 76),
+  field("activities", heads.activities, "count", 76, { additive: true }),
+  field("device_ns", heads.device, "time", 88, { additive: true }),
+  field("operator", heads.operator, "text", 132, { cell: (r) => <Operator name={r.operator} /> }),
+  field("source", heads.source, "text", 188, { cell: (r) => <Line source={r.source} /> }),
 ];
 
 function Record({ row, ns, title }: { row: number; ns: number; title: string }) {
@@ -94,5 +94,14 @@ function Operator({ name }: { name: string | null }) {
     >
       {name}
     </a>
+  );
+}
+
+/** The file's name and line; its folders are in the tooltip. */
+function Line({ source }: { source: string | null }) {
+  return (
+    <span class={source === null ? "value muted" : "value"} title={source ?? ""}>
+      {source?.replace(/^.*\//, "") ?? "–"}
+    </span>
   );
 }

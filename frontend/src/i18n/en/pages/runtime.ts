@@ -5,7 +5,7 @@ export const runtime = {
   nouns: "call names",
   none: "No calls of a device's runtime or driver were recorded.",
   summary: (blocked: string, total: string) => `${blocked} of ${total} blocked on the device`,
-  summaryHelp: "Sum over all threads; a call inside another one counts in both.",
+  summaryHelp: "Sum over all threads; a call inside another one counts once.",
   columns: {
     name: { title: "Call", help: "A row opens the record of its typical call." },
     share: { title: "Share", help: "Of the recording, or of the step on the host." },

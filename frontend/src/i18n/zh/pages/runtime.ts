@@ -7,7 +7,7 @@ export const runtime: Translation<typeof english.runtime> = {
   nouns: "种调用",
   none: "没有记录到设备运行时或驱动的调用。",
   summary: (blocked, total) => `${total} 中有 ${blocked} 在等待设备`,
-  summaryHelp: "所有线程之和；一个调用内部的调用也计入。",
+  summaryHelp: "所有线程之和；一个调用内部的调用不重复计入。",
   columns: {
     name: { title: "调用", help: "点击一行可打开其典型调用的记录。" },
     share: { title: "占比", help: "占整个采集，或占主机上该迭代的时间。" },

@@ -1,6 +1,5 @@
 // What hangs together with one event: its operator, launch and kernels, and its places on other pages.
 import type { ComponentChildren } from "preact";
-import type { Place } from "../../../api/client";
 import type { Links } from "../../../api/types";
 import { boundOf, count, duration } from "../../../lib/format";
 import { fullName } from "../../../lib/full-name";
