@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tb_privateuse1.analysis.account.classes import ClassName
+from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import host_activity
 from tb_privateuse1.analysis.account.stretches import KINDS
 from tb_privateuse1.analysis.comparison.call_places import ENGINE
@@ -87,13 +87,21 @@ class Texts:
             old, new = (_largest(times[key.now_units[0]]) for times in self._kernel_times)
             return say("{name} runs other kernels, {now} instead of {base}.", base=old, now=new,
                        name=self._label(key.now_units))  # fmt: skip
-        if key.kind == "speed" and key.now_units:
-            return say("{name}: the same kernels take {ratio}.", name=self._label(key.now_units),
-                       ratio=ratio)  # fmt: skip
         if key.kind == "speed":
+            return self._speed(self._label(key.now_units), most, ratio)
+        return self._other_calls(key, calls)
+
+    def _speed(self, name: str, most: str, ratio: str) -> str:
+        """Return the sentence on a unit, or without a name on several units."""
+        if name and self._on_device:
+            return say("{name}: the same kernels take {ratio}.", name=name, ratio=ratio)
+        if name:
+            return say("{name}: the same calls take {ratio}.", name=name, ratio=ratio)
+        if self._on_device:
             return say("The same kernels of other operators take {ratio}, most {name}.",
                        name=most, ratio=ratio)  # fmt: skip
-        return self._other_calls(key, calls)
+        return say("The same calls of other operators take {ratio}, most {name}.",
+                   name=most, ratio=ratio)  # fmt: skip
 
     def _other_calls(self, key: Group, calls: Calls) -> str:
         if key.kind == "compiled":
@@ -147,7 +155,9 @@ class Texts:
             calls = old, new
             what = say("{label}, {calls} calls a step", label=what, calls=_from_to(calls))
         if event:
-            what = say("{what}, most {name}", what=what, name=display_name(event))
+            is_kernel = CLASSES[NUMBER[key.time_class]].group in ("device", "queue", "outside")
+            name = display_name(event) if is_kernel else event
+            what = say("{what}, most {name}", what=what, name=name)
         if key.time_class in KINDS:
             sentence = say("{what}.", what=what)
         elif is_more:

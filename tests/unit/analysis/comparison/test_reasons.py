@@ -244,6 +244,23 @@ def test_a_host_alone_is_compared_by_its_operators() -> None:
     assert one.change_ns == -80_000
 
 
+def test_names_of_the_host_are_as_the_program_wrote_them() -> None:
+    def run(us: float) -> Trace:
+        events = []
+        for i in range(3):
+            at = 1000.0 * i
+            events += [
+                make.step(i, at, at + 900),
+                make.op("aten::mm", at + 10, at + 10 + us),
+                make.annotation("Optimizer.step#SGD.step", at + 400, at + 400 + us),
+            ]
+        return make.trace(*events)
+
+    found = {one.sentence for one in explained(run(100), run(150)).reasons}
+    assert "aten::mm: the same calls take 50.0 % longer." in found
+    assert not any("optimizer step" in sentence for sentence in found)
+
+
 def test_nothing_is_known_without_steps_or_times() -> None:
     none = np.arange(0)
     assert explain_change(Trace(), Trace(), none, none) is None
