@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,24 +17,40 @@ from tb_privateuse1.advice.rules.base import (
     say,
 )
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64
 
 _NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
 _OTHERS = (
     r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose|nonzero|masked_select|_to_cpu)$"
 )
 _PAGEABLE = r"[Pp]ageable"
-_LEAST = 0.01
+_ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
+_TO_DEVICE = r"(?i)HtoD|H2D|host ?to ?dev"
+_FRESH = r"^aten::lift_fresh$"
+"""torch wraps data from outside of it: a list of numbers, an array."""
+_LEAST, _MANY = 0.01, 0.1
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Yield the waits inside copies that no other rule reports."""
+    """Yield the waits inside copies that no other rule reports.
+
+    Results that other code answers with new data are awaited whatever kind of copy it is: of them
+    only single items are claimed, which could be many.
+    """
     waits = case.waits_in(case.named("ops", _NAMES))
     table = case.limits.waits
     is_reported = case.around(table.op[waits], case.named("ops", _OTHERS)) >= 0
-    claim = case.idle_by_waits(waits[~is_reported])
+    waits = waits[~is_reported]
+    items = _answered(case, waits)
+    yield from _needed(case, waits[items > 1])
+    waits = waits[items <= 1]
+    claim = case.idle_by_waits(waits)
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    ops = np.unique(table.op[waits[~is_reported]]).astype(np.int64)
+    ops = np.unique(table.op[waits]).astype(np.int64)
+    single = case.idle_by_waits(waits[items[items <= 1] == 1])
+    are_items = 2 * intervals.length(single) > intervals.length(claim)
     pageable = len(case.kernels(_PAGEABLE))
     pinned = say(
         " {copies} used pageable memory, for which non_blocking has no effect.",
@@ -57,18 +74,94 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "the wait."
         ),
         claim=claim,
-        removes=case.without(waits=waits[~is_reported]),
+        removes=case.without(waits=waits),
         confidence="high",
-        source=case.source_of_waits(waits[~is_reported], claim),
+        fix=_TOGETHER if are_items else None,
+        source=case.source_of_waits(waits, claim),
         lacks=case.lacks("stacks"),
     )
+
+
+def _answered(case: RuleContext, waits: I64) -> I64:
+    """Return for each wait the number of items that other code answers its result with, or 0.
+
+    That is the first size of what torch wraps next on the same thread, with only views between.
+    Copies to the device, by their names or of what torch has just wrapped, have no answer.
+    """
+    ops, items = case.trace.ops, np.zeros(len(waits), np.int64)
+    top = case.top[~case.named("ops", _ALIASES)[case.top]]
+    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    op = case.limits.waits.op[waits]
+    sent = np.unique(case.trace.kernels.op[case.kernels(_TO_DEVICE)])
+    known = np.flatnonzero((op >= 0) & ~np.isin(op, sent))
+    if not len(top) or not len(known):
+        return items
+    fresh = np.append(case.named("ops", _FRESH), False)
+    for one in np.unique(ops.thread[op[known]]).tolist():
+        own = np.append(top[ops.thread[top] == one], NONE)
+        mine = known[ops.thread[op[known]] == one]
+        before = np.searchsorted(ops.start_ns[own[:-1]], ops.start_ns[op[mine]]) - 1
+        after = np.searchsorted(ops.start_ns[own[:-1]], ops.end_ns[op[mine]])
+        answered = fresh[own[after]] & ~fresh[own[before]]
+        shapes = ops.shapes[own[after[answered]]].tolist()
+        items[mine[answered]] = [_first_size(case.trace.text(i)) for i in shapes]
+    return items
+
+
+def _first_size(shapes: str) -> int:
+    """Return the first size of the first tensor; 1 for a number, 0 if it is unknown."""
+    try:
+        (first, *_) = json.loads(shapes)
+        return int(first[0]) if first else 1
+    except (ValueError, TypeError):
+        return 0
+
+
+def _needed(case: RuleContext, waits: I64) -> Iterator[RuleFinding]:
+    """Yield a note on results that the program cannot go on without."""
+    awaited = case.idle_by_waits(waits)
+    spent = case.share(intervals.length(awaited))
+    if spent < _MANY:
+        return
+    ops = np.unique(case.limits.waits.op[waits]).astype(np.int64)
+    yield RuleFinding(
+        title=say(
+            "The program waits for answers from outside of torch: {waiting} of the time",
+            waiting=percent(spent),
+        ),
+        explanation=say(
+            "{copies} took results to the host, where other code, such as an environment or a "
+            "tokenizer, made new data of them. The device has nothing to do meanwhile.",
+            copies=plural(len(ops), "copy"),
+        ),
+        events=len(ops),
+        evidence=case.examples("ops", ops),
+        how=say("None is promised: no other kind of copy makes the result come earlier."),
+        once=awaited,
+        confidence="low",
+        fix=say(
+            "Let two groups take turns: the device works for one while the host answers the other. "
+            "Or compute the answers on the device."
+        ),
+        source=case.source_of_waits(waits, awaited),
+        lacks=case.lacks("stacks"),
+    )
+
+
+_TOGETHER = say(
+    "Each trip is for a single item: gather the items of all environments or requests into one "
+    "batch, and read all results with one copy."
+)
 
 
 RULE = Rule(
     name="blocking_copy",
     title=say("Blocking copies"),
     cause="waiting",
-    looks_for=say("Waits inside of `aten::copy_` and `_copy_from`, beside those of `.item()`."),
+    looks_for=say(
+        "Waits inside of `aten::copy_` and `_copy_from`, beside those of `.item()`. Not those for "
+        "results of several items that code outside of torch answers with new data."
+    ),
     why=say(
         "A copy from pageable memory, or one without non_blocking, stops the host until it is done."
     ),

@@ -45,8 +45,7 @@ def undisturbed_on_host(trace: Trace, op: I64) -> Bools:
     """
     ops = trace.ops
     alone = np.zeros(len(op), np.bool_)
-    threads = np.unique(ops.thread)
-    for one in threads.tolist():
+    for one in np.unique(ops.thread[op]).tolist():
         mine = ops.thread[op] == one
         others = np.flatnonzero((ops.thread != one) & (ops.parent < 0) & (ops.thread >= 0))
         start, end = ops.start_ns[op[mine]], ops.end_ns[op[mine]]

@@ -1,5 +1,9 @@
 """Copies that block the host."""
 
+from typing import Any
+
+from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rules import blocked_call
 from tb_privateuse1.advice.rules.blocking_copy import RULE
 from tests.support.program import Program, found
 
@@ -46,3 +50,64 @@ def test_its_line_is_that_of_the_wait_that_costs_time() -> None:
                     run.rest(pause)
     (row,) = found(RULE, run.trace())
     assert row.source == "train.py(9): step"
+
+
+def wrap(run: Program, *shape: int) -> None:
+    """Make a tensor of data from outside of torch."""
+    arguments: dict[str, Any] = {"Input Dims": [[*shape]]}
+    run.op("aten::lift_fresh", 2, **arguments)
+
+
+def environment(items: int, *, answers: bool = True) -> Program:
+    """A policy whose actions code on the host answers with the next states, as new data."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(6):
+                run.op("aten::mm", 10, kernel=100)
+                with run.frame("rollout.py(8): act"):
+                    with run.around("aten::copy_"):
+                        run.copy("DtoH", 20)
+                    run.op("aten::detach", 2)
+                run.rest(200)
+                if answers:
+                    wrap(run, items, 24)
+                with run.around("aten::to"), run.around("aten::copy_"):
+                    run.copy("HtoD", 20, blocking=False)
+    return run
+
+
+def test_single_items_could_be_many() -> None:
+    (row,) = found(RULE, environment(1).trace())
+    assert row.saving_ns is not None
+    assert row.fix.startswith("Each trip is for a single item")
+
+
+def test_answers_to_many_items_have_to_be_waited_for() -> None:
+    trace = environment(8).trace()
+    (row,) = found(RULE, trace)
+    assert (row.saving_ns, row.severity) == (None, "note")
+    assert row.title.startswith("The program waits for answers from outside of torch: 3")
+    assert row.source == "rollout.py(8): act"
+    whole = advise(trace, rules=(RULE, blocked_call.RULE))
+    assert [row.rule for row in whole.found] == ["blocking_copy"]
+
+
+def test_results_without_an_answer_could_come_later() -> None:
+    (row,) = found(RULE, environment(8, answers=False).trace())
+    assert row.saving_ns is not None
+    assert "pinned memory" in row.fix
+
+
+def test_lists_that_are_copied_one_after_another_are_no_answers() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(6):
+                run.op("aten::mm", 10, kernel=100)
+                wrap(run, 64)
+                with run.around("aten::to"), run.around("aten::copy_"):
+                    run.copy("to the device", 20)
+                run.rest(200)
+    (row,) = found(RULE, run.trace())
+    assert row.saving_ns is not None
