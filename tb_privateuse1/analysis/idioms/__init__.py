@@ -6,6 +6,7 @@ __all__ = [
     "base",
     "chains",
     "cuts",
+    "dense_gradients",
     "flow",
     "growing_rounds",
     "growth",
