@@ -21,8 +21,18 @@ F64 = NDArray[np.float64]
 
 _ROWS_AT = {"embedding_dense_backward": 2, "_embedding_bag_dense_backward": 5}
 """By reduced name of the gradient's operator, the argument with the number of a table's rows."""
-_FEW = 1 / 8
-"""The greatest share of a table's rows that is "few"."""
+_SPARSE = 8
+"""A sparse update sorts, joins and copies the rows in use: it works on each as long as a dense one
+does on this many."""
+
+
+_KEEP_ZEROS = frozenset(
+    f"{form}{word}{place}"
+    for word in ("add", "addcmul", "addcdiv")
+    for form, place in (("", "_"), ("_foreach_", "_"))
+) | {"sqrt", "div", "neg", "_foreach_sqrt", "_foreach_div", "_foreach_neg", "_fused_adagrad_"}
+"""Operators of optimizers that leave rows without a gradient as they are. State that decays changes
+them: momentum, Adam's moments; so does a weight decay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +54,8 @@ def dense_gradients(trace: Trace) -> DenseGradients:
     """Return the work on whole tables of embeddings whose indices name an eighth of the rows.
 
     The work is the gradient itself, its addition and reset, and the optimizer's share of a list.
+    A table counts if its optimizer changes no row without a gradient: then sparse gradients do the
+    same.
     """
     none = np.empty(0, np.int64)
     gradients, tables = _tables(trace)
@@ -59,7 +71,12 @@ def dense_gradients(trace: Trace) -> DenseGradients:
     outermost = inside & (~is_operator[ops.parent] | around[ops.parent])
     rows = np.concatenate((gradients, np.flatnonzero(outermost & (ops.shapes >= 0))))
     first, call = groupby.group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
-    share = np.array([_share(_parse(trace, row), tables) for row in rows[first].tolist()])
+    calls = [_parse(trace, row) for row in rows[first].tolist()]
+    stepping = (intervals.nearest(ops.parent, phases == STEPPING) >= 0)[rows[first]]
+    tables = _without_decay(tables, [c for c, of in zip(calls, stepping, strict=True) if of])
+    if not tables:
+        return DenseGradients(none, np.empty(0), none, 0.0)
+    share = np.array([_share(one, tables) for one in calls])
     shares = share[call]
     chosen = shares > 0
     return DenseGradients(rows[chosen], shares[chosen], gradients, max(tables.values()))
@@ -77,9 +94,31 @@ def _tables(trace: Trace) -> tuple[I64, dict[Shape, float]]:
     shapes = [_table_of(_parse(trace, row)) for row in rows[first].tolist()]
     for shape, used in shapes:
         tables[shape] = max(used, tables.get(shape, 0.0))
-    tables = {shape: used for shape, used in tables.items() if used <= _FEW}
+    tables = {shape: used for shape, used in tables.items() if _SPARSE * used < 1}
     sparse = np.array([shape in tables for shape, _ in shapes], np.bool_)
     return rows[sparse[call]] if len(rows) else rows, tables
+
+
+def _without_decay(tables: dict[Shape, float], calls: list[Arguments | None]) -> dict[Shape, float]:
+    """Return the tables that an optimizer's calls change in rows with a gradient only."""
+    changed = {
+        one.shape
+        for call in calls
+        if call is not None and not _keeps_zeros(call)
+        for one in call.tensors()
+    }
+    return {shape: used for shape, used in tables.items() if shape not in changed}
+
+
+def _keeps_zeros(call: Arguments) -> bool:
+    """Return whether an operator of an optimizer leaves rows without a gradient as they are."""
+    word = call.name.rpartition("::")[2]
+    if word != "_fused_sgd_":
+        return word in _KEEP_ZEROS
+    try:
+        return not any(float(call.value(at)) for at in (3, 4))  # weight decay and momentum
+    except ValueError:
+        return False
 
 
 def _parse(trace: Trace, row: int) -> Arguments | None:
@@ -109,8 +148,10 @@ def _share(call: Arguments | None, tables: dict[Shape, float]) -> float:
         return 0.0
     if reduced_name(call.name) in _ROWS_AT:
         shape, used = _table_of(call)
-        return 1 - used if shape in tables else 0.0
+        return 1 - _SPARSE * used if shape in tables else 0.0
     tensors = [one for one in call.tensors(1) if one.shape]
     whole = sum(one.numel for one in tensors)
-    unused = sum((1 - tables[one.shape]) * one.numel for one in tensors if one.shape in tables)
+    unused = sum(
+        (1 - _SPARSE * tables[one.shape]) * one.numel for one in tensors if one.shape in tables
+    )
     return unused / whole if whole else 0.0

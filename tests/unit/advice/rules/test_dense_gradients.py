@@ -12,7 +12,13 @@ from tests.support.sized import FP32, full, recorded
 BATCH, WIDTH, LAYER = 4096, 64, (1024, 1024)
 
 
-def program(rows: int, *, sparse: bool = False, fused: bool = True) -> TrainingProgram:
+SGD = ("aten::_fused_sgd_", "[]", "0", "0")
+"""The optimizer's operator and the values behind its lists: no weight decay, no momentum."""
+
+
+def program(
+    rows: int, *, sparse: bool = False, fused: bool = True, update: tuple[str, ...] = SGD
+) -> TrainingProgram:
     """A table and a layer: the optimizer's time is that of the bytes."""
     run = TrainingProgram()
     table = (rows, WIDTH)
@@ -38,7 +44,8 @@ def program(rows: int, *, sparse: bool = False, fused: bool = True) -> TrainingP
                 for some in [shapes] if fused else [[shape] for shape in shapes]:
                     tensors = [full(*shape, dtype=FP32) for shape in some]
                     us = sum(3 * 4 * m * n // 10**6 for m, n in some)
-                    run.op("aten::_fused_sgd_", 5, kernel=us, **recorded(tensors, tensors))
+                    inputs = recorded(tensors, tensors, *update[1:])
+                    run.op(update[0], 5, kernel=us, **inputs)
             run.wait()
     return run
 
@@ -54,6 +61,26 @@ def test_a_large_table_and_a_batch_of_few_rows(fused: bool) -> None:
 
 def test_sparse_gradients_are_fine() -> None:
     assert found(RULE, program(10**6, sparse=True).trace()) == []
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        ("aten::_fused_sgd_", "[]", "0", "0.9"),
+        ("aten::_fused_sgd_", "[]", "0.01", "0"),
+        ("aten::_fused_sgd_",),
+        ("aten::_fused_adamw_",),
+        ("aten::_foreach_lerp_", "0.1"),
+    ],
+)
+def test_rows_that_move_without_a_gradient(update: tuple[str, ...]) -> None:
+    """Momentum, moments and a weight decay change all rows, or their values are not recorded."""
+    assert found(RULE, program(10**6, update=update).trace()) == []
+
+
+@pytest.mark.parametrize("update", [("aten::_foreach_add_", "-0.1"), ("aten::_fused_adagrad_",)])
+def test_other_optimizers_that_leave_rows_alone(update: tuple[str, ...]) -> None:
+    assert len(found(RULE, program(10**6, update=update).trace())) == 1
 
 
 def test_a_vocabulary_that_a_batch_nearly_covers() -> None:
