@@ -56,6 +56,8 @@ class Vendor:
     """Kernels that communicate, of all vendors' libraries: traces mix them."""
     slow_products: re.Pattern[str] | None = None
     """Kernels of matrix products in full precision, for which the device has a faster mode."""
+    sparse_tensors: bool = False
+    """Whether torch's sparse tensors, and so sparse gradients, run on its device."""
     product_multiple: int | None = None
     """Sizes of products in half precision should be multiples of this."""
     matrix_unit: str = ""

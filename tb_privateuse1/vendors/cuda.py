@@ -146,6 +146,7 @@ VENDOR = Vendor(
     slow_products=re.compile(
         r"^(ampere|hopper|blackwell)_sgemm|cutlass_(80|90)_simt_sgemm|sm(80|90|100)_\w*f32f32_f32f32_f32"
     ),
+    sparse_tensors=True,
     product_multiple=8,
     matrix_unit="Tensor Cores",
     matrix_names=re.compile(

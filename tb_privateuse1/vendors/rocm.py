@@ -50,6 +50,7 @@ VENDOR = Vendor(
     runtime_prefixes=("hip",),
     device_type_name="HIP",
     perfetto_gpu_api=5,
+    sparse_tensors=True,
     product_multiple=8,
     matrix_unit="Matrix Cores",
     matrix_names=re.compile(

@@ -93,6 +93,7 @@ class _Description(msgspec.Struct, forbid_unknown_fields=True):
     launch_categories: str | None = None
     communication_names: str | None = None
     slow_products: str | None = None
+    sparse_tensors: bool | None = None
     product_multiple: int | None = None
     matrix_unit: str | None = None
     matrix_names: str | None = None

@@ -7,6 +7,7 @@ __all__ = [
     "call_kinds",
     "chains",
     "cuts",
+    "dense_gradients",
     "far_calls",
     "flow",
     "growing_rounds",

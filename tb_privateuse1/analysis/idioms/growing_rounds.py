@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.analysis.idioms.rates import printed_memory
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork, parse_arguments
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
@@ -21,8 +22,12 @@ from tb_privateuse1.trace.table import I64, Table
 
 F64 = NDArray[np.float64]
 
-_ROUNDS = 4
-"""Rounds in a row that grow by the same number: fewer may be batches of various sizes."""
+_ROUNDS, _FEWER = 4, 3
+"""Rounds in a row that grow by the same number: fewer may be batches of various sizes. A series of
+the lesser number counts if it comes again, and grows by a little."""
+_LITTLE = 1 / 8
+_WIDE = 1.5
+"""Rounds whose rows differ by this factor show how long a row takes; others take it as even."""
 _FIRST = {"mm": 0, "addmm": 1, "linear": 0}
 """By product with a weight, the argument whose rows are the tokens."""
 
@@ -65,11 +70,16 @@ def growing_rounds(trace: Trace) -> Regrown:
     scaled = _first_sizes(trace, rows) % rounds.rows[at] == 0
     rows, cost_ns, at = rows[scaled], cost_ns[scaled], at[scaled]
     whole = groupby.sums(at, cost_ns, len(rounds))
+    read = np.maximum(operator_work(trace).read_bytes[rows], 0) / printed_memory(trace) * 1e9
+    read_ns = np.bincount(at, weights=read, minlength=len(rounds))
     old = rounds.rows - rounds.new
     share = np.zeros(len(rounds))
     for _, members in groupby.split_by_value(rounds.series):
-        slope = _slope(rounds.rows[members], whole[members])
-        share[members] = slope * old[members] / np.maximum(whole[members], 1)
+        size, cost = rounds.rows[members], np.maximum(whole[members], 1)
+        if size[-1] >= _WIDE * size[0]:
+            share[members] = _slope(size, cost) * old[members] / cost
+        else:
+            share[members] = (1 - read_ns[members] / cost) * old[members] / size
     share = np.clip(share, 0, old / rounds.rows)
     keep = share[at] > 0
     return Regrown(rounds, rows[keep], share[at[keep]])
@@ -121,13 +131,19 @@ def _series(trace: Trace, products: I64, rows: I64) -> Rounds:
     size, grown = rows[begins], np.diff(rows[begins])
     same = np.append(False, (grown[1:] == grown[:-1]) & (grown[1:] > 0))[: len(grown)]
     run = np.cumsum(~same) - 1  # runs of equal growth between neighbors
-    count = np.bincount(run, minlength=1) if len(run) else np.zeros(1, np.int64)
-    good = (count[run] >= _ROUNDS - 1) & (grown > 0)
+    if not len(run):
+        return Rounds.empty()
+    count = np.bincount(run)
+    first = np.flatnonzero(~same)
+    again = (count >= _FEWER - 1) & (grown[first] <= _LITTLE * size[first])
+    _, alike = groupby.group_rows(np.where(again, grown[first], -1))
+    again &= np.bincount(alike, minlength=1)[alike] > 1
+    good = ((count >= _ROUNDS - 1) | again)[run] & (grown > 0)
     later = np.flatnonzero(good) + 1  # the first round of a run is new as a whole
     ends = np.append(ops.start_ns[products[begins[1:]]], ops.end_ns[products[-1:]])
     last = np.append(begins[1:], len(rows)) - 1
     # What follows the last round is none: it ends with the last product of that size.
-    closes = np.append(run[1:] != run[:-1], True)[: len(run)]
+    closes = np.append(run[1:] != run[:-1], True)
     ends[1:][closes] = ops.end_ns[products[last[1:]]][closes]
     return Rounds(
         thread=ops.thread[products[begins[later]]].astype(np.int64),

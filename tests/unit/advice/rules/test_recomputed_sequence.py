@@ -68,12 +68,32 @@ def test_two_sequences_one_after_the_other() -> None:
         [17, 40, 33, 58, 21, 90, 47, 66],  # texts as they come
         [8, 9, 11, 14, 18, 23, 31, 47],  # texts sorted by their length
         range(64, 32, -1),  # the longest ones first
-        [32, 33, 34],  # too few to tell
+        [32, 64, 96],  # three sizes
+        [224, 256],  # two of them
         [64, 65, 64, 65, 64, 65],
     ],
 )
 def test_rounds_that_do_not_grow_evenly(lengths: Iterable[int]) -> None:
     assert found(RULE, program(lengths).trace()) == []
+
+
+def test_three_tokens_a_step_are_enough_if_each_step_has_them() -> None:
+    (row,) = found(RULE, program([256, 257, 258]).trace())
+    assert row.saving_share is not None
+    assert 0.4 < row.saving_share < 0.7  # the first round of each step is the prompt
+    assert found(RULE, program([256, 257, 258], steps=1).trace()) == []
+
+
+def test_rounds_that_read_their_weights_only() -> None:
+    """Rows grow by a little, and the weights are read at the rate of memory."""
+    run = SizedProgram()
+    for _ in range(3):
+        with run.step():
+            run.run("aten::add", full(8192, 8192), full(8192, 8192), "1")
+            for rows in (32, 33, 34):
+                run.product(rows, 8192, 8192)
+            run.wait()
+    assert found(RULE, run.trace()) == []
 
 
 def test_rounds_that_take_no_longer_cost_nothing() -> None:
