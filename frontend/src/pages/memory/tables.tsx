@@ -44,18 +44,7 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
   const common = { ...tableInUrl(), children: <Tabs result={result} tab={tab} first={first} /> };
   switch (tab) {
     case "alive":
-      return (
-        <Table
-          {...common}
-          name="alive"
-          {...nouns.group}
-          columns={ALIVE}
-          rows={result.alive}
-          rowKey={(r) => `${r.source} ${r.operator ?? ""} ${r.input_shapes ?? ""}`}
-          defaultSort="-bytes"
-          onOpen={(r) => toAllocations(filterOf(r))}
-        />
-      );
+      return aliveTable(result, common);
     case "modules":
       return modulesTable(result, common);
     case "remaining":
@@ -155,6 +144,21 @@ function filterOf({ source, operator }: AliveRow): string | null {
 }
 
 /** What was alive at the peak, by module and phase. No component, as the steps. */
+function aliveTable(result: MemoryUse, common: Common) {
+  return (
+    <Table
+      {...common}
+      name="alive"
+      {...nouns.group}
+      columns={ALIVE}
+      rows={result.alive}
+      rowKey={(r) => `${r.source} ${r.operator ?? ""} ${r.input_shapes ?? ""}`}
+      defaultSort="-bytes"
+      onOpen={(r) => toAllocations(filterOf(r))}
+    />
+  );
+}
+
 function modulesTable(result: MemoryUse, common: Common) {
   return (
     <Table
