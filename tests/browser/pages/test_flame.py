@@ -26,11 +26,11 @@ def forgetful(dashboard: Dashboard) -> Iterator[None]:
 def test_from_own_time_to_the_callers_of_a_frame(dashboard: Dashboard) -> None:
     dashboard.open(run="ddp", view="flame", by="host")
     dashboard.get("group-bottom_up").click()
-    told = result(dashboard, "flame?run=ddp&by=host&direction=bottom_up")
-    graph = dashboard.shows("flamegraph", boxes=len(told["rows"]))
+    answer = result(dashboard, "flame?run=ddp&by=host&direction=bottom_up")
+    graph = dashboard.shows("flamegraph", boxes=len(answer["rows"]))
     graph.focus()
     dashboard.page.keyboard.press("ArrowDown")
-    most = told["rows"][0]
+    most = answer["rows"][0]
     dashboard.shows("flame-details", name=most["name"], value=most["total_ns"])
     expect(dashboard.get("flame-details")).not_to_have_attribute("data-share", "")
     dashboard.get("to-sandwich").click()
@@ -69,13 +69,13 @@ def test_ignored_frames_stay_ignored(dashboard: Dashboard) -> None:
     dashboard.get("ignore-libraries").check()
     dashboard.get("ignore-patterns").fill("Linear_")
     dashboard.get("ignore-patterns").press("Enter")
-    told = result(dashboard, "flame?run=ddp&by=host&ignore_libraries=true&ignore=Linear_")
-    assert told["total_ns"] == whole["total_ns"]
-    assert len(told["rows"]) < len(whole["rows"])
-    dashboard.shows("flamegraph", boxes=len(told["rows"]))
+    answer = result(dashboard, "flame?run=ddp&by=host&ignore_libraries=true&ignore=Linear_")
+    assert answer["total_ns"] == whole["total_ns"]
+    assert len(answer["rows"]) < len(whole["rows"])
+    dashboard.shows("flamegraph", boxes=len(answer["rows"]))
     dashboard.shows("ignore", value=2)
     dashboard.open(run="ddp", view="flame", by="host")
-    dashboard.shows("flamegraph", boxes=len(told["rows"]))
+    dashboard.shows("flamegraph", boxes=len(answer["rows"]))
     assert "ignore=Linear_" in dashboard.page.url
     dashboard.get("ignore").click()
     dashboard.get("ignore-nothing").click()
@@ -88,20 +88,20 @@ def test_a_box_is_ignored_by_its_name(dashboard: Dashboard) -> None:
     dashboard.shows("flame-details", name="Net_0")
     dashboard.get("ignore-this").click()
     dashboard.shows("ignore", value=1)
-    told = result(dashboard, "flame?run=ddp&by=host&ignore=Net_0")
-    dashboard.shows("flamegraph", boxes=len(told["rows"]))
+    answer = result(dashboard, "flame?run=ddp&by=host&ignore=Net_0")
+    dashboard.shows("flamegraph", boxes=len(answer["rows"]))
 
 
 def test_two_traces_in_one_graph(dashboard: Dashboard) -> None:
     dashboard.open(run="ddp", view="diff", base="mlp", by="host")
     dashboard.get("group-flame").click()
     query = "flame_diff?run=ddp&base_run=mlp&by=host&group=class"
-    told = result(dashboard, query)
-    graph = dashboard.shows("flamegraph-diff", boxes=len(told["rows"]))
+    answer = result(dashboard, query)
+    graph = dashboard.shows("flamegraph-diff", boxes=len(answer["rows"]))
     expect(dashboard.get("diff-legend").locator("li")).to_have_count(7)
     graph.focus()
     dashboard.page.keyboard.press("ArrowDown")
-    first = told["rows"][0]
+    first = answer["rows"][0]
     dashboard.shows("flame-details", name=first["name"], value=first["change_ns"])
     dashboard.page.keyboard.press("Enter")
     inside = result(dashboard, f"{query}&root={quote(first['name'])}")

@@ -19,7 +19,7 @@ export function sizeOf(row: FlameDiffNode, width: Width): number {
   return width === "base" ? base : width === "now" ? now : (base + now) / 2;
 }
 
-/** What is no more than noise or error bounds is no change. */
+/** A change within noise or error bounds counts as none. */
 export function changeOf(row: FlameDiffNode): Change {
   if (row.status !== "both") return row.status;
   const sure = row.verdict === "longer" || row.verdict === "shorter" || row.verdict === "unknown";
