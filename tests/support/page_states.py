@@ -65,7 +65,7 @@ STATES: dict[str, tuple[str, Open]] = {
     "notes": ("run=ddp view=timeline notes=1000000~slow", pressing("notes")),
     "two recordings": (
         "run=ddp view=timeline compare=1 base=mlp",
-        showing("rank-head"),
+        lambda d: d.get("rank-head").last.wait_for(),
     ),
     "collectives": ("run=ddp view=distributed group=collectives", listing("collectives")),
     "steps of ranks": ("run=ddp view=distributed group=steps", listing("rank-steps")),
