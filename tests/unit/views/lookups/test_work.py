@@ -53,6 +53,6 @@ def test_of_an_operator_and_a_call_it_is_that_of_their_activities() -> None:
 def test_what_is_not_there() -> None:
     assert set(astuple(work(Trace()))) == {None}
     assert work(trace(op("a", 0, 1)), table="frames") == NOTHING
-    for options in ({"index": 99}, {"index": -1}):
+    for index in (99, -1):
         with pytest.raises(TraceError):
-            work(some(), **options)
+            work(some(), index=index)
