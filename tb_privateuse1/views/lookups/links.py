@@ -19,14 +19,14 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import (
     call_tree,
     device_times,
+    intervals,
     kernel_context,
     labels,
     uncertainty,
 )
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, NONE, OPERATOR, Evidence, Trace
-from tb_privateuse1.trace.table import I32
+from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.lookups.base import ON_LANES, Item, TableName, check, item
-from tb_privateuse1.views.lookups.launched import family, launched_kernels
 
 _MOST = 200
 _SOURCE = re.compile(r"^([^<].*)\((\d+)\): ")
@@ -171,7 +171,7 @@ def links(
         annotation=table == "device_annotations" or bool(one and one.kind[index] != OPERATOR),
         module=_module(trace, above),
         collective=_collective(trace, table, index),
-        memory_events=int(family(trace, op)[trace.memory.op].sum()) if table == "ops" else 0,
+        memory_events=int(_family(trace, op)[trace.memory.op].sum()) if table == "ops" else 0,
     )
 
 
@@ -227,6 +227,29 @@ def _forward_frames(trace: Trace, op: int) -> list[int]:
     """Return the Python frames around the forward operator of a backward one."""
     forward = int(module_of.forward_operators(trace)[op]) if op >= 0 and len(trace.frames) else NONE
     return _chain(trace.frames.parent, int(trace.ops.frame[forward])) if forward >= 0 else []
+
+
+def launched_kernels(trace: Trace, table: TableName, index: int) -> I64:
+    """Return the rows of activities that a launch, or an operator and its descendants, started."""
+    if table == "launches":
+        return np.flatnonzero(trace.kernels.launch == index)
+    if table == "ops":
+        return np.flatnonzero(_family(trace, index)[trace.kernels.op])
+    return np.empty(0, np.int64)
+
+
+def _family(trace: Trace, op: int) -> Bools:
+    """Which operators are one, or inside it; the last entry is for ``NONE``."""
+    ops = trace.ops
+    last = int(np.searchsorted(ops.thread, ops.thread[op], side="right"))
+    # By thread and start: what is inside follows its operator.
+    behind = op + 1 + int(np.searchsorted(ops.start_ns[op + 1 : last], ops.end_ns[op]))
+    parent = np.maximum(ops.parent[op:behind] - op, NONE)
+    itself = np.arange(behind - op) == 0
+    family = itself | (intervals.nearest(parent, itself) >= 0)
+    found = np.zeros(len(ops) + 1, np.bool_)
+    found[op:behind] = family
+    return found
 
 
 def _module(trace: Trace, frames: list[int]) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 from tb_privateuse1.analysis.roofs.rates import group_figures
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.views.lookups.base import TableName, check
-from tb_privateuse1.views.lookups.launched import launched_kernels
+from tb_privateuse1.views.lookups.links import launched_kernels
 
 
 @dataclass(frozen=True)

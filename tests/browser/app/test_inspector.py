@@ -229,7 +229,10 @@ def shaped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-MATRICES: dict[str, Any] = {"Input Dims": [[256, 256], [256, 256]], "Input type": ["float", "float"]}
+MATRICES: dict[str, Any] = {
+    "Input Dims": [[256, 256], [256, 256]],
+    "Input type": ["float", "float"],
+}
 
 
 def test_rates_and_the_lines_that_call(
