@@ -36,7 +36,7 @@ from torch.autograd.profiler import record_function
 from torch.profiler.profiler import ProfilerAction
 from torch.profiler.profiler import profile as torch_profile
 
-from tb_privateuse1.capture import backend, output_files
+from tb_privateuse1.capture import backend, output_files, replacement
 from tb_privateuse1.capture.calibration import Calibration, calibrate
 from tb_privateuse1.capture.launch_log import LaunchLog
 from tb_privateuse1.capture.output_files import sidecar_path
@@ -51,9 +51,11 @@ __all__ = [
     "WINDOW_END",
     "WINDOW_START",
     "CaptureWarning",
+    "install",
     "profile",
     "sidecar_path",
     "tensorboard_trace_handler",
+    "uninstall",
     "write_sidecar",
 ]
 
@@ -93,7 +95,7 @@ class profile(torch_profile):
         self.notes = Notes()
         self._cycle = Notes()
         self._calibration = Calibration()
-        self._plan = choose(activities, route, self.notes)
+        self._plan = choose(activities, route, self.notes, replacement.stands_in(self))
         self.route = self._plan.route
         self.backend = backend.backend_name()
         self._prime_ms = prime_ms
@@ -190,6 +192,27 @@ class profile(torch_profile):
             self.prime(None if self._prime_ms == "auto" else float(self._prime_ms))
         self._fresh = False
 
+    def export_chrome_trace(self, path: str, *args: Any, **options: Any) -> Any:
+        """Write the last cycle's trace as torch does; in the event route its sidecar beside it.
+
+        So a handler that knows nothing of sidecars, such as a framework's, leaves device times.
+        Raises what torch raises; a sidecar that cannot be written is a warning.
+        """
+        written = self.export_trace(path, *args, **options)
+        value = _device_part(self)
+        if value is not None:
+            to = sidecar_path(path)
+            try:
+                output_files.write_json(to, value)
+            except OSError as error:
+                self.notes.renew(*output_files.describe(error, to))
+        self._show()
+        return written
+
+    def export_trace(self, path: str, *args: Any, **options: Any) -> Any:
+        """Write the last cycle's trace alone, as torch does."""
+        return super().export_chrome_trace(path, *args, **options)
+
     def export_sidecar(self, path: str | os.PathLike[str]) -> None:
         """Write the last cycle's sidecar by hand; ``sidecar_path`` says where it belongs.
 
@@ -245,6 +268,26 @@ class profile(torch_profile):
                 )
 
 
+# Frameworks pass only the arguments that they see in the signature.
+replacement.show_options(profile.__init__, torch_profile.__init__)
+
+
+def install() -> None:
+    """Let every ``torch.profiler.profile(...)`` of this process construct ours.
+
+    For frameworks that construct it themselves, whenever they imported the class. Such a profiler
+    also records the machine's accelerator where the framework asks for other devices only. Any
+    handler writes the sidecar with the trace, because ``export_chrome_trace`` does. It may be
+    called again; subclasses of torch's class are left alone.
+    """
+    replacement.replace(profile)
+
+
+def uninstall() -> None:
+    """Let it construct torch's own again; profilers that exist stay what they are."""
+    replacement.restore()
+
+
 def write_sidecar(prof: profile, path: str | os.PathLike[str]) -> None:
     """``prof.export_sidecar(path)`` for those who write their trace by hand."""
     prof.export_sidecar(path)
@@ -264,13 +307,14 @@ def tensorboard_trace_handler(
 
     def handler(prof: torch_profile) -> None:
         ours = prof if isinstance(prof, profile) else None
+        write = ours.export_trace if ours else prof.export_chrome_trace
         notes = ours.notes if ours else Notes()
         suffix = output_files.TRACE + (".gz" if use_gzip else "")
         trace = Path(dir_name, f"{worker_name or default_worker_name()}.{time.time_ns()}{suffix}")
         try:
             value = _device_part(ours) if ours else None
             output_files.write_pair(
-                trace, lambda to: export(prof, to, use_python_export, notes), value
+                trace, lambda to: export(prof, write, to, use_python_export, notes), value
             )
         except Exception as error:
             notes.renew(*output_files.describe(error, trace))

@@ -27,14 +27,21 @@ class Plan:
     """Whether a PrivateUse1 device was to be recorded, even if it cannot be."""
 
 
-def choose(activities: Iterable[Any] | None, wanted: Wanted, notes: Notes) -> Plan:
+def choose(
+    activities: Iterable[Any] | None, wanted: Wanted, notes: Notes, by_framework: bool = False
+) -> Plan:
     """The plan for ``activities``; notes why where it is not what was asked for.
 
-    Raises ValueError if ``wanted`` is no route.
+    ``by_framework``: the activities are those that a framework knows, which need not be those of
+    this machine. Raises ValueError if ``wanted`` is no route.
     """
     if wanted not in ("auto", "events", "native", "torch"):
         raise ValueError(f"route must be auto, events, native or torch, not {wanted!r}")
     chosen = None if activities is None else list(activities)
+    if chosen is not None and by_framework:
+        chosen = _of_this_machine(chosen, notes)
+    elif wanted == "auto":
+        _check_devices(_kinds(chosen or []), notes)
     if wanted == "torch" or not _concerns_device(chosen, wanted):
         return Plan("torch", chosen, device=False)
     if chosen is None and backend.PRIVATEUSE1 is not None:
@@ -48,6 +55,34 @@ def choose(activities: Iterable[Any] | None, wanted: Wanted, notes: Notes) -> Pl
             "torch records no operators and no device times of them",
         )
     return Plan(route, chosen, device=True)
+
+
+def _of_this_machine(chosen: list[Any], notes: Notes) -> list[Any]:
+    """The activities with the machine's accelerator, if that is a PrivateUse1 backend."""
+    if not backend.is_current() or backend.PRIVATEUSE1 in _kinds(chosen):
+        return chosen
+    notes.add(
+        "device-activity-added",
+        f"the framework asked for {_names(_kinds(chosen))}; the accelerator of this machine, "
+        f"{backend.backend_name()!r}, is recorded, too",
+    )
+    return [ProfilerActivity.CPU, backend.PRIVATEUSE1]
+
+
+def _check_devices(kinds: set[ProfilerActivity], notes: Notes) -> None:
+    """Note that another kind of device was asked for than the machine has."""
+    others = kinds - {ProfilerActivity.CPU, backend.PRIVATEUSE1}
+    if others and backend.is_current():
+        notes.add(
+            "other-accelerator",
+            f"{_names(others)} was asked for, but the accelerator of this machine is "
+            f"{backend.backend_name()!r}: ask for ProfilerActivity.PrivateUse1 instead, or for "
+            "no activities at all",
+        )
+
+
+def _names(kinds: set[ProfilerActivity]) -> str:
+    return ", ".join(sorted(kind.name for kind in kinds))
 
 
 def _concerns_device(activities: list[Any] | None, wanted: Wanted) -> bool:

@@ -21,19 +21,26 @@ def default_worker_name() -> str:
     return f"{socket.gethostname()}_{os.getpid()}" + ("" if rank is None else f"_rank{rank}")
 
 
-def export(prof: torch_profile, to: Path, use_python_export: bool, notes: Notes) -> None:
+def export(
+    prof: torch_profile,
+    write: Callable[..., object],
+    to: Path,
+    use_python_export: bool,
+    notes: Notes,
+) -> None:
     """Write the last cycle's trace to ``to``, by the first way that works.
 
-    A vendor's ``export_chrome_trace`` may not know ``use_python_export`` or may fail; below it
-    is what torch itself would have written. Raises what the first way raised if none works.
+    ``write`` is the profiler's ``export_chrome_trace``. A vendor's may not know
+    ``use_python_export`` or may fail; below it is what torch itself would have written. Raises
+    what the first way raised if none works.
     """
     inner: Any = prof.profiler
     ways: list[Callable[[], object]] = [
-        lambda: prof.export_chrome_trace(str(to)),
+        lambda: write(str(to)),
         lambda: inner.kineto_results.save(str(to)),
     ]
     if use_python_export:
-        ways.insert(0, lambda: prof.export_chrome_trace(str(to), use_python_export=True))
+        ways.insert(0, lambda: write(str(to), use_python_export=True))
     failures: list[Exception] = []
     for way in ways:
         try:

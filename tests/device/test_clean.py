@@ -35,16 +35,20 @@ def starved(trace: Trace, folder: Path) -> float:
 @pytest.mark.parametrize(("route", "timeline"), [("0", "inferred"), ("1", "measured")])
 def test_no_rule_fires(tmp_path: Path, route: str, timeline: str) -> None:
     folder = tmp_path / "log"
-    for _ in range(_TRIES):  # a host that others stop for a second does starve the device
+    for _ in range(_TRIES):
         shutil.rmtree(folder, ignore_errors=True)
         recording.record(folder, "clean", *SLOWNESS, REFDEVICE_KINETO=route)
         (path,) = folder.glob("*.pt.trace.json")
         trace = load(path)
-        if starved(trace, folder) < _STARVED:
+        # A host that others stop for a second does starve the device.
+        held_up = recording.longest_pause_us(folder) > recording.HELD_UP_US
+        if starved(trace, folder) < _STARVED and not held_up:
             break
     assert trace.meta.timeline == timeline
     assert len(trace.steps) == 3
     result = advise(trace)
     check(result)
-    assert [(row.rule, row.title) for row in result.found] == []
+    # Times inferred beside a host that is held up have wide bounds, and the rule says no more.
+    right = {"coarse_events"} if held_up and timeline == "inferred" else set()
+    assert {row.rule for row in result.found} <= right
     assert "failed" not in {one.answer for one in result.asked}

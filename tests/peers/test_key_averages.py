@@ -44,6 +44,9 @@ def ours(path: Path, shapes: bool, rank: int | None = None) -> Figures:
     log = tbp.open(path)
     group: groups.Group = "shapes" if shapes else "name"
     for row in log.operators(group=group, rank=rank).rows:
+        if row.name is None:  # the device was busy, and no operator is known to have launched that
+            assert (row.calls, row.host_total_ns) == (0, 0)
+            continue
         key = (row.name, without_lists(row.input_shapes or ""))
         found[key].update(calls=row.calls, self=row.host_self_ns, total=row.host_total_ns)
     for key, again in recursion(log.trace(rank=rank), group).items():

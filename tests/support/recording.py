@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "refdevice"
 
 _TRIES = 8
-_HELD_UP_US = 1000
+HELD_UP_US = 1000
+"""A pause inside of an operator that an idle host does not make."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,11 +69,11 @@ def record_undisturbed(folder: Path, *arguments: str, **environment: str) -> Pat
 def _disturbance(folder: Path) -> tuple[int, float]:
     """How late the device was in all, in ns, and for how long the host was held up at most."""
     late_ns: int = truth(folder)["lateness"]["total_ns"]
-    return late_ns, _longest_pause_us(folder)
+    return late_ns, longest_pause_us(folder)
 
 
-def _longest_pause_us(folder: Path) -> float:
-    """The longest time inside of operators in which none of a thread begins or ends."""
+def longest_pause_us(folder: Path) -> float:
+    """Return the longest time inside of operators in which none of a thread begins or ends."""
     (trace,) = folder.glob("*.pt.trace.json")
     marks: dict[int, list[tuple[float, int]]] = {}
     for event in json.loads(trace.read_text())["traceEvents"]:
@@ -188,7 +189,7 @@ def _record_again(out: Path, tries: int) -> None:
             least = now
             shutil.rmtree(kept, ignore_errors=True)
             out.rename(kept)
-        if least < (0, _HELD_UP_US):
+        if least < (0, HELD_UP_US):
             break
     shutil.rmtree(out, ignore_errors=True)
     kept.rename(out)

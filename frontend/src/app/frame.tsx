@@ -6,7 +6,7 @@ import { store, stored } from "../lib/preference";
 import { onKeyDown } from "../lib/tensorboard-host";
 import { useLatestCallback } from "../lib/use-latest-callback";
 import { Help } from "./help";
-import { useRuns, useView, type Resource } from "../state/use-result";
+import { useLatest, useRuns, useView, type Resource } from "../state/use-result";
 import { select, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
 import { t } from "../i18n";
@@ -69,15 +69,25 @@ function OfTrace({
     null,
     page.alone !== undefined,
   );
-  const overview = base.loaded.status === "ready" ? base.loaded.value : null;
+  const { run, rank, span } = selected.place;
+  // A trace may change, or be listed only after it was asked for: the page stays until it is known
+  // that reading takes its time, so that nothing typed is lost.
+  const latest = useLatest(base.loaded, `${run}/${rank}/${span}`);
+  const takesTime = base.loaded.status === "loading" && base.loaded.progress !== null;
+  const loaded = takesTime ? base.loaded : latest;
+  const overview = loaded.status === "ready" ? loaded.value : null;
   const Component = page.component;
   const Alone = page.alone;
-  const own = `${page.name} ${selected.place.run}`;
+  const own = `${page.name} ${run}`;
   return (
     <>
       <TopBar runs={runs} selected={selected} overview={overview} help={help} />
       <Rail page={page} />
-      <main data-testid={`page-${page.name}`} aria-label={page.title}>
+      <main
+        data-testid={`page-${page.name}`}
+        aria-label={page.title}
+        aria-busy={loaded !== base.loaded ? true : undefined}
+      >
         <h1 class="unseen">{page.title}</h1>
         {Alone && (
           <ErrorBoundary key={own}>
@@ -85,7 +95,7 @@ function OfTrace({
           </ErrorBoundary>
         )}
         {!Alone && (
-          <Show resource={base}>
+          <Show resource={{ ...base, loaded }}>
             {(value) => (
               <ErrorBoundary key={own}>
                 <Component selected={selected} base={value} runs={runs} />

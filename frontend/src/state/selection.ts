@@ -15,7 +15,8 @@ export interface Selected {
 }
 
 /** The first run, its lowest rank, its latest span and all steps, unless the URL says otherwise;
- * null if there is nothing to choose from. */
+ * null if there is nothing to choose from, or not yet: which span is the latest is known once the
+ * logdir was searched. */
 export function select(runs: Runs, state: Pick<State, "run" | "rank" | "span" | "step">): Selected | null {
   const run = state.run === null ? runs.runs[0] : runs.runs.find((r) => r.run === state.run);
   if (!run && state.run === null) return null;
@@ -23,6 +24,7 @@ export function select(runs: Runs, state: Pick<State, "run" | "rank" | "span" | 
   const worker = state.rank === null ? workers[0] : workers.find((w) => w.rank === state.rank);
   const spans = [...(worker?.spans ?? [])].sort((a, b) => b.span - a.span);
   const span = state.span === null ? spans[0] : spans.find((s) => s.span === state.span);
+  if (!span && runs.scanning) return null;
   return {
     place: {
       run: run?.run ?? state.run ?? "",

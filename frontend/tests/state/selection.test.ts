@@ -47,6 +47,12 @@ test("what is not there is asked for as it is, so that the server can say so", (
     place: { run: "a", rank: 99 },
   });
 });
+test("what may still be found is waited for", () => {
+  const partial = { ...RUNS, scanning: true };
+  expect(select(partial, { ...NOTHING, run: "gone" })).toBeNull();
+  expect(select(partial, { ...NOTHING, rank: 99 })).toBeNull();
+  expect(select(partial, { ...NOTHING, run: "a" })?.place.span).toBe(10);
+});
 test("an empty logdir selects nothing", () => expect(select({ ...RUNS, runs: [] }, NOTHING)).toBeNull());
 test("a trace written again is another one", () => {
   const again: Runs = {

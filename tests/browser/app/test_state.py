@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.support.axe import settled
 from tests.support.dashboard import ALONE, WAIT_MS, Dashboard
@@ -248,6 +250,56 @@ def test_opened_alone(visit: Callable[[Server], Dashboard], prefixed: Server) ->
     expect(page.locator("[data-filter]")).to_have_value("gemm", timeout=WAIT_MS)
     page.emulate_media(color_scheme="dark")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def answer_runs(page: Page, **first: Any) -> list[Route]:
+    """Change the first answer of which runs there are; the second waits in the list returned."""
+    waiting: list[Route] = []
+    asked = False
+
+    def answer(route: Route) -> None:
+        nonlocal asked
+        if asked:
+            waiting.append(route)
+            return
+        asked = True
+        response = route.fetch()
+        route.fulfill(response=response, json={**response.json(), **first})
+
+    page.route("**/plugin/privateuse1/runs*", answer)
+    return waiting
+
+
+def test_a_trace_is_shown_once_it_is_listed(dashboard: Dashboard) -> None:
+    """Before, nobody knows its latest span."""
+    waiting = answer_runs(dashboard.page, runs=[], scanning=True)
+    dashboard.open(run="mlp", view="kernels")
+    dashboard.shows("scanning")
+    while not waiting:
+        dashboard.page.wait_for_timeout(50)
+    waiting.pop().continue_()
+    dashboard.shows("span-picker", value=2)
+    dashboard.shows("table-kernels")
+
+
+def test_what_is_typed_stays_when_the_trace_is_listed_anew(dashboard: Dashboard) -> None:
+    """Its device times were found beside it, or it was written again."""
+    runs = dashboard.server.plugin("runs").json["runs"]
+    earlier = json.loads(json.dumps(runs).replace('"bytes": ', '"bytes": 1'))
+    assert earlier != runs
+    waiting = answer_runs(dashboard.page, runs=earlier, scanning=True)
+    dashboard.open(run="mlp", view="kernels")
+    field = dashboard.inside.locator("[data-filter]")
+    field.fill("gemm")
+    field.evaluate("field => { field.dataset.same = 'yes'; }")
+    while not waiting:
+        dashboard.page.wait_for_timeout(50)
+    with dashboard.page.expect_response(lambda answer: "/kernels?" in answer.url):
+        waiting.pop().continue_()
+    dashboard.rests()
+    expect(field).to_have_attribute("data-same", "yes")
+    expect(field).to_have_value("gemm")
+    dashboard.page.wait_for_url("**filter=gemm*")
 
 
 def test_a_letter_alone_leads_nowhere_on_a_page_that_was_just_loaded(dashboard: Dashboard) -> None:

@@ -36,7 +36,9 @@ from tests.support.capture import CPU, PRIVATEUSE1
         ([CPU, PRIVATEUSE1], "auto", {"missing": "x"}, "torch", ["torch-changed"]),
         ([CPU, PRIVATEUSE1], "auto", {"name": "privateuseone"}, "torch", ["not-renamed"]),
         ([CPU, ProfilerActivity.CUDA], "events", {}, "torch", []),
-        ([CPU, ProfilerActivity.XPU, PRIVATEUSE1], "auto", {}, "torch", []),
+        ([CPU, ProfilerActivity.XPU, PRIVATEUSE1], "auto", {}, "torch", ["other-accelerator"]),
+        ([CPU, ProfilerActivity.CUDA], "auto", {}, "torch", ["other-accelerator"]),
+        ([CPU, ProfilerActivity.CUDA], "auto", {"current": False}, "torch", []),
     ],
 )
 def test_the_route(
@@ -61,6 +63,35 @@ def test_the_route(
     if plan.device and plan.route != "native":
         assert plan.activities is not None
         assert CPU in plan.activities
+
+
+@pytest.mark.parametrize(
+    ("activities", "current", "expected", "codes"),
+    [
+        ([CPU], True, "events", ["device-activity-added"]),
+        ([CPU, {ProfilerActivity.CUDA: []}], True, "events", ["device-activity-added"]),
+        ([CPU, PRIVATEUSE1], True, "events", []),
+        ([CPU, ProfilerActivity.CUDA], False, "torch", []),
+        (None, True, "events", []),
+    ],
+)
+def test_a_framework_knows_other_devices(
+    monkeypatch: pytest.MonkeyPatch,
+    activities: list[Any] | None,
+    current: bool,
+    expected: str,
+    codes: list[str],
+) -> None:
+    monkeypatch.setattr(backend, "backend_name", lambda: "openreg")
+    monkeypatch.setattr(backend, "is_current", lambda: current)
+    for name, value in (("has_native_profiler", False), ("has_stubs", True)):
+        monkeypatch.setattr(backend, name, lambda value=value: value)
+    monkeypatch.setattr(backend, "missing_internals", lambda: None)
+    notes = Notes()
+    plan = route.choose(activities, "auto", notes, by_framework=True)
+    assert (plan.route, list(notes.found)) == (expected, codes)
+    if expected == "events":
+        assert plan.activities == [CPU, PRIVATEUSE1]
 
 
 def test_a_route_that_does_not_exist() -> None:

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.long
 MB = 1 << 20
 MANY = 100_000
 MILLION = 1_000_000
-QUICK = 20
-"""Seconds of a processor, on a machine that does other things besides."""
+QUICK = 100
+"""Times what plain JSON of 200,000 events takes: 20 s where that takes 0.2 s."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def written(path: Path, events: Iterator[make.Event] | list[make.Event], **keys:
 
 def bounded(outcome: Outcome, most_bytes: int) -> None:
     assert outcome.bytes < most_bytes, outcome
-    assert outcome.seconds < QUICK, outcome
+    assert outcome.effort < QUICK, outcome
 
 
 def zeros(path: Path, head: bytes, size: int) -> None:

@@ -1,0 +1,149 @@
+"""Record a program without changing it: ``python -m tb_privateuse1.capture [options] script.py``.
+
+The program runs as if Python had started it: the same arguments, ``__main__`` and exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import runpy
+import signal
+import sys
+from typing import Any
+
+from torch.profiler import schedule
+
+from tb_privateuse1 import capture
+from tb_privateuse1.capture.program_steps import BY, ProgramSteps
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tb_privateuse1.capture",
+        description="Record a program without changing it.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--logdir", default="log", help="where trace and sidecar are written")
+    add("--worker-name", help="in the files' names; by default host, process and rank")
+    add("--wait", type=_count, default=2, help="steps before the profiler starts")
+    add("--warmup", type=_count, default=1, help="steps that the profiler discards")
+    add("--active", type=_count, default=3, help="steps that are recorded")
+    add("--repeat", type=_count, default=1, help="recordings; 0: until the program ends")
+    add("--steps-by", choices=BY, default="auto",
+        help="what a step is: a call of the first optimizer, or of the model; "
+        "none: record the whole program")  # fmt: skip
+    add("--no-shapes", action="store_true", help="do not record the shapes of inputs")
+    add("--stacks", action="store_true", help="record Python's stacks")
+    add("--memory", action="store_true", help="record allocations")
+    add("--gzip", action="store_true", help="compress the files")
+    add("--import", dest="imports", action="append", default=[], metavar="MODULE",
+        help="import it first, such as the backend's; --steps-by none needs that")  # fmt: skip
+    add("-m", dest="is_module", action="store_true", help="the program is a module's name")
+    add("program", help="a Python file, or with -m a module")
+    add("arguments", nargs=argparse.REMAINDER, help="the program's own")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps")
+    return int(text)
+
+
+class Recording:
+    """The recording of a program by its steps, or of all of it."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._prof: capture.profile | None = None
+        self._steps: ProgramSteps | None = None
+
+    def begin(self) -> None:
+        """Start now, or once the program begins with its steps."""
+        if self._options.steps_by == "none":
+            self._start()
+        else:
+            self._steps = ProgramSteps(self._start, self._step, self._options.steps_by)
+
+    def end(self) -> None:
+        """Write what was recorded; say why if it is nothing."""
+        if self._prof is not None:
+            self._prof.stop()
+        before = self._options.wait + self._options.warmup
+        if self._steps is None or self._steps.count > before:
+            return
+        steps = self._steps
+        seen = f"{steps.count} by calls of {steps.clock}" if steps.clock else "none"
+        sys.stderr.write(
+            f"tb_privateuse1: nothing was recorded: recording starts after {before} steps, "
+            f"and the program had {seen}. Use a smaller --wait, or --steps-by none.\n"
+        )
+
+    def _start(self) -> None:
+        options = self._options
+        more: dict[str, Any] = {"profile_memory": True} if options.memory else {}
+        if options.steps_by != "none":
+            more["schedule"] = schedule(
+                wait=options.wait,
+                warmup=options.warmup,
+                active=options.active,
+                repeat=options.repeat,
+            )
+        self._prof = capture.profile(
+            record_shapes=not options.no_shapes,
+            with_stack=options.stacks,
+            on_trace_ready=capture.tensorboard_trace_handler(
+                options.logdir, options.worker_name, use_gzip=options.gzip
+            ),
+            **more,
+        )
+        self._prof.start()
+
+    def _step(self) -> None:
+        if self._prof is not None:
+            self._prof.step()
+
+
+def _run(options: argparse.Namespace) -> None:
+    """Run the program in this process, as Python would."""
+    sys.argv = [options.program, *options.arguments]
+    if options.is_module:
+        sys.path[0] = os.getcwd()
+        runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(options.program))
+        runpy.run_path(options.program, run_name="__main__")
+
+
+def _end_when_terminated(recording: Recording) -> None:
+    """Write what was recorded when a scheduler of jobs ends the process, then end as before."""
+
+    def end(number: int, _: Any) -> None:
+        recording.end()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGTERM, end)
+
+
+def main() -> None:
+    """Record the program that the command line names; its exceptions and exit code are its own."""
+    options = _parser().parse_args()
+    if options.active < 1:
+        _parser().error("--active must be 1 or more")
+    for name in options.imports:
+        importlib.import_module(name)
+    recording = Recording(options)
+    recording.begin()
+    _end_when_terminated(recording)
+    try:
+        _run(options)
+    finally:
+        recording.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Put a profiler in the place of torch's, for frameworks that construct ``torch.profiler.profile``.
+
+Such a framework may have imported the class long before, so its name cannot be replaced. What
+constructing it returns can: ``__new__`` of torch's class makes an object of a subclass, whose
+``__init__`` Python then calls. ``isinstance`` and torch's own subclasses are as before.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from torch.profiler.profiler import profile as torch_profile
+
+_installed: list[type[torch_profile]] = []
+"""The class to construct, if any."""
+_MARK = "_stands_in"
+
+
+def replace(ours: type[torch_profile]) -> None:
+    """Let ``torch.profiler.profile(...)`` construct ``ours``, a subclass of it; may be repeated."""
+    _installed[:] = [ours]
+    # Set once and never deleted: without it, object.__new__ would refuse any argument from then on.
+    if "__new__" not in vars(torch_profile):
+        parameters = inspect.signature(torch_profile.__init__).parameters.values()
+        _new.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
+        torch_profile.__new__ = staticmethod(_new)  # type: ignore[method-assign]
+
+
+def restore() -> None:
+    """Let it construct torch's own again."""
+    _installed.clear()
+
+
+def stands_in(prof: torch_profile) -> bool:
+    """Return whether it was constructed in the place of torch's."""
+    return _MARK in vars(prof)
+
+
+def _new(cls: type[Any], *_: Any, **__: Any) -> Any:
+    if cls is not torch_profile or not _installed:
+        return object.__new__(cls)
+    made = object.__new__(_installed[0])
+    setattr(made, _MARK, True)
+    return made
+
+
+def show_options(own: Callable[..., None], of: Callable[..., None]) -> None:
+    """Give ``own``, which passes its ``**options`` on to ``of``, a signature that names them.
+
+    A framework passes only those arguments that it finds in the signature.
+    """
+    mine = inspect.signature(own).parameters.values()
+    named = [one for one in mine if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    known = {one.name for one in named}
+    theirs = inspect.signature(of).parameters.values()
+    more = [one for one in theirs if one.name not in known]
+    own.__signature__ = inspect.Signature([*named, *more])  # type: ignore[attr-defined]
