@@ -73,7 +73,7 @@ class Waiting:
     def __init__(self) -> None:
         # A dict gives each process out once, whichever threads pop from it.
         self._idle: dict[Process, threading.Timer] = {}
-        # Whoever does not close it leaves no process behind.
+        # If nobody closes it, no process is left behind.
         weakref.finalize(self, _end_all, self._idle)
 
     def take(self) -> Process | None:

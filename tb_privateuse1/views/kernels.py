@@ -74,7 +74,7 @@ class KernelRow:
     max_bound_ns: int | None
     """How far off the mean and the others may be."""
     bounded_share: float
-    """The part of ``total_ns`` of which only limits are known (evidence ``bound``), 0 to 1."""
+    """The part of ``total_ns`` with limits only (evidence ``bound``), 0 to 1."""
     share: float
     """Of the total of all rows, 0 to 1."""
     short_calls: int

@@ -104,7 +104,7 @@ class Share:
     bound_ns: int | None
     """How far off ``total_ns`` may be; 0 for measured times and the host's."""
     bounded_share: float
-    """The part of it of which only limits are known (evidence ``bound``), 0 to 1."""
+    """The part of it with limits only (evidence ``bound``), 0 to 1."""
     share: float
     """Of all device time, 0 to 1: of the operators' and the unlinked; of host self time without."""
 
@@ -356,7 +356,7 @@ def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
 
 
 def _bounded(kernels: Kernels) -> I64:
-    """The duration of each of which only limits are known."""
+    """Return the duration of each activity with limits only, 0 for the others."""
     return np.where(uncertainty.bounded_only(kernels), kernels.end_ns - kernels.start_ns, 0)
 
 

@@ -37,6 +37,7 @@ HOST = {
     "Step.runtime_ns", "Step.dataloader_ns", "Step.cpu_ns", "Step.other_ns",
     "Step.communication_host_ns", "ModuleRow.backward_host_ns", "FlameNode.merged_ns",
     "Flame.merged_ns", "FlameNode.self_ns", "Runtime.total_ns", "Runtime.blocked_ns",
+    "RuntimeRow.blocked_ns",
 }  # fmt: skip
 """The host's own times, which were measured."""
 

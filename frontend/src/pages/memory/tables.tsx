@@ -51,18 +51,7 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
     case "remaining_modules":
       return remainingTable(result, tab, common);
     case "categories":
-      return (
-        <Table
-          {...common}
-          name="memory-categories"
-          {...nouns.category}
-          columns={KINDS}
-          rows={result.categories}
-          rowKey={(r) => r.category}
-          defaultSort="-at_peak_bytes"
-          onOpen={(r) => toAllocations(`category = ${quote(r.category)}`)}
-        />
-      );
+      return categoriesTable(result, common);
     case "operators":
       return (
         <Table
@@ -141,6 +130,22 @@ const toAllocations = (filter: string | null): void => go({ group: "allocations"
 function filterOf({ source, operator }: AliveRow): string | null {
   if (source === "unexplained") return null;
   return source === "earlier" ? 'fate = "earlier"' : `operator = ${quote(operator ?? "")}`;
+}
+
+/** No component, as the steps. */
+function categoriesTable(result: MemoryUse, common: Common) {
+  return (
+    <Table
+      {...common}
+      name="memory-categories"
+      {...nouns.category}
+      columns={KINDS}
+      rows={result.categories}
+      rowKey={(r) => r.category}
+      defaultSort="-at_peak_bytes"
+      onOpen={(r) => toAllocations(`category = ${quote(r.category)}`)}
+    />
+  );
 }
 
 /** What was alive at the peak, by module and phase. No component, as the steps. */
