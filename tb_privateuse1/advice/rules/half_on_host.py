@@ -57,7 +57,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="half_on_host",
-    title=say("16 bits on a processor without units for them"),
+    title=say("Half precision on a processor without units for it"),
     cause="device",
     looks_for=say(
         "Products of a megaflop or more in float16 or bfloat16, in a recording without a device, "

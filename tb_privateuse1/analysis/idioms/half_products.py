@@ -50,6 +50,8 @@ def half_products(trace: Trace) -> HalfProducts:
     The rate of float32 is the median of its products here, or what one core surely reaches.
     """
     ops, work = trace.ops, operator_work(trace)
+    if len(trace.kernels):
+        return HalfProducts(np.empty(0, np.int64), np.empty(0), 0.0, _CORE, is_measured=False)
     duration = np.maximum(ops.end_ns - ops.start_ns, 1)
     rates = work.flops / duration
     size = work.read_bytes + work.written_bytes
@@ -59,7 +61,7 @@ def half_products(trace: Trace) -> HalfProducts:
     full = large & (work.dtype == _FULL)
     full_rate = float(np.median(rates[full])) if full.any() else _CORE
     rows = np.flatnonzero(large & np.isin(work.dtype, _HALF) & (rates < _FAR * full_rate))
-    if len(trace.kernels) or not len(rows):
+    if not len(rows):
         return HalfProducts(rows[:0], np.empty(0), 0.0, full_rate, bool(full.any()))
     rate = float(work.flops[rows].sum() / duration[rows].sum())
     return HalfProducts(rows, 1 - rates[rows] / full_rate, rate, full_rate, bool(full.any()))

@@ -57,6 +57,8 @@ def unread_gradients(trace: Trace) -> Unread:
     first, pair = groupby.group_rows(found.shape, found.backward)
     count = np.bincount(pair)
     unread = _unread_counts(trace, found, steps, first, pair)
+    if not unread.any():
+        return Unread(none, none)
     # The first ones of a pass and a shape are those that nobody reads.
     order = np.lexsort((np.arange(len(pair)), pair))
     begin = np.append(0, np.cumsum(count))[:-1]
@@ -152,7 +154,9 @@ def _unread_counts(trace: Trace, found: Accumulations, steps: _Steps, first: I64
     until = np.where(ends, begin[backward[following]], np.iinfo(np.int64).max)
     rest = np.maximum(count - steps.between(shape, begin[backward], until), 0)
     known = ends & (fresh[following] | never)
-    unread = np.where(known & ~_read_by_user(trace, found, shape, backward), rest, 0)
+    unread = np.where(known, rest, 0)
+    if unread.any():
+        unread[_read_by_user(trace, found, shape, backward)] = 0
     # The last pass of a recording is as others with the same gradients.
     kinds = _kinds_of_passes(found)
     _, kind = groupby.group_rows(kinds[backward], shape)
