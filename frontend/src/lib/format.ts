@@ -63,10 +63,11 @@ export function percent(share: number | null): string {
   if (share === null) return MISSING;
   const of100 = share * 100;
   if (of100 === 0) return "0 %";
-  if (Math.abs(of100) < 0.01) return `${of100 < 0 ? "> -" : "< "}0.01 %`;
+  if (Math.abs(of100) < 0.01) return `${of100 < 0 ? "> −" : "< "}0.01 %`;
   // Never "100 %" for what is less: the reader would take it for all.
   if (of100 < 100 && of100 >= 99.95) return "> 99.9 %";
-  return `${Math.abs(of100) < 1 ? of100.toFixed(2) : significant(of100)} %`;
+  const size = Math.abs(of100);
+  return `${of100 < 0 ? "−" : ""}${size < 1 ? size.toFixed(2) : significant(size)} %`;
 }
 
 const OPERATIONS: readonly [string, number][] = [

@@ -158,7 +158,7 @@ def test_from_a_change_to_its_operator_in_each_run(two: Dashboard, of: str) -> N
     two.shows("page-diff")
 
 
-def test_a_row_of_the_comparison_opens_and_closes_below_it(two: Dashboard) -> None:
+def test_a_row_of_the_comparison_opens_and_closes_beside_it(two: Dashboard) -> None:
     two.open(run="now", view="diff", base="base")
     row = two.get("table-diff").locator('tr[data-key="aten::mm"]')
     row.click()

@@ -196,10 +196,10 @@ function Page({
       <Conditions conditions={result.conditions} />
       {whole && <Key whole={whole} result={result} />}
       <div class="columns equal">
-        <section>
+        <div>
           {result.explanation && <Why why={result.explanation} other={sides.other} />}
           <Largest result={result} />
-        </section>
+        </div>
         <Breakdown result={result} parts={parts} />
       </div>
       <DiffTable key={shown} result={result} shown={shown} {...sides} />
@@ -212,7 +212,7 @@ const MOST = 5;
 /** The rows of the table with the largest changes. */
 function Largest({ result }: { result: Result }) {
   return (
-    <>
+    <section>
       <h2>
         {texts.largest} <small class="muted">{texts.largestNote(result.by, result.time)}</small>
       </h2>
@@ -228,7 +228,7 @@ function Largest({ result }: { result: Result }) {
           {texts.none(result.rows.length)}
         </p>
       )}
-    </>
+    </section>
   );
 }
 

@@ -4,9 +4,9 @@ import { count, duration, exactDuration, percent, signedDuration } from "../../l
 import { fullName } from "../../lib/full-name";
 import { nameOf, type Selected } from "../../state/selection";
 import { linkProps } from "../../state/links";
+import { state } from "../../state/url";
 import { t } from "../../i18n";
-import { BottomPanel } from "../../widgets/controls/bottom-panel";
-import { useReturnFocus } from "../../widgets/controls/return-focus";
+import { Inspector } from "../../widgets/inspector/inspector";
 import { targetOf, WORDS, type By } from "./rows";
 
 const texts = t.diffRow;
@@ -19,16 +19,20 @@ interface RowPanelProps {
 }
 
 export function RowPanel({ row, by, other, close }: RowPanelProps) {
-  useReturnFocus();
   return (
-    <BottomPanel class="instances" testid="diff-row" label={texts.label(row.name)} close={close}>
-      <div class="toolbar">
-        <h2 title={fullName(row)}>{nameOf(row.name)}</h2>
+    <Inspector
+      testid="diff-row"
+      label={texts.label(row.name)}
+      kind={texts.kind}
+      covered={state.value.event !== null}
+      close={close}
+    >
+      <h2 class="wrap" title={fullName(row)}>
+        {nameOf(row.name)}
+      </h2>
+      <p class="ways">
         <Ways row={row} by={by} other={other} />
-        <button type="button" class="quiet push" data-testid="diff-row-close" onClick={close}>
-          {texts.close}
-        </button>
-      </div>
+      </p>
       <Sides row={row} />
       <p class="muted">{texts.said(WORDS[row.verdict], limits(row))}</p>
       {row.full_name !== null && <p class="wrap muted">{row.full_name}</p>}
@@ -38,7 +42,7 @@ export function RowPanel({ row, by, other, close }: RowPanelProps) {
         </p>
       )}
       {row.detail !== null && <p class="wrap muted">{row.detail}</p>}
-    </BottomPanel>
+    </Inspector>
   );
 }
 

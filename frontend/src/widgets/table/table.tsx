@@ -163,23 +163,24 @@ function Toolbar<Row>({
         {t.table.rows(shown.chosen.length, rows.length, props.noun, nouns)}
       </span>
       {props.children}
-      <span class="push" />
-      {columns.length > 2 && (
-        <ColumnChooser
-          columns={columns}
-          choice={remembered.get(name)}
-          onChoose={(c) => remembered.set(name, c)}
-        />
-      )}
-      <button
-        type="button"
-        class="quiet"
-        onClick={() => save(props, shown, visible)}
-        data-testid="csv"
-        title={t.table.saveShown}
-      >
-        CSV
-      </button>
+      <span class="push number">
+        {columns.length > 2 && (
+          <ColumnChooser
+            columns={columns}
+            choice={remembered.get(name)}
+            onChoose={(c) => remembered.set(name, c)}
+          />
+        )}{" "}
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => save(props, shown, visible)}
+          data-testid="csv"
+          title={t.table.saveShown}
+        >
+          CSV
+        </button>
+      </span>
     </div>
   );
 }

@@ -242,7 +242,7 @@ export const diffTables = {
 /** The selected row: both traces side by side. */
 export const diffRow = {
   label: (name: string) => `${name} in both traces`,
-  close: "Close",
+  kind: "In both traces",
   inNew: "In the new run",
   inBase: "In the base",
   baseName: (name: string) => `In the base its name is ${name}.`,

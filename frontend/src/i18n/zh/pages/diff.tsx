@@ -197,7 +197,7 @@ export const diffTables: Translation<typeof english.diffTables> = {
 
 export const diffRow: Translation<typeof english.diffRow> = {
   label: (name) => `${name}：两个 trace 对比`,
-  close: "关闭",
+  kind: "两份 trace",
   inNew: "在新运行中查看",
   inBase: "在基线中查看",
   baseName: (name) => `在基线中的名称是 ${name}。`,
