@@ -29,7 +29,7 @@ export default defineConfig({
             // What several pages share is one file: by default it is thirty of a kilobyte each.
             {
               name: "shared",
-              test: /src\/(lib|api|state|widgets|pages\/shared)\/(?!inspector)/,
+              test: /src\/((lib|api|state|widgets)\/|pages\/shared\/(?!inspector))/,
               minShareCount: 3,
             },
             // Comes with the first page that selects something: the first page does without.
