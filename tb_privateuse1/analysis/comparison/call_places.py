@@ -47,6 +47,8 @@ class Places:
     parent: list[int]
     base: Work
     now: Work
+    on_device: bool
+    """Whether the work is that of device activities: one of the traces has some."""
 
     def path(self, place: int) -> list[str]:
         """Return the names from the outermost operator to this place."""
@@ -93,8 +95,8 @@ def place_work(base: Trace, now: Trace, base_steps: I64, now_steps: I64) -> Plac
         _ran(tree, side, steps) for side, steps in zip(sides, (base_steps, now_steps), strict=True)
     ]
     unit = _units(tree, ran[0] & ran[1])
-    works = [_work(trace, side, unit) for trace, side in zip((base, now), sides, strict=True)]
-    return Places(tree.names, tree.parent, *works)
+    old, new = (_work(trace, side, unit) for trace, side in zip((base, now), sides, strict=True))
+    return Places(tree.names, tree.parent, old, new, on_device)
 
 
 def _calls(trace: Trace, tree: _Tree, on_device: bool) -> _Calls:

@@ -53,7 +53,7 @@ class Texts:
         self._cells, self._groups = cells, groups
         self._sides = (cells.base, cells.now)
         self._work = (cells.places.base, cells.places.now)
-        self._on_device = len(self._work[0].unit) == len(cells.base.trace.kernels)
+        self._on_device = cells.places.on_device
         self._change = (cells.matches.base, cells.matches.now)
 
     def of(self, key: Group, group: int, base_ns: int, now_ns: int) -> Words:

@@ -80,9 +80,8 @@ def divide(base: Trace, now: Trace, base_steps: I64, now_steps: I64) -> Cells:
     places = place_work(base, now, base_steps, now_steps)
     matches = match_calls(places, base_steps, now_steps)
     number: dict[Cell, int] = {}
-    on_device = bool(len(base.kernels) or len(now.kernels))
     old, new = (
-        _side(trace, steps, change, on_device, number)
+        _side(trace, steps, change, places.on_device, number)
         for trace, steps, change in (
             (base, base_steps, matches.base),
             (now, now_steps, matches.now),

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.analysis.roofs.shape_outliers import ShapeOutlier, shape_outliers
 from tb_privateuse1.analysis.roofs.slowdowns import Slowdown, Slowdowns, slowdowns
@@ -187,7 +189,7 @@ def _of_device(slow: Slowdowns) -> Outlier:
 
 def _of_kernel(trace: Trace, one: Slowdown, slow: Slowdowns) -> Outlier:
     kernels = trace.kernels
-    (operator,) = operator_names(trace, kernels.take([one.row]))  # type: ignore[arg-type]
+    (operator,) = operator_names(trace, kernels.take(np.array([one.row])))
     op = int(kernels.op[one.row])
     return Outlier(
         kind="kernel_slower",

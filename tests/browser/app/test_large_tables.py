@@ -37,7 +37,8 @@ _SEEN = """table => {
 _COVERED = """() => {
     const scroller = document.querySelector('[data-testid="table-allocations"] .scroller');
     const { left, top, height } = scroller.getBoundingClientRect();
-    const at = (share) => document.elementFromPoint(left + 20, top + share * height);
+    const foot = scroller.querySelector("tfoot").getBoundingClientRect().height;
+    const at = (share) => document.elementFromPoint(left + 20, top + share * (height - foot));
     return [0.2, 0.5, 0.95].every((share) => at(share)?.closest("tr[data-key]"));
 }"""
 """Whether rows have come to where it was scrolled to."""

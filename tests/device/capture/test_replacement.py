@@ -13,6 +13,7 @@ from torch.profiler import profile as imported_before
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1 import capture
+from tb_privateuse1.capture import backend
 from tests.support.capture import read, train, written
 from tests.support.on_device import device
 
@@ -20,7 +21,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events"
 
 
 @pytest.fixture
-def installed() -> Iterator[None]:
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Other tests may have loaded the reference device into this process."""
+    monkeypatch.setattr(backend, "is_current", lambda: False)
     capture.install()
     yield
     capture.uninstall()

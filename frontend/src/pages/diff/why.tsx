@@ -4,6 +4,7 @@ import { duration, exactDuration, percent, signedDuration } from "../../lib/form
 import { type LinkProps, linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
+import { CsvButton } from "../../widgets/table/csv-button";
 
 const texts = t.diffWhy;
 
@@ -26,10 +27,16 @@ const wordOf = (value: string | null): string =>
     : (value ?? "–");
 
 export function Why({ why, other }: { why: Explanation; other: Selected }) {
+  const rest = texts.rest(why.rest_groups, why.rest_noise_ns === null ? null : duration(why.rest_noise_ns));
+  const rows = [
+    ...why.reasons.map(({ sentence, change_ns, noise_ns }) => ({ sentence, change_ns, noise_ns })),
+    { sentence: rest, change_ns: why.rest_ns, noise_ns: why.rest_noise_ns },
+  ];
   return (
-    <div data-testid="why" data-value={why.change_ns}>
-      <h2>
+    <section data-testid="why" data-value={why.change_ns}>
+      <h2 class="withcsv">
         {texts.title} <small class="muted">{texts.note}</small>
+        <CsvButton name="reasons" rows={rows} />
       </h2>
       <table class="plain reasons">
         <tbody>
@@ -40,9 +47,7 @@ export function Why({ why, other }: { why: Explanation; other: Selected }) {
             <td class="number" title={exactDuration(why.rest_ns)}>
               {signedDuration(why.rest_ns)}
             </td>
-            <td class="wrap muted">
-              {texts.rest(why.rest_groups, why.rest_noise_ns === null ? null : duration(why.rest_noise_ns))}
-            </td>
+            <td class="wrap muted">{rest}</td>
             <td class="number muted" />
           </tr>
           <tr class="sum" data-testid="why-sum">
@@ -54,7 +59,7 @@ export function Why({ why, other }: { why: Explanation; other: Selected }) {
           </tr>
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 

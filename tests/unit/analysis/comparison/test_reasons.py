@@ -244,6 +244,12 @@ def test_a_host_alone_is_compared_by_its_operators() -> None:
     assert one.change_ns == -80_000
 
 
+def test_a_host_beside_a_recording_of_nothing() -> None:
+    found = explained(make.trace(), make.trace(make.op("aten::mm", 10, 890)))
+    assert sum(one.change_ns for one in found.reasons) + found.rest_ns == found.change_ns
+    assert {one.operator for one in found.reasons} <= {"aten::mm", None}
+
+
 def test_names_of_the_host_are_as_the_program_wrote_them() -> None:
     def run(us: float) -> Trace:
         events = []
