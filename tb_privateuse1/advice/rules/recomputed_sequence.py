@@ -54,7 +54,7 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Products of one weight without a backward pass, whose rows grow by the same number in "
-        "four rounds or more, and rounds that take longer for it."
+        "each round, and rounds that take longer for it."
     ),
     why=say(
         "Attention needs keys and values of earlier elements, and a recurrent network its last "
@@ -65,7 +65,7 @@ RULE = Rule(
         "the model the new elements alone. If later elements change earlier results, as without "
         "a causal mask, this cannot be saved."
     ),
-    threshold=say("Four rounds, and 1 % of the step."),
+    threshold=say("Four rounds, or three if the series comes again; and 1 % of the step."),
     reference=say("Key-value caches of transformers and vLLM."),
     code=Code(
         before=(
