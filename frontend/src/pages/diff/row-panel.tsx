@@ -117,7 +117,7 @@ function linesOf(row: DiffRow): Line[] {
       title: texts.calls,
       base: calls(row.base_calls),
       now: calls(row.now_calls),
-      change: calls(row.now_calls - row.base_calls),
+      change: signed(row.now_calls - row.base_calls, calls),
     },
     rate(texts.tflops, row.base_tflop_per_s, row.now_tflop_per_s),
     rate(texts.gigabytes, row.base_gb_per_s, row.now_gb_per_s),
@@ -128,9 +128,13 @@ function linesOf(row: DiffRow): Line[] {
 function rate(title: string, base: number | null, now: number | null): Line | false {
   if (base === null && now === null) return false;
   const shown = (value: number | null): string => (value === null ? "–" : value.toPrecision(3));
-  const change = base === null || now === null ? "–" : (now - base).toPrecision(3);
+  const change = base === null || now === null ? "–" : signed(now - base, (n) => n.toPrecision(3));
   return { title, base: shown(base), now: shown(now), change };
 }
+
+/** With its sign, like times. */
+const signed = (n: number, shown: (size: number) => string): string =>
+  n === 0 ? shown(n) : `${n < 0 ? "−" : "+"}${shown(Math.abs(n))}`;
 
 /** Per step, so that it may be a fraction. */
 export const calls = (n: number): string => (Number.isInteger(n) ? count(n) : n.toPrecision(3));
