@@ -28,6 +28,14 @@ def known_times(trace: Trace) -> Known:
     return "host" if on_host and not len(trace.kernels) else "none"
 
 
+def is_on_host_alone(trace: Trace) -> bool:
+    """Return whether the program had no accelerator at all, so that operators ran on the host.
+
+    A recording that names a device but has none of its work says nothing of where operators ran.
+    """
+    return known_times(trace) == "host" and not trace.meta.devices
+
+
 def missing_streams(trace: Trace) -> tuple[str, ...]:
     """Return the names of the streams whose work has no times, while that of others has."""
     return tuple(labels.stream(trace, lane) for lane in trace.meta.missing_lanes)

@@ -8,13 +8,15 @@ from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idioms.dense_gradients import dense_gradients
 from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.device_times import is_on_host_alone
 
 _LEAST = 0.03
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the gradients and updates of rows of a table that no index names."""
-    if len(case.trace.kernels) and not case.vendor.sparse_tensors:
+    sparse_on_device = len(case.trace.kernels) > 0 and case.vendor.sparse_tensors
+    if not sparse_on_device and not is_on_host_alone(case.trace):
         return
     work = dense_gradients(case.trace)
     gone = remove(case, Needless(work.rows, work.shares))

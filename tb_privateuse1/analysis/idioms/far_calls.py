@@ -25,7 +25,7 @@ from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.relations import read_call
 from tb_privateuse1.trace import groupby
-from tb_privateuse1.trace.device_times import known_times
+from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
@@ -98,7 +98,7 @@ class FarCalls:
 @memoize
 def far_calls(trace: Trace) -> FarCalls:
     """Return the calls of a trace; none where device times are not known."""
-    on_host = known_times(trace) == "host" and not trace.meta.devices
+    on_host = is_on_host_alone(trace)
     calls, kinds = _on_host(trace) if on_host else _on_device(trace)
     memory = host_memory(trace) if on_host else printed_memory(trace)
     best = _best(trace, calls, kinds, on_host=on_host)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
@@ -45,12 +46,12 @@ class HalfProducts:
 
 @memoize
 def half_products(trace: Trace) -> HalfProducts:
-    """Return products of 16 bits below the rate of float32, in a recording without a device.
+    """Return products of 16 bits below the rate of float32, of a program without an accelerator.
 
     The rate of float32 is the median of its products here, or what one core surely reaches.
     """
     ops, work = trace.ops, operator_work(trace)
-    if len(trace.kernels):
+    if not is_on_host_alone(trace):
         return HalfProducts(np.empty(0, np.int64), np.empty(0), 0.0, _CORE, is_measured=False)
     duration = np.maximum(ops.end_ns - ops.start_ns, 1)
     rates = work.flops / duration

@@ -75,7 +75,7 @@ function EvidenceRow({ evidence: e }: { evidence: Evidence }) {
         <Off evidence={e} ns={e.largest_duration_bound_ns} />
         <td class="number">{e.unbounded === 0 ? MISSING : count(e.unbounded)}</td>
       </tr>
-      {/* Beside so many columns there is no room for a sentence. */}
+      {/* Beside these columns there is no room for a sentence. */}
       <tr class="meaning">
         <td class="muted" colSpan={9}>
           {texts.evidence[e.evidence].meaning}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tb_privateuse1.advice.rules.half_on_host import RULE
@@ -66,3 +68,16 @@ def test_products_on_a_device_are_other_rules_matter() -> None:
             run.product(ROWS, WIDTH, WIDTH, FP16, slow=100)
             run.wait()
     assert found(RULE, run.trace()) == []
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-40GB"}]},
+        {"tb_privateuse1": {"backend": "refdev", "route": "torch", "warnings": []}},
+    ],
+    ids=["cuda", "backend"],
+)
+def test_operators_of_an_accelerator_whose_work_was_not_recorded(keys: dict[str, Any]) -> None:
+    """A host that waits for its device takes the device's time."""
+    assert found(RULE, program((FP16, 10.0)).trace(**keys)) == []

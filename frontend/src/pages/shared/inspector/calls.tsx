@@ -14,7 +14,7 @@ import { Durations } from "./durations";
 import { InstanceList, type Order } from "./instance-list";
 import { One } from "./one-call";
 
-/** Which lookup tells, of which table's row. */
+/** The lookup of the calls, and the table of its rows. */
 export type Asked =
   | { view: "instances"; index: number; group: NonNullable<Options["instances"]["group"]> }
   | { view: "calls"; index: number; group: NonNullable<Options["calls"]["group"]> };
