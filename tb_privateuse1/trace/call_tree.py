@@ -77,6 +77,8 @@ deep tree would need a table of all names."""
 
 def number_keys(key: I64) -> tuple[I64, I64]:
     """Return the distinct keys in order, and each row's index into them; keys are 0 or more."""
+    if len(key) < 2:  # a level of a deep tree is often a single call
+        return key, np.zeros(len(key), np.int64)
     largest = int(key.max(initial=0))
     if largest >= min(_DENSE, _SPARSE * len(key)):
         return np.unique(key, return_inverse=True)

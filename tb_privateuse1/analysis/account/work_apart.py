@@ -151,10 +151,11 @@ def _launched(trace: Trace) -> I64:
 def _usual_operator(trace: Trace) -> float:
     """Return the median host time of the outermost operators that launch; 0 without any."""
     ops = trace.ops
-    rows = groupby.distinct_values(trace.kernels.op[trace.kernels.op >= 0])
-    up = np.append(intervals.nearest(ops.parent, ops.kind == OPERATOR), NONE)
-    while len(rows) and (up[rows] >= 0).any():
-        rows = groupby.distinct_values(np.where(up[rows] >= 0, up[rows], rows))
+    launching = trace.kernels.op[trace.kernels.op >= 0]
+    operator = ops.kind == OPERATOR
+    outer = intervals.nearest(ops.parent, operator & (intervals.nearest(ops.parent, operator) < 0))
+    above = outer[launching]
+    rows = groupby.distinct_values(np.where(above >= 0, above, launching))
     return float(np.median(ops.end_ns[rows] - ops.start_ns[rows])) if len(rows) else 0.0
 
 
