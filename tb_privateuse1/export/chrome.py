@@ -31,6 +31,7 @@ from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.base import Verbatim
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import EVIDENCE, MEASURED, MISSING, NONE, Trace
+from tb_privateuse1.trace.recorded_counters import COMPUTED
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS, device_types
@@ -263,6 +264,7 @@ def _counters(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
             place = _thread(trace, int(memory.thread[i]))
             yield {
                 "ph": "C",
+                "cat": COMPUTED,
                 "name": f"Memory of {name}" + ("" if device < 0 else f" {device}") + " (bytes)",
                 "pid": place["pid"],
                 "tid": 0,
@@ -277,11 +279,11 @@ def _curves(trace: Trace, window: Window, curves: Iterable[Curve]) -> Iterable[d
     end = trace.end_ns if window.end_ns is None else min(window.end_ns, trace.end_ns)
     owner = _thread(trace, 0) if len(trace.threads) else {"pid": 0}
     for curve in curves:
-        if curve.what == "memory" or end <= start:
+        if curve.what in ("memory", "recorded") or end <= start:
             continue
         at, values = curve.parts(start, end)
         unit = "%" if curve.unit == "share" else curve.unit
         for ts, value in zip(_us(trace, at), values.tolist(), strict=True):
             label = f"{curve.label} ({unit})"
             place = {"pid": owner["pid"], "tid": 0, "ts": ts}
-            yield {"ph": "C", "name": label, **place, "args": {"value": value}}
+            yield {"ph": "C", "cat": COMPUTED, "name": label, **place, "args": {"value": value}}

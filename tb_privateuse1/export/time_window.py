@@ -9,6 +9,7 @@ import numpy as np
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Collectives, Memory, Trace
+from tb_privateuse1.trace.recorded_counters import CounterSamples
 from tb_privateuse1.trace.table import I64, Bools, Table
 
 
@@ -46,7 +47,7 @@ class Window:
         """Return the rows of a table in the window; rows without time belong to every window."""
         if self.whole:
             return np.arange(len(table))
-        if isinstance(table, Memory):
+        if isinstance(table, Memory | CounterSamples):
             return np.flatnonzero(self.touches(table.ts_ns, table.ts_ns))
         if isinstance(table, Collectives):
             return np.flatnonzero(self.touches(*_of_collectives(trace)))

@@ -189,6 +189,19 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "group_size": "ranks in the group",
         "bytes": "bytes, counted as the NCCL tests do",
     },
+    "counter_series": {
+        "row": "its number",
+        "name": "name of a recorded counter",
+        "key": "which of its values: the name of the argument, often the unit",
+        "process": "name or number of the process that the trace puts it under",
+    },
+    "counter_samples": {
+        "row": "its number",
+        "series": "row of counter_series",
+        "ts_ns": "time; the value holds until the next one of the series",
+        "value": "value, in the counter's own unit",
+        "event": _EVENT,
+    },
 }
 """The meaning of each column of each table; a name ends with the unit."""
 
@@ -200,6 +213,8 @@ _ENUMERATED = {
 }
 _TEXTS = {
     "name",
+    "key",
+    "process",
     "kernel_name",
     "pid",
     "tid",
@@ -235,6 +250,7 @@ _FROM_ZERO = {
         "config",
         "event",
         "group_size",
+        "series",
     ),
     *("external_id", "correlation", "sequence", "forward_thread", "python_id", "module_id"),
     *("device", "stream"),
@@ -301,6 +317,8 @@ def _array(trace: Trace, table: str, name: str, rows: I64, strings: pa.Array | N
     if values.dtype == np.bool_:
         packed = pa.py_buffer(np.packbits(values, bitorder="little"))
         return pa.Array.from_buffers(pa.bool_(), len(values), [None, packed])
+    if values.dtype == np.float64:
+        return _plain(values, None)
     missing = values < 0 if name in _FROM_ZERO else values == MISSING
     return _plain(values, missing)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tb_privateuse1.inference import (
     collectives,
+    counter_samples,
     device_processes,
     device_timeline,
     graph_captures,
@@ -126,6 +127,7 @@ def _assemble(
         host.ops, kernels, host.launches, strings, end - start
     )
     rows = collectives.build_collectives(host, kernels, activities.claims, strings)
+    counters = counter_samples.recorded_counters(raw, strings, start)
     return Trace(
         base_ns=raw.base_ns + start,
         start_ns=start,
@@ -151,6 +153,8 @@ def _assemble(
         collectives=rows,
         checkpoints=raw.checkpoints,
         configs=activities.configs,
+        counter_series=counters.series,
+        counter_samples=counters.samples,
     )
 
 

@@ -192,6 +192,7 @@ def _events(raw: Raw) -> dict[str, int]:
     """Return the number of events by category; rare categories are summed as ``others``."""
     listed = [(len(group), shorten(name, _LONGEST)) for name, group in raw.groups.items()]
     listed += [(len(raw.memory), "[memory]"), (len(raw.flows), "flow")]
+    listed.append((len(raw.counters.samples), "counter"))
     listed.sort(key=lambda one: -one[0])
     counts: dict[str, int] = {}
     for at, (n, name) in enumerate(listed):

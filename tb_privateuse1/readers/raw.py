@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Threads
+from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I32, I64, Table
 
 _IDS = (
@@ -132,6 +133,14 @@ class Flows(Table):
 
 
 @dataclass(frozen=True)
+class Counters:
+    """Recorded counters: ``samples`` are in the file's order, processes as ``threads`` spells."""
+
+    series: CounterSeries = field(default_factory=CounterSeries.empty)
+    samples: CounterSamples = field(default_factory=CounterSamples.empty)
+
+
+@dataclass(frozen=True)
 class Raw:
     """A trace file as columns. Times are ns since ``base_ns`` (absolute, int64)."""
 
@@ -146,6 +155,7 @@ class Raw:
     """The file's top-level keys except the events."""
     findings: tuple[Finding, ...] = ()
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
+    counters: Counters = field(default_factory=Counters)
     process_names: Mapping[str, str] = field(default_factory=dict)
     """By pid, as ``threads`` spells it."""
     reader: str = "chrome"

@@ -18,6 +18,7 @@ from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
+from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 from tb_privateuse1.trace.vendor import GENERIC, Vendor
 
@@ -331,6 +332,8 @@ TABLES: dict[str, type[Table]] = {
     "checkpoints": Checkpoints,
     "configs": Configs,
     "collectives": Collectives,
+    "counter_series": CounterSeries,
+    "counter_samples": CounterSamples,
 }
 
 
@@ -363,6 +366,8 @@ class Trace:
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
     configs: Configs = field(default_factory=Configs.empty)
     collectives: Collectives = field(default_factory=Collectives.empty)
+    counter_series: CounterSeries = field(default_factory=CounterSeries.empty)
+    counter_samples: CounterSamples = field(default_factory=CounterSamples.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """Return the string of an index; empty for ``NONE``."""

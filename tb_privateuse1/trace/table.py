@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 I8 = NDArray[np.int8]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+
+_DTYPES: dict[str, type[np.generic]] = {
+    "I8": np.int8,
+    "I32": np.int32,
+    "I64": np.int64,
+    "F64": np.float64,
+    "Bools": np.bool_,
+}
 
 
 class Table:
@@ -50,5 +60,4 @@ class Table:
     @classmethod
     def column_types(cls) -> dict[str, type[np.generic]]:
         """Return the columns' dtypes by name."""
-        dtypes = {"I8": np.int8, "I32": np.int32, "I64": np.int64, "Bools": np.bool_}
-        return {f.name: dtypes[cast(str, f.type)] for f in dataclasses.fields(cast(Any, cls))}
+        return {f.name: _DTYPES[cast(str, f.type)] for f in dataclasses.fields(cast(Any, cls))}

@@ -321,8 +321,8 @@ export interface Constant {
 /** A curve in the window: its entries in ``Curves``. */
 export interface Counter {
   label: string;
-  what: "utilisation" | "sm_efficiency" | "waiting" | "rate" | "data_loader" | "copies" | "communication" | "memory";
-  unit: "bytes" | "bytes/s" | "kernels" | "kernels/ms" | "share";
+  what: "utilisation" | "sm_efficiency" | "waiting" | "rate" | "data_loader" | "copies" | "communication" | "memory" | "recorded";
+  unit: "bytes" | "bytes/s" | "kernels" | "kernels/ms" | "share" | "";
   inferred: boolean;
   first: number;
   points: number;
@@ -1966,4 +1966,6 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   steps: [["row", "int64", "its number"], ["name", "string", "ProfilerStep#N"], ["host_start_ns", "int64", "start of the range on the host"], ["host_end_ns", "int64", "end of the range on the host"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["incomplete", "bool", "cut off by the end of the recording"], ["primed", "bool", "capture kept the device busy in it"]],
   configs: [["row", "int64", "its number"], ["grid", "string", "blocks of the grid in x, y, z, JSON"], ["block", "string", "threads of a block in x, y, z, JSON"], ["registers", "int64", "registers per thread"], ["shared_bytes", "int64", "shared memory per block"], ["blocks_per_sm", "string", "blocks per multiprocessor, JSON"], ["occupancy", "string", "achieved occupancy that CUPTI estimates, in percent, JSON"], ["unit", "string", "the device's unit that runs it"]],
   collectives: [["row", "int64", "its number"], ["kernel", "int32", "row of kernels, where it is one"], ["op", "int32", "row of ops, where it is a range on the host"], ["kind", "string", "all_reduce, all_gather, \u2026"], ["process_group", "string", "process group"], ["purpose", "string", "what the group is for"], ["group_size", "int64", "ranks in the group"], ["bytes", "int64", "bytes, counted as the NCCL tests do"]],
+  counter_series: [["row", "int64", "its number"], ["name", "string", "name of a recorded counter"], ["key", "string", "which of its values: the name of the argument, often the unit"], ["process", "string", "name or number of the process that the trace puts it under"]],
+  counter_samples: [["row", "int64", "its number"], ["series", "int32", "row of counter_series"], ["ts_ns", "int64", "time; the value holds until the next one of the series"], ["value", "double", "value, in the counter's own unit"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
 };

@@ -92,6 +92,7 @@ export function counted(value: number, unit: string): string {
   if (unit === "share") return percent(value);
   if (unit === "bytes") return bytes(value);
   if (unit === "bytes/s") return rate(value);
+  if (unit === "") return Number.isInteger(value) ? count(value) : significant(value);
   return unit === "kernels"
     ? t.format.kernels(value)
     : t.format.perMs(Number.isInteger(value) ? count(value) : significant(value));

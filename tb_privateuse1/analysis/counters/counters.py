@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.account import bounds, host_activity, stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER
-from tb_privateuse1.analysis.counters import curve_forms, sm_occupancy
+from tb_privateuse1.analysis.counters import curve_forms, recorded, sm_occupancy
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.steps import breakdown
@@ -54,7 +54,8 @@ def build_curves(trace: Trace) -> tuple[Curve, ...]:
         found += _copies(trace, device, kernels)
     if trace.meta.missing_lanes:  # nothing limits what their work adds
         found = [dataclasses.replace(one, limits=None) for one in found]
-    return (*found, *_communication(trace), *_memory(trace))
+    own = recorded.recorded_curves(trace)
+    return (*found, *_communication(trace), *_memory(trace), *own)
 
 
 def _device_label(trace: Trace, device: int) -> str:

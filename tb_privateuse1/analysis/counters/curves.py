@@ -17,7 +17,8 @@ from tb_privateuse1.analysis.counters.curve_forms import Floats
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.table import I64
 
-Unit = Literal["bytes", "bytes/s", "kernels", "kernels/ms", "share"]
+Unit = Literal["bytes", "bytes/s", "kernels", "kernels/ms", "share", ""]
+"""The last one: that of the counter, which its name often says."""
 What = Literal[
     "utilisation",
     "sm_efficiency",
@@ -27,6 +28,7 @@ What = Literal[
     "copies",
     "communication",
     "memory",
+    "recorded",
 ]
 
 EXPORTED = 2000
@@ -76,7 +78,7 @@ class Curve:
     def window(self, start_ns: int, end_ns: int, parts: int) -> Points:
         """Return the curve in ``parts`` equal parts of a window, or one per ns of a shorter one.
 
-        A part without a change has no entry of its own.
+        A part without a change has no entry of its own, nor has one before the first value.
         """
         parts = max(1, min(parts, end_ns - start_ns))
         edges = _edges(start_ns, max(end_ns, start_ns + 1), parts)
@@ -86,6 +88,7 @@ class Curve:
             least, most = (form.of_parts(edges) for form in self.limits)
             bound = np.maximum(np.maximum(value - least, most - value), 0)
         new = np.append(True, (np.diff(value) != 0) | (np.diff(bound) != 0))
+        new &= ~np.isnan(value)
         return Points(edges[:-1][new].astype(np.float64), value[new], bound[new])
 
     def changes(self, start_ns: int, end_ns: int | None) -> tuple[I64, NDArray[np.generic]] | None:

@@ -18,6 +18,7 @@ _UNITS = {
     "kernels/ms": (0, "1/ms"),
     "bytes/s": (0, "B/s"),
     "share": (0, "%"),
+    "": (0, ""),
 }
 """``CounterDescriptor.unit`` if it has the unit, else ``unit_name``."""
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.readers.chrome import numbers
 from tb_privateuse1.readers.chrome.begin_end_pairs import Pairs
+from tb_privateuse1.readers.chrome.counter_columns import CounterColumns
 from tb_privateuse1.readers.chrome.event_schema import (
     COLLECTIVE,
     CONFIG,
@@ -36,6 +37,7 @@ from tb_privateuse1.readers.chrome.timestamps import event_times
 from tb_privateuse1.readers.raw import MISSING_OF, Flows, Group, Raw
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.model import NONE, Threads
+from tb_privateuse1.trace.recorded_counters import COMPUTED
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _OPERATOR = (
@@ -88,7 +90,7 @@ _MORE = {
 }
 _SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
 
-_TIMED = frozenset("XsfiIBE")
+_TIMED = frozenset("XsfiIBEC")
 _INSTANTS = frozenset("iI")
 _FEW = 1 << 15
 """NumPy sorts int16 by counting, which holds this number of kinds."""
@@ -136,6 +138,7 @@ class Builder:
         self._memory = Parts()
         self._flows = {name: Column(dtype) for name, dtype in Flows.column_types().items()}
         self._pairs = Pairs(tally)
+        self._counters = CounterColumns(tally, self._strings)
         self._seen = 0
 
     def add(self, events: Sequence[Event | None], text: bytes) -> None:
@@ -144,16 +147,21 @@ class Builder:
         Raises Inexact, with nothing added, if their times need decoding as decimals.
         """
         window = self._sorted(events)
-        is_timed, is_range = (
+        is_timed, is_range, is_counter = (
             np.array([phase in phases for phase, _ in self._kinds], np.bool_)
-            for phases in (_TIMED, "X")
+            for phases in (_TIMED, "X", "C")
         )
         timed = window.where(is_timed[window.kind])
         when = event_times(timed.events, is_range[timed.kind], text)
-        self._seen += len(events)
+        first, self._seen = self._seen, self._seen + len(events)
         self._tally.merge(when.problems)
         self._untimed(window.where(~is_timed[window.kind]))
         keep = when.valid & self._shown(timed)
+        counted = keep & is_counter[timed.kind]
+        if counted.any():
+            number = timed.where(counted).number
+            self._counters.add(when.start_ns[counted], number, text, first)
+            keep &= ~counted
         placed = timed.where(keep)
         if not placed.events:
             return
@@ -197,10 +205,12 @@ class Builder:
                 self._kinds.append(kind)
 
     def _shown(self, window: _Window) -> Bools:
-        """Return a mask of events that a table takes: of instants, only those of memory."""
+        """Return a mask of events that a table takes: of instants only those of memory."""
         shown = np.ones(len(window.events), np.bool_)
         for kind, rows in window.kinds():
-            if self._is_instant(*self._kinds[kind]):
+            if self._kinds[kind] == ("C", COMPUTED):
+                shown[rows] = False
+            elif self._is_instant(*self._kinds[kind]):
                 shown[rows] = [event.name == "[memory]" for event in window.events[rows]]
         return shown
 
@@ -238,6 +248,7 @@ class Builder:
         for category, closed in self._pairs.groups(last).items():
             whole = [groups[category], closed] if category in groups else [closed]
             groups[category] = Group.join(whole, MISSING_OF)
+        counters = self._counters.counters()
         keys = list(self._threads.by_text)
         threads = Threads(
             pid=self._string_column([pid for pid, _ in keys]),
@@ -255,6 +266,7 @@ class Builder:
             metadata=metadata,
             findings=self._tally.findings(),
             checkpoints=checkpoints,
+            counters=counters,
             process_names=self._process_names,
         )
 

@@ -77,6 +77,12 @@ _WORDS: dict[str, _Words] = {
         say("{n} ranges were begun and not ended; they are shown up to the end of the trace.")
     ),
     "unopened_ends": _Words(say("{n} ends of ranges that were not begun are not shown.")),
+    "counters_no_number": _Words(
+        say("{n} values of counters are no finite numbers and are not shown."), severity="info"
+    ),
+    "counters_dropped": _Words(
+        say("The trace has too many counters: {n} values of all but the first are not shown.")
+    ),
     "phase_not_shown": _Words(
         say("{n} events of phase {example!r} are not shown."), severity="info"
     ),

@@ -21,7 +21,7 @@ def doubtful() -> list[Event]:
         kernel("replayed", 50, 60),
         launch(70, 71, 8),
         memory(11, 512, 512),
-        {"ph": "C", "cat": "x", "name": "counter", "pid": 1, "tid": 1, "ts": 1},
+        {"ph": "P", "cat": "x", "name": "sample", "pid": 1, "tid": 1, "ts": 1},
     ]
 
 
@@ -77,7 +77,7 @@ def test_as_csv_and_text() -> None:
     told = text.text_report(result)
     assert "linked share: 50.0 %" in told
     assert "    kernels 1: replayed, device 0 stream 7, at 50,000 ns" in told
-    assert "  info: 1 events of phase 'C' are not shown." in told
+    assert "  info: 1 events of phase 'P' are not shown." in told
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J", "<img src=x>", "a\nb"])

@@ -164,6 +164,7 @@ const counters: Record<Counter["what"], string> = {
   copies: "Bytes by the time in which such copies run.",
   communication: "Bytes of collectives by the time in which they run, waiting for other ranks included.",
   memory: "The greatest allocated total in each part.",
+  recorded: "Recorded in the trace, in its own unit: the mean over time of each part.",
 };
 
 export const trackHeadings = {

@@ -150,6 +150,7 @@ const counters: Translation<typeof english.trackHeadings.counters> = {
   copies: "字节数除以此类拷贝运行的时间。",
   communication: "集合通信的字节数除以其运行时间，包含等待其他 rank 的时间。",
   memory: "每段中已分配总量的最大值。",
+  recorded: "trace 中记录的计数器，采用其自身的单位：每段按时间的均值。",
 };
 
 export const trackHeadings: Translation<typeof english.trackHeadings> = {

@@ -1,0 +1,32 @@
+"""Order the recorded counters by series and time, and name their processes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.readers.raw import Counters, Raw
+
+
+def recorded_counters(raw: Raw, strings: Strings, start_ns: int) -> Counters:
+    """Return the counters with times in ns since ``start_ns`` on the file's clock.
+
+    Of several values at one time, the last one in the file holds.
+    """
+    series, samples = raw.counters.series, raw.counters.samples
+    if not len(samples):
+        return Counters()
+    process = [
+        strings.id(raw.process_names.get(strings.all[pid], strings.all[pid]))
+        for pid in series.process.tolist()
+    ]
+    order = np.lexsort((samples.event, samples.ts_ns, samples.series))
+    ordered = samples.take(order)
+    same = (np.diff(ordered.series) == 0) & (np.diff(ordered.ts_ns) == 0)
+    ordered = ordered.take(np.append(~same, True))
+    return Counters(
+        dataclasses.replace(series, process=np.array(process, np.int32)),
+        dataclasses.replace(ordered, ts_ns=ordered.ts_ns - start_ns),
+    )

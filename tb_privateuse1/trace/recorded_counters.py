@@ -1,0 +1,35 @@
+"""Counters that a trace records: clocks, power, bandwidth, values of the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_privateuse1.trace.table import F64, I32, I64, Table
+
+COMPUTED = "tb_privateuse1"
+"""The category of counters that our export computed from the rest of the trace: none is read."""
+
+
+@dataclass(frozen=True)
+class CounterSeries(Table):
+    """The counters of a trace: each has a name and, within it, a key; by first occurrence.
+
+    ``process`` is the name of the process that the trace puts it under, or the process's number.
+    """
+
+    name: I32
+    key: I32
+    process: I32
+
+
+@dataclass(frozen=True)
+class CounterSamples(Table):
+    """The values of all counters, by series and time; each holds until the next one.
+
+    The unit is whatever the trace means: it is often in the name or the key. Values are finite.
+    """
+
+    series: I32
+    ts_ns: I64
+    value: F64
+    event: I32
