@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.views.advice import advice
+from tb_privateuse1.views.counters import counters
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.flame import flame
@@ -50,6 +51,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "roofline": roofline,
     "memory": memory,
     "modules": modules,
+    "counters": counters,
     "flame": flame,
     "distributed": distributed,
     "diff": diff,

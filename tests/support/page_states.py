@@ -8,7 +8,7 @@ from tests.support.dashboard import Dashboard
 
 PAGES = (
     "overview", "advice", "whatif", "timeline", "operators", "kernels", "runtime", "roofline",
-    "memory", "modules", "flame", "distributed", "diff", "history", "recording", "sql",
+    "memory", "modules", "counters", "flame", "distributed", "diff", "history", "recording", "sql",
 )  # fmt: skip
 """In the order of the rail."""
 

@@ -328,6 +328,48 @@ export interface Counter {
   points: number;
 }
 
+/** The chosen counter while the kernels of one name run. */
+export interface CounterOfKernel {
+  name: string;
+  calls: number;
+  device_ns: number;
+  mean: number;
+  samples: number;
+}
+
+/** The chosen counter in a step's window. */
+export interface CounterOfStep {
+  step: string;
+  length_ns: number;
+  mean: number | null;
+  min: number | null;
+  max: number | null;
+}
+
+/** One counter, in its own unit. Means are over time: a value holds until the next one. */
+export interface CounterRow {
+  counter: number;
+  name: string;
+  process: string;
+  values: number;
+  interval_ns: number | null;
+  mean: number | null;
+  min: number | null;
+  max: number | null;
+  busy_mean: number | null;
+  idle_mean: number | null;
+}
+
+/** The result of the view: counters in the trace's order. */
+export interface Counters {
+  provenance: Provenance;
+  rows: CounterRow[];
+  counter: number | null;
+  counter_name: string | null;
+  kernels: CounterOfKernel[];
+  steps: CounterOfStep[];
+}
+
 /** The result of the lookup. */
 export interface Critical {
   pieces: Piece[];
@@ -1894,6 +1936,7 @@ export interface Views {
   roofline: Roofline;
   memory: MemoryUse;
   modules: Modules;
+  counters: Counters;
   flame: Flame;
   distributed: Distributed;
   diff: Diff;
@@ -1930,6 +1973,7 @@ export interface Options {
   roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; sort?: string | null };
+  counters: { step?: number | null; counter?: number | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };

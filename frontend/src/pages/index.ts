@@ -93,6 +93,12 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     component: onDemand(() => import("./modules").then((page) => page.Modules)),
     icon: "M1.5 2.5h5v3h-5zM8.5 8h6v2.5h-6zM8.5 12.5h6M3.5 5.5v8.5h5M3.5 9h5",
   },
+  counters: {
+    title: t.counters.title,
+    letter: "n",
+    component: onDemand(() => import("./counters").then((page) => page.Counters)),
+    icon: "M2.2 12a6.5 6.5 0 1 1 11.6 0M8 10l3-4.5M8 10h.01",
+  },
   flame: {
     title: t.pageTitles.flame,
     letter: "f",

@@ -3,6 +3,7 @@
 import type { UrlKeys, Values } from "../state/url-key";
 import type { Views } from "../api/types";
 import { ADVICE_KEYS } from "./advice/url-keys";
+import { COUNTERS_KEYS } from "./counters/url-keys";
 import { DIFF_KEYS } from "./diff/url-keys";
 import { DISTRIBUTED_KEYS } from "./distributed/url-keys";
 import { FLAME_KEYS } from "./flame/url-keys";
@@ -28,6 +29,7 @@ export const PAGE_KEYS = {
   roofline: ROOFLINE_KEYS,
   memory: MEMORY_KEYS,
   modules: MODULES_KEYS,
+  counters: COUNTERS_KEYS,
   flame: FLAME_KEYS,
   distributed: DISTRIBUTED_KEYS,
   diff: DIFF_KEYS,

@@ -175,6 +175,7 @@ describe("what depends on what", () => {
       sort: "s",
       filter: "f",
       group: "g",
+      counter: 2,
       columns: "t:a",
       device: "6/0",
       range: "1..2",

@@ -31,6 +31,23 @@ class Samples:
         """Return the mean over time of each part; NaN before the first value."""
         return self.means(edges[:-1], edges[1:])
 
+    def mean(self, start_ns: I64, end_ns: I64) -> float | None:
+        """Return the mean over the time of all windows together; None before the first value."""
+        means, length = self.means(start_ns, end_ns), self.known_ns(start_ns, end_ns)
+        known = length > 0
+        return float(np.average(means[known], weights=length[known])) if known.any() else None
+
+    def known_ns(self, start_ns: I64, end_ns: I64) -> I64:
+        """Return the length of the part of each window that has a value."""
+        known: I64 = np.maximum(end_ns - np.maximum(start_ns, self.at_ns[0]), 0)
+        return known
+
+    def extremes(self, start_ns: int, end_ns: int) -> tuple[float, float] | None:
+        """Return the least and the greatest value in a window; None before the first value."""
+        first = max(int(np.searchsorted(self.at_ns, start_ns, side="right")) - 1, 0)
+        own = self.value[first : int(np.searchsorted(self.at_ns, end_ns))]
+        return (float(own.min()), float(own.max())) if len(own) else None
+
     def means(self, start_ns: I64, end_ns: I64) -> F64:
         """Return the mean over time of each window, from the first value on; NaN before it."""
         since = np.maximum(start_ns, self.at_ns[0])

@@ -3,6 +3,7 @@ import * as app from "./app";
 import * as lib from "./lib";
 import * as recording from "./pages/recording";
 import * as advice from "./pages/advice";
+import * as counters from "./pages/counters";
 import * as diff from "./pages/diff";
 import * as distributed from "./pages/distributed";
 import * as flame from "./pages/flame";
@@ -31,6 +32,7 @@ export const en = {
   ...lib,
   ...recording,
   ...advice,
+  ...counters,
   ...diff,
   ...distributed,
   ...flame,

@@ -129,6 +129,12 @@ const CHINESE: Readonly<Record<string, string>> = {
   "what the group is for": "该组的用途",
   "ranks in the group": "组内的 rank 数",
   "bytes, counted as the NCCL tests do": "字节数，计法与 NCCL tests 相同",
+  "name of a recorded counter": "所记录计数器的名称",
+  "which of its values: the name of the argument, often the unit": "其中的哪个值：参数的名称，通常是单位",
+  "name or number of the process that the trace puts it under": "trace 中其所属进程的名称或编号",
+  "row of counter_series": "counter_series 的行",
+  "time; the value holds until the next one of the series": "时间；该值保持到同一序列的下一个值",
+  "value, in the counter's own unit": "值，采用计数器自身的单位",
 };
 
 export const columnMeanings: Translation<typeof english.columnMeanings> = {

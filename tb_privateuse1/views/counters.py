@@ -1,0 +1,184 @@
+"""Recorded counters: what a device's clocks, power and bandwidth were, by step and by kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from tb_privateuse1.analysis.counters import recorded
+from tb_privateuse1.analysis.counters.recorded import Samples
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import device_times, groupby, intervals
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
+from tb_privateuse1.views.result import Result
+
+_MOST_KERNELS = 500
+
+
+@dataclass(frozen=True)
+class CounterRow:
+    """One counter, in its own unit. Means are over time: a value holds until the next one."""
+
+    counter: int
+    """Its row in the trace's ``counter_series``."""
+    name: str
+    process: str
+    """That of the trace which has it, often a device."""
+    values: int
+    """Those in the recording, or in the step."""
+    interval_ns: int | None
+    """The median time from one value to the next; null of a single one."""
+    mean: float | None
+    """Null before the first value."""
+    min: float | None
+    max: float | None
+    busy_mean: float | None
+    """While anything runs on a device; null without device times."""
+    idle_mean: float | None
+    """While nothing does."""
+
+
+@dataclass(frozen=True)
+class CounterOfKernel:
+    """The chosen counter while the kernels of one name run."""
+
+    name: str
+    calls: int
+    device_ns: int
+    mean: float
+    samples: int
+    """The values that were recorded while they ran. With few, the mean is that of what ran around
+    them."""
+
+
+@dataclass(frozen=True)
+class CounterOfStep:
+    """The chosen counter in a step's window."""
+
+    step: str
+    length_ns: int
+    mean: float | None
+    min: float | None
+    max: float | None
+
+
+@dataclass(frozen=True)
+class Counters(Result):
+    """The result of the view: counters in the trace's order."""
+
+    provenance: Provenance
+    rows: tuple[CounterRow, ...]
+    counter: int | None
+    """The chosen one; null without counters."""
+    counter_name: str | None
+    kernels: tuple[CounterOfKernel, ...]
+    """At most 500, those with most device time first. Only of measured timelines."""
+    steps: tuple[CounterOfStep, ...]
+
+
+def counters(
+    trace: Trace,
+    *,
+    step: StepOption = None,
+    counter: Annotated[int | None, "a counter of the rows; by default the first"] = None,
+) -> Counters:
+    """The counters that the trace records, and one of them by kernel and by step.
+
+    Raises TraceError ``unknown_step`` or ``bad_option``.
+    """
+    row = step_row(trace, step)
+    start, end = 0, trace.end_ns
+    if row is not None:
+        start, end = int(trace.steps.start_ns[row]), int(trace.steps.end_ns[row])
+    forms, names = recorded.recorded_samples(trace), recorded.labels(trace)
+    chosen = next(iter(forms), None) if counter is None else counter
+    if chosen is not None and chosen not in forms:
+        raise TraceError("bad_option", say("There is no counter {n}.", n=chosen))
+    form = None if chosen is None else forms[chosen]
+    return Counters(
+        provenance=provenance(trace),
+        rows=tuple(_row(trace, one, names[one], forms[one], start, end) for one in forms),
+        counter=chosen,
+        counter_name=None if chosen is None else names[chosen],
+        kernels=_kernels(trace, form, row) if form else (),
+        steps=_steps(trace, form) if form else (),
+    )
+
+
+def _row(trace: Trace, counter: int, name: str, form: Samples, start: int, end: int) -> CounterRow:
+    busy = intervals.intersect(breakdown.busy(trace.kernels), _window(start, end))
+    idle = intervals.complement(busy, start, end)
+    timed = trace.meta.timeline != "none" and not trace.meta.missing_lanes
+    low_high = form.extremes(start, end)
+    first, last = np.searchsorted(form.at_ns, (start, end))
+    gaps = np.diff(form.at_ns[first:last])
+    return CounterRow(
+        counter=counter,
+        name=name,
+        process=trace.text(trace.counter_series.process[counter]),
+        values=int(last - first),
+        interval_ns=int(np.median(gaps)) if len(gaps) else None,
+        mean=form.mean(*_window(start, end)),
+        min=low_high[0] if low_high else None,
+        max=low_high[1] if low_high else None,
+        busy_mean=form.mean(*busy) if timed else None,
+        idle_mean=form.mean(*idle) if timed else None,
+    )
+
+
+def _window(start: int, end: int) -> intervals.Set:
+    return np.array([start]), np.array([end])
+
+
+def _kernels(trace: Trace, form: Samples, row: int | None) -> tuple[CounterOfKernel, ...]:
+    if trace.meta.timeline != "measured" or not device_times.all_known(trace):
+        return ()
+    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
+    mean = form.means(kernels.start_ns, kernels.end_ns)
+    length = form.known_ns(kernels.start_ns, kernels.end_ns)
+    first, group = groupby.group_rows(kernels.name)
+    count = len(first)
+    known = groupby.sums(group, length, count)
+    area = np.bincount(group, np.where(length > 0, mean, 0.0) * length, count)
+    whole = groupby.sums(group, kernels.end_ns - kernels.start_ns, count)
+    inside = np.searchsorted(form.at_ns, kernels.end_ns) - np.searchsorted(
+        form.at_ns, kernels.start_ns
+    )
+    samples = groupby.sums(group, inside.astype(np.int64), count)
+    calls = np.bincount(group, minlength=count)
+    order: I64 = np.argsort(-whole, kind="stable")
+    return tuple(
+        CounterOfKernel(
+            name=trace.text(kernels.name[first[i]]),
+            calls=int(calls[i]),
+            device_ns=int(whole[i]),
+            mean=float(area[i] / known[i]),
+            samples=int(samples[i]),
+        )
+        for i in order[known[order] > 0][:_MOST_KERNELS].tolist()
+    )
+
+
+def _steps(trace: Trace, form: Samples) -> tuple[CounterOfStep, ...]:
+    steps = trace.steps
+    found = []
+    for name, start, end in zip(
+        steps.name.tolist(), steps.start_ns.tolist(), steps.end_ns.tolist(), strict=True
+    ):
+        low_high = form.extremes(start, end)
+        found.append(
+            CounterOfStep(
+                step=trace.text(name),
+                length_ns=end - start,
+                mean=form.mean(*_window(start, end)),
+                min=low_high[0] if low_high else None,
+                max=low_high[1] if low_high else None,
+            )
+        )
+    return tuple(found)
