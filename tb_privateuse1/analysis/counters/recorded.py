@@ -96,7 +96,7 @@ def labels(trace: Trace) -> list[str]:
     processes = [trace.text(process) for process in series.process.tolist()]
     found = []
     for name, key, process in zip(names, keys, processes, strict=True):
-        label = name if key in ("", "value", name) else f"{name} ({key})"
+        label = name if key in ("", "value", name) else f"{name} · {key}"
         if any(n == name and k == key and p != process
                for n, k, p in zip(names, keys, processes, strict=True)):  # fmt: skip
             label = f"{process}: {label}"

@@ -27,10 +27,10 @@ def some() -> Trace:
 def test_a_counter_has_means_while_the_device_works_and_while_it_does_not() -> None:
     result = counters(some())
     assert result.rows[0] == CounterRow(
-        counter=0, name="Power (W)", process="GPU", values=5, interval_ns=20_000,
+        counter=0, name="Power · W", process="GPU", values=5, interval_ns=20_000,
         mean=180.0, min=100.0, max=300.0, busy_mean=300.0, idle_mean=100.0,
     )  # fmt: skip
-    assert (result.counter, result.counter_name) == (0, "Power (W)")
+    assert (result.counter, result.counter_name) == (0, "Power · W")
     clock = result.rows[1]
     assert (clock.values, clock.interval_ns, clock.mean) == (1, None, 900.0)
     assert (clock.busy_mean, clock.idle_mean) == (900.0, 900.0)

@@ -229,7 +229,8 @@ function counter(
   const [base, tall] = [line.y + line.height - 2, line.height - 6];
   const trace = (value: (i: number) => number): void => {
     context.beginPath();
-    context.moveTo(0, base);
+    // A recorded counter has no value before its first one.
+    context.moveTo(Math.max(0, ((at[0] ?? 0) - view.camera.start) * scale), base);
     for (let i = 0; i < at.length; i += 1) {
       const x = Math.max(0, ((at[i] ?? 0) - view.camera.start) * scale);
       const end = Math.min(

@@ -20,7 +20,7 @@ def power(*values: tuple[float, float], pid: int = 7, name: str = "Power") -> li
 def test_a_value_holds_until_the_next_and_there_is_none_before_the_first() -> None:
     trace = make.trace(make.op("a", 0, 100, id=1), *power((20, 100), (40, 300), (90, 50)))
     (curve,) = recorded.recorded_curves(trace)
-    assert (curve.label, curve.unit, curve.what) == ("Power (W)", "", "recorded")
+    assert (curve.label, curve.unit, curve.what) == ("Power · W", "", "recorded")
     points = curve.window(0, 100_000, 5)
     assert points.at_ns.tolist() == [20_000, 40_000, 80_000]
     assert points.value.tolist() == [100.0, 300.0, 175.0]
@@ -35,7 +35,7 @@ def test_processes_are_named_where_they_differ() -> None:
         *power((1, 3), pid=8),
         *power((1, 3), name="value"),
     )
-    assert recorded.labels(trace) == ["7: Power (W)", "8: Power (W)", "value (W)"]
+    assert recorded.labels(trace) == ["7: Power · W", "8: Power · W", "value · W"]
 
 
 @given(
