@@ -6,6 +6,7 @@ device, the enum members and the module by the vendor's name.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from pathlib import Path
@@ -65,10 +66,23 @@ def synchronize() -> None:
         if hasattr(module, "synchronize"):
             try:
                 module.synchronize()  # type: ignore[union-attr]
+                _wait_for_stream()
                 return
             except Exception as error:
                 failed = f"{type(error).__name__}: {error}"
     raise RuntimeError(failed)
+
+
+def _wait_for_stream() -> None:
+    """Wait for the current stream, where torch has one.
+
+    In torch 2.6 ``torch.accelerator.synchronize`` returns at once for a backend whose module has
+    no ``_lazy_init``: torch takes its device for one that was never used.
+    """
+    current = getattr(getattr(torch, "accelerator", None), "current_stream", None)
+    if current is not None:
+        with contextlib.suppress(Exception):  # a backend without streams
+            current().synchronize()
 
 
 def has_process_group() -> bool:

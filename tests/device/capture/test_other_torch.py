@@ -70,6 +70,25 @@ def test_without_the_accelerator_module(monkeypatch: pytest.MonkeyPatch) -> None
     assert waits == ["asked", "waited"]
 
 
+def test_a_synchronize_that_returns_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of torch 2.6, for a backend whose module has no ``_lazy_init``."""
+    waits: list[str] = []
+    stream = SimpleNamespace(synchronize=lambda: waits.append("stream"))
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waits.append("nothing"))
+    monkeypatch.setattr(torch.accelerator, "current_stream", lambda: stream)
+    backend.synchronize()
+    assert waits == ["nothing", "stream"]
+
+
+def test_a_backend_without_streams_can_be_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> Any:
+        raise RuntimeError("Backend doesn't support streams.")
+
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.accelerator, "current_stream", none)
+    backend.synchronize()
+
+
 @pytest.mark.parametrize("removed", ["name", "state", "elapsed"])
 def test_without_an_internal_the_host_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removed: str
