@@ -99,16 +99,6 @@ def test_the_table_has_all_that_is_used() -> None:
     assert names() - set(expected()) == set()
 
 
-def test_all_that_changed_is_used() -> None:
-    changed = {name for row in CONTENT["changed"] for name in row["names"]}
-    sources = used()
-    assert {
-        name
-        for name in changed
-        if name not in sources.names and name.rpartition(".")[2] not in sources.attributes
-    } == set()
-
-
 def test_names_are_found_in_a_source() -> None:
     found = Used()
     found.add(
