@@ -6,7 +6,6 @@ device, the enum members and the module by the vendor's name.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 from pathlib import Path
@@ -59,7 +58,8 @@ def is_current() -> bool:
 def synchronize() -> None:
     """Wait for the current device; raises RuntimeError where the backend offers no way.
 
-    ``torch.accelerator`` comes first: a vendor's module may have no ``synchronize``.
+    ``torch.accelerator`` comes first: a vendor's module may have no ``synchronize``. A backend that
+    cannot wait for its device may do so for a stream (mycelya-torch).
     """
     failed = "the backend has no synchronize"
     for module in (getattr(torch, "accelerator", None), getattr(torch, backend_name(), None)):
@@ -70,19 +70,21 @@ def synchronize() -> None:
                 return
             except Exception as error:
                 failed = f"{type(error).__name__}: {error}"
-    raise RuntimeError(failed)
+    if not _wait_for_stream():
+        raise RuntimeError(failed)
 
 
-def _wait_for_stream() -> None:
-    """Wait for the current stream, where torch has one.
+def _wait_for_stream() -> bool:
+    """Wait for the current stream; return False where that is impossible.
 
     In torch 2.6 ``torch.accelerator.synchronize`` returns at once for a backend whose module has
     no ``_lazy_init``: torch takes its device for one that was never used.
     """
-    current = getattr(getattr(torch, "accelerator", None), "current_stream", None)
-    if current is not None:
-        with contextlib.suppress(Exception):  # a backend without streams
-            current().synchronize()
+    try:
+        torch.accelerator.current_stream().synchronize()
+    except Exception:  # before torch 2.6, or a backend without streams
+        return False
+    return True
 
 
 def has_process_group() -> bool:

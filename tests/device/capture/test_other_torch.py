@@ -80,6 +80,25 @@ def test_a_synchronize_that_returns_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert waits == ["nothing", "stream"]
 
 
+def test_a_backend_that_waits_for_streams_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As mycelya-torch: neither torch nor the backend's module can wait for its device."""
+
+    def fail() -> None:
+        raise RuntimeError("Backend doesn't support synchronizing all streams on device.")
+
+    waits: list[str] = []
+    stream = SimpleNamespace(synchronize=lambda: waits.append("stream"))
+    monkeypatch.setattr(torch.accelerator, "synchronize", fail)
+    monkeypatch.setattr(torch.accelerator, "current_stream", lambda: stream)
+    monkeypatch.setattr(torch, "other", SimpleNamespace(), raising=False)
+    monkeypatch.setattr(backend, "backend_name", lambda: "other")
+    backend.synchronize()
+    assert waits == ["stream"]
+    monkeypatch.setattr(torch.accelerator, "current_stream", fail)
+    with pytest.raises(RuntimeError, match="all streams on device"):
+        backend.synchronize()
+
+
 def test_a_backend_without_streams_can_be_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> Any:
         raise RuntimeError("Backend doesn't support streams.")
