@@ -41,7 +41,7 @@ from tb_privateuse1.capture.calibration import Calibration, calibrate
 from tb_privateuse1.capture.launch_log import LaunchLog
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
-from tb_privateuse1.capture.route import Wanted, choose
+from tb_privateuse1.capture.route import Wanted, choose, settle
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.trace_export import default_worker_name, export, has_device_activity
@@ -71,8 +71,9 @@ class profile(torch_profile):
     """``torch.profiler.profile`` that also records PrivateUse1 devices.
 
     Takes what the installed torch's takes, and ``route``: ``auto`` prefers ``native`` to
-    ``events`` to ``torch``. Without ``activities``, a machine whose accelerator is a PrivateUse1
-    backend is recorded with CPU and that. An exception in ``on_trace_ready`` becomes a warning.
+    ``events`` to ``torch``; a trial before the first recording decides. Without ``activities``, a
+    machine whose accelerator is a PrivateUse1 backend is recorded with CPU and that. An exception
+    in ``on_trace_ready`` becomes a warning.
 
     ``prime_ms``: keep the device busy for so long at the start of the first recorded step of each
     cycle, so that the events measure its kernels' durations; ``auto``: twice as long as the step
@@ -103,12 +104,18 @@ class profile(torch_profile):
         self._primer = Primer(self.backend, self.notes)
         self._launches = LaunchLog(self.backend)
         self._markers = StepMarkers(self.backend)
-        if prime_ms is not None and self.route != "events":
-            self.notes.add("prime-unused", f"in the route {self.route!r} nothing is primed")
-        if self.route == "events":
-            # Who allocated on the host only launched nothing: that is evidence for the timeline.
-            options.setdefault("profile_memory", True)
+        self._memory_wanted = options.get("profile_memory")
         super().__init__(activities=self._plan.activities, **options)
+        self._take_route()
+
+    def _take_route(self) -> None:
+        """Set what depends on the route, and show what was noted about it."""
+        self.route = self._plan.route
+        if self._memory_wanted is None:
+            # Who allocated on the host only launched nothing: that is evidence for the timeline.
+            self.profile_memory = self.route == "events"
+        if self._prime_ms is not None and self.route != "events" and not self._plan.open:
+            self.notes.add("prime-unused", f"in the route {self.route!r} nothing is primed")
         self.notes.show()
 
     def prepare_trace(self) -> None:
@@ -118,6 +125,9 @@ class profile(torch_profile):
         state itself only when the recording starts. So nothing of torch is replaced, and no other
         profiler of the process is touched.
         """
+        if self._plan.open:
+            self._plan = settle(self._plan, self.notes)
+            self._take_route()
         if self.route != "events":
             super().prepare_trace()
             return
@@ -255,7 +265,12 @@ class profile(torch_profile):
             info = {"backend": "", "rank": rank, "world_size": world_size}
             self.add_metadata_json("distributedInfo", json.dumps(info))
         if self._plan.device:
-            about = {"backend": self.backend, "route": self.route, "warnings": self.notes.as_json()}
+            about = {
+                "backend": self.backend,
+                "route": self.route,
+                "reason": self._plan.reason,
+                "warnings": self.notes.as_json(),
+            }
             self.add_metadata_json(METADATA, json.dumps(about))
 
     def _synchronize(self, name: str) -> None:

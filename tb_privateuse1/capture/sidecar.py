@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tb_privateuse1.capture.backend import rank_and_world_size
+from tb_privateuse1.capture.backend import duration_us, rank_and_world_size
 from tb_privateuse1.capture.calibration import Calibration
 from tb_privateuse1.capture.warnings import Notes
 
@@ -27,6 +27,8 @@ CHANCE_BITS = 16
 FAR_OFF = 200
 """Device times so many times longer or shorter than the host's, summed over all rows, are in
 another unit: rows nest, and where the host runs ahead the wait at the window's end makes up."""
+_OPERATORS = ("cpu_op", "user_annotation")
+"""libkineto's names for what torch calls the backend's ``ProfilerStubs`` around."""
 LONG_ENOUGH_US = 10_000
 """Below this sum of the host's times the ratio says nothing."""
 
@@ -51,6 +53,12 @@ def build(
     resolution = _resolution_us([value for value in elapsed if value])
     _check_presence(elapsed, cycle)
     _check_unit(elapsed, host_us, calibration, cycle)
+    if calibration.doubt is not None:
+        cycle.add(
+            "kind-doubtful",
+            "it could not be measured what the device times mean, so that the reader must judge "
+            f"by the recording alone: {calibration.doubt}",
+        )
     if resolution >= COARSE_US:
         cycle.add(
             "elapsed-coarse",
@@ -70,7 +78,9 @@ def build(
         # torch cuts the vendor's float to whole microseconds (KinetoEvent::privateuse1ElapsedUs).
         "elapsed_rounding": "floor",
         "launch_latency_ns": calibration.launch_latency_ns,
+        "launch_latency_spread_ns": calibration.launch_latency_spread_ns,
         "sync_return_ns": calibration.sync_return_ns,
+        "sync_return_spread_ns": calibration.sync_return_spread_ns,
         "mark_cost_ns": calibration.costs.mark_ns,
         "mark_cost_bound_ns": calibration.costs.mark_bound_ns,
         "kernel_gap_ns": calibration.costs.gap_ns,
@@ -118,10 +128,12 @@ def _read_rows(inner: Any, backend: str, notes: Notes) -> _Rows:
         except Exception as error:
             raised.append(error)
         if value is not None and value < 0:  # no events were recorded around this row
+            if not _is_operator(row):
+                continue
             value = None
         rows.external_id.append(external_id)
         rows.elapsed_us.append(value)
-        rows.host_us += 0 if value is None else _host_us(row)
+        rows.host_us += 0 if value is None else duration_us(row)
         try:
             device, stream = rows.where(value is not None)
         except Exception as error:
@@ -139,9 +151,15 @@ def _read_rows(inner: Any, backend: str, notes: Notes) -> _Rows:
     return rows
 
 
-def _host_us(row: Any) -> float:
-    # torch 2.4 replaced microseconds by nanoseconds.
-    return float(row.duration_ns() / 1000 if hasattr(row, "duration_ns") else row.duration_us())
+def _is_operator(row: Any) -> bool:
+    """Return whether the row is an operator or annotation: what torch records events around.
+
+    A vendor's profiler adds kernels and runtime calls, libkineto those of other devices. Their
+    correlation numbers are their own, and may be those of operators.
+    """
+    # Older versions of torch do not name the activity; there a row on the device shows as such.
+    kind = row.activity_type() if hasattr(row, "activity_type") else "cpu_op"
+    return kind in _OPERATORS and row.device_type().name == "CPU"
 
 
 def _resolution_us(times: Sequence[int]) -> int:
