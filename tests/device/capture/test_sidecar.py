@@ -127,6 +127,9 @@ def test_synchronize_takes_the_backends_own_where_torch_has_none(
 class Row:
     """A row of the profiler's results, as torch's C++ shows it."""
 
+    last = 0
+    """The id of the row whose time was read last."""
+
     def __init__(
         self,
         external_id: int,
@@ -148,6 +151,7 @@ class Row:
         return self.external_id
 
     def privateuse1_elapsed_us(self) -> int:
+        Row.last = self.external_id
         if isinstance(self.elapsed, Exception):
             raise self.elapsed
         return self.elapsed
@@ -205,13 +209,18 @@ def test_rows_that_are_not_operators_stay_out() -> None:
 
 
 def test_streams_where_the_backend_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = iter([(0, 1, 1), (0, 0, 1), (1, 0, 0)])
-    module = SimpleNamespace(elapsed_streams=lambda: next(told))
+    told = {1: (0, 1, 1), 2: (0, 0, 1), 4: (1, 0, 0)}
+    module = SimpleNamespace(elapsed_streams=lambda: told[Row.last])
     monkeypatch.setattr(torch, "npu", module, raising=False)
-    value, codes = build([Row(1, 4), Row(2, 5), Row(3, RuntimeError("lost")), Row(4, 6)])
+    rows = [Row(1, 4), Row(2, 5), Row(4, 6)]
+    value, codes = build(rows)
+    assert codes == []
+    assert value["device"] == [0, 0, 1]
+    assert value["stream"] == [1, None, 0]
+    value, codes = build([*rows[:2], Row(3, RuntimeError("lost")), Row(5, -1), rows[2]])
     assert codes == ["row-raised"]
-    assert value["device"] == [0, 0, None, 1]
-    assert value["stream"] == [1, None, None, 0]
+    assert value["device"] == [0, 0, None, None, 1]
+    assert value["stream"] == [1, None, None, None, 0]
 
 
 @pytest.mark.parametrize("answer", [(), "xyz", (1, 2), None])
