@@ -80,16 +80,21 @@ def _without_others(found: Rows, elapsed: Sequence[int | None]) -> Rows:
     correlation numbers are their own, and may be those of operators. ``elapsed`` is negative
     without events: few operators have none.
     """
-    own = [us is None or us >= 0 or is_operator(row) for us, row in zip(elapsed, found.results)]
-    if all(own):
+    if min((us for us in elapsed if us is not None), default=0) >= 0:
         return found
+    timed = {number for number, us in zip(found.external_id, elapsed) if us is None or us >= 0}
+    own = [
+        us is None or us >= 0 or (is_operator(row) and number not in timed)
+        for us, row, number in zip(elapsed, found.results, found.external_id)
+    ]
     columns = (found.external_id, found.elapsed_us, found.device, found.stream, found.results)
     return Rows(*(None if one is None else list(compress(one, own)) for one in columns))
 
 
 def is_operator(row: Any) -> bool:
     """Return whether a row of torch's results is an operator or annotation."""
-    # Older versions of torch do not name the activity; there a row on the device shows as such.
+    # Before torch 2.12 a row does not name its activity. There runtime calls have rows without a
+    # time, except those whose number is an operator's.
     kind = row.activity_type() if hasattr(row, "activity_type") else "cpu_op"
     return kind in _OPERATORS and row.device_type().name == "CPU"
 
