@@ -60,6 +60,18 @@ def synchronize() -> None:
     raise RuntimeError(failed)
 
 
+def profiler_runs() -> bool:
+    """Return whether torch's profiler records in this thread, or another one that torch knows."""
+    everywhere = getattr(torch.autograd.profiler, "_is_profiler_enabled", False)
+    return bool(torch._C._autograd._profiler_enabled() or everywhere)
+
+
+def duration_us(row: Any) -> float:
+    """Return the length of a row of torch's results, in us."""
+    # torch 2.4 replaced microseconds by nanoseconds.
+    return float(row.duration_ns() / 1000 if hasattr(row, "duration_ns") else row.duration_us())
+
+
 def has_process_group() -> bool:
     """Return whether ``torch.distributed`` is initialized: then torch records the rank."""
     return torch.distributed.is_available() and torch.distributed.is_initialized()

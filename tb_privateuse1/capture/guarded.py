@@ -20,8 +20,9 @@ class profile(DeviceProfiler):
     """``torch.profiler.profile`` that also records PrivateUse1 devices.
 
     Takes what the installed torch's takes, and ``route``: ``auto`` prefers ``native`` to
-    ``events`` to ``torch``. Without ``activities``, a machine whose accelerator is a PrivateUse1
-    backend is recorded with CPU and that. An exception in ``on_trace_ready`` becomes a warning.
+    ``events`` to ``torch``; a trial before the first recording decides. Without ``activities``, a
+    machine whose accelerator is a PrivateUse1 backend is recorded with CPU and that. An exception
+    in ``on_trace_ready`` becomes a warning.
 
     ``prime_ms``: keep the device busy for so long at the start of the first recorded step of each
     cycle, so that the events measure its kernels' durations; ``auto``: twice as long as the step

@@ -18,7 +18,7 @@ from tb_privateuse1.capture.launch_log import LaunchLog
 from tb_privateuse1.capture.limits import MOST_EVENTS, Limits, Unit
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
-from tb_privateuse1.capture.route import Wanted, choose
+from tb_privateuse1.capture.route import Wanted, choose, settle
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.trace_export import has_device_activity
@@ -60,14 +60,20 @@ class DeviceProfiler(torch_profile):
         self._primer = Primer(self.backend, self.notes)
         self._launches = LaunchLog(self.backend)
         self._markers = StepMarkers(self.backend)
-        if prime_ms is not None and self.route != "events":
-            self.notes.add("prime-unused", f"in the route {self.route!r} nothing is primed")
-        if self.route == "events":
-            # Who allocated on the host only launched nothing: that is evidence for the timeline.
-            options.setdefault("profile_memory", True)
+        self._memory_wanted = options.get("profile_memory")
         self._limits = WindowLimits(Limits(max_events, max_bytes, max_seconds))
         super().__init__(activities=self._plan.activities, **options)
         self._limits.attach(self)
+        self._take_route()
+
+    def _take_route(self) -> None:
+        """Set what depends on the route, and show what was noted about it."""
+        self.route = self._plan.route
+        if self._memory_wanted is None:
+            # Who allocated on the host only launched nothing: that is evidence for the timeline.
+            self.profile_memory = self.route == "events"
+        if self._prime_ms is not None and self.route != "events" and not self._plan.open:
+            self.notes.add("prime-unused", f"in the route {self.route!r} nothing is primed")
         self.notes.show()
 
     @property
@@ -83,6 +89,9 @@ class DeviceProfiler(torch_profile):
         profiler of the process is touched.
         """
         self._cycle = Notes(shown=self._cycle.shown)
+        if self._plan.open:
+            self._plan = settle(self._plan, self.notes)
+            self._take_route()
         if self.route != "events":
             super().prepare_trace()
             return
@@ -223,7 +232,12 @@ class DeviceProfiler(torch_profile):
             info = {"backend": "", "rank": rank, "world_size": world_size}
             self.add_metadata_json("distributedInfo", json.dumps(info))
         if self._plan.device:
-            about = {"backend": self.backend, "route": self.route, "warnings": self.notes.as_json()}
+            about = {
+                "backend": self.backend,
+                "route": self.route,
+                "reason": self._plan.reason,
+                "warnings": self.notes.as_json(),
+            }
             self.add_metadata_json(METADATA, json.dumps(about))
 
     def _synchronize(self, name: str) -> None:

@@ -18,6 +18,8 @@ from tb_privateuse1.capture.warnings import Notes
 
 Streams = Callable[[], tuple[int, int, int]]
 """The backend's ``elapsed_streams``: device and streams of the last elapsed time's events."""
+_OPERATORS = ("cpu_op", "user_annotation")
+"""libkineto's names for what torch calls the backend's ``ProfilerStubs`` around."""
 _Places = tuple[list[int], list[int], list[int]]
 
 
@@ -45,7 +47,7 @@ class Rows:
 
 
 def read_rows(results: list[Any], backend: str, notes: Notes) -> Rows:
-    """Return the rows of ``kineto_results.events()`` that have an id.
+    """Return the rows of ``kineto_results.events()`` that are operators or annotations.
 
     One row that raises (a range across two devices does) must not cost the others: its time is
     None, and noted.
@@ -68,7 +70,28 @@ def read_rows(results: list[Any], backend: str, notes: Notes) -> Rows:
         streams_of = [one if one == other else None for one, other in zip(first, second)]
         found.device = [None if us is None else device for us, device in zip(times, devices)]
         found.stream = [None if us is None else stream for us, stream in zip(times, streams_of)]
-    return found
+    return _without_others(found, elapsed)
+
+
+def _without_others(found: Rows, elapsed: Sequence[int | None]) -> Rows:
+    """Return the rows without those that torch records no events around.
+
+    A vendor's profiler adds kernels and runtime calls, libkineto those of other devices. Their
+    correlation numbers are their own, and may be those of operators. ``elapsed`` is negative
+    without events: few operators have none.
+    """
+    own = [us is None or us >= 0 or is_operator(row) for us, row in zip(elapsed, found.results)]
+    if all(own):
+        return found
+    columns = (found.external_id, found.elapsed_us, found.device, found.stream, found.results)
+    return Rows(*(None if one is None else list(compress(one, own)) for one in columns))
+
+
+def is_operator(row: Any) -> bool:
+    """Return whether a row of torch's results is an operator or annotation."""
+    # Older versions of torch do not name the activity; there a row on the device shows as such.
+    kind = row.activity_type() if hasattr(row, "activity_type") else "cpu_op"
+    return kind in _OPERATORS and row.device_type().name == "CPU"
 
 
 def _read_all(rows: list[Any], streams: Streams | None) -> tuple[list[int], _Places | None]:

@@ -50,6 +50,12 @@ def build(
     resolution = _resolution_us([value for value in elapsed if value])
     _check_presence(elapsed, cycle)
     _check_unit(rows, calibration, cycle)
+    if calibration.doubt is not None:
+        cycle.add(
+            "kind-doubtful",
+            "it could not be measured what the device times mean, so that the reader must judge "
+            f"by the recording alone: {calibration.doubt}",
+        )
     if resolution >= COARSE_US:
         cycle.add(
             "elapsed-coarse",
@@ -69,7 +75,9 @@ def build(
         # torch cuts the vendor's float to whole microseconds (KinetoEvent::privateuse1ElapsedUs).
         "elapsed_rounding": "floor",
         "launch_latency_ns": calibration.launch_latency_ns,
+        "launch_latency_spread_ns": calibration.launch_latency_spread_ns,
         "sync_return_ns": calibration.sync_return_ns,
+        "sync_return_spread_ns": calibration.sync_return_spread_ns,
         "mark_cost_ns": calibration.costs.mark_ns,
         "mark_cost_bound_ns": calibration.costs.mark_bound_ns,
         "kernel_gap_ns": calibration.costs.gap_ns,
