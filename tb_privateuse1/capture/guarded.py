@@ -189,6 +189,7 @@ class profile(DeviceProfiler):
         """Note that this cycle has no results, and let torch's tables be empty."""
         self.notes.add(code, message)
         self._stage, self._is_lost, self._has_results = "idle", True, False
+        self._limits.stop()
         termination.closed(self)
         if self.profiler is None:
             self.profiler = autograd_profile(use_kineto=True)

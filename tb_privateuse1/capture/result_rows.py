@@ -101,7 +101,8 @@ def is_operator(row: Any) -> bool:
 
 def _read_all(rows: list[Any], streams: Streams | None) -> tuple[list[int], _Places | None]:
     """Return times, and places if the backend tells them; raises what any row raises."""
-    times = map(type(rows[0]).privateuse1_elapsed_us, rows) if rows else iter(())
+    read: Callable[[Any], int] = type(rows[0]).privateuse1_elapsed_us if rows else int
+    times = map(read, rows)
     if streams is None:
         return list(times), None
     # In turns, as the backend tells the streams of the last elapsed time only.
