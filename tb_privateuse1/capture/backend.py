@@ -87,6 +87,12 @@ def _wait_for_stream() -> bool:
     return True
 
 
+def profiler_runs() -> bool:
+    """Return whether torch's profiler records in this thread, or another one that torch knows."""
+    everywhere = getattr(torch.autograd.profiler, "_is_profiler_enabled", False)
+    return bool(torch._C._autograd._profiler_enabled() or everywhere)
+
+
 def has_process_group() -> bool:
     """Return whether ``torch.distributed`` is initialized: then torch records the rank."""
     return torch.distributed.is_available() and torch.distributed.is_initialized()
@@ -138,12 +144,17 @@ def has_stubs() -> bool | None:
 
 
 def _symbol(name: str) -> Any:
-    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     try:
-        # RTLD_NOLOAD: the library of the running torch, or none.
-        return getattr(ctypes.CDLL(str(library), mode=os.RTLD_NOLOAD), name)
+        return getattr(torch_library(), name)
     except (OSError, AttributeError):  # another platform or version of torch
         return None
+
+
+def torch_library() -> ctypes.CDLL:
+    """Return the C++ library of the running torch; raises OSError on another platform."""
+    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    # RTLD_NOLOAD: the library of the running torch, or none.
+    return ctypes.CDLL(str(library), mode=os.RTLD_NOLOAD)
 
 
 def missing_internals() -> str | None:

@@ -26,7 +26,7 @@ _SHORTER = 16
 """How much smaller the operators are whose kernels are timed: still longer than their launch."""
 _BUSY_NS = 1_200_000
 """The device's work, behind which ranges and operators are recorded in far less time."""
-_MOST_NS = 10_000_000
+_MOST_NS = 7_000_000
 """Processor time after which no further part of the measurement begins."""
 _RESOLUTION_NS = 1_000
 """torch cuts elapsed times to whole microseconds."""

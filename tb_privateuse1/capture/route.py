@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
 from torch.profiler import ProfilerActivity
 
-from tb_privateuse1.capture import backend
+from tb_privateuse1.capture import backend, native_probe
 from tb_privateuse1.capture.warnings import Notes
 
 Route = Literal["events", "native", "torch"]
@@ -25,6 +25,9 @@ class Plan:
     """For torch's profiler; None leaves the choice to it."""
     device: bool
     """Whether a PrivateUse1 device was to be recorded, even if it cannot be."""
+    reason: str = "it was asked for"
+    open: bool = False
+    """Whether a trial before the first recording may still change the route."""
 
 
 def choose(
@@ -46,15 +49,63 @@ def choose(
         return Plan("torch", chosen, device=False)
     if chosen is None and backend.PRIVATEUSE1 is not None:
         chosen = [ProfilerActivity.CPU, backend.PRIVATEUSE1]
-    route = _route(wanted, notes)
-    if route != "native" and chosen and ProfilerActivity.CPU not in _kinds(chosen):
+    if backend.backend_name() == backend.UNNAMED:
+        notes.add(
+            "not-renamed",
+            "the PrivateUse1 backend has no name, which torch's profiler needs: call "
+            "torch.utils.rename_privateuse1_backend(); only the host is recorded",
+        )
+        plan = Plan("torch", chosen, device=True, reason="the backend has no name")
+    elif wanted == "auto":
+        plan = _registered(chosen)
+    else:
+        plan = Plan(wanted, chosen, device=True)
+    if plan.route == "events":
+        plan = _with_stubs(plan, notes, wanted)
+    if plan.route != "native" and chosen and ProfilerActivity.CPU not in _kinds(chosen):
         chosen.append(ProfilerActivity.CPU)
         notes.add(
             "cpu-activity-added",
             "ProfilerActivity.CPU was not among the activities; it was added, because without it "
             "torch records no operators and no device times of them",
         )
-    return Plan(route, chosen, device=True)
+    return plan
+
+
+def _registered(activities: list[Any] | None) -> Plan:
+    """Return the plan by what the vendor registered; it is open if only a trial can tell."""
+    registered = backend.has_native_profiler()
+    if not registered:
+        asked = "no Kineto profiler is registered"
+        unknown = "whether a Kineto profiler is registered cannot be asked"
+        reason = asked if registered is False else unknown
+        return Plan("events", activities, True, reason, open=True)
+    # Without the CPU there would be no operators, so that events are no way out.
+    usable = activities is None or ProfilerActivity.CPU in _kinds(activities)
+    other = usable and backend.has_stubs() is not False and backend.missing_internals() is None
+    return Plan("native", activities, True, "a Kineto profiler is registered", open=other)
+
+
+def settle(plan: Plan, notes: Notes) -> Plan:
+    """Return the plan after a trial of torch's own profiler, if it is open.
+
+    To be called before a recording begins: nothing touches the device before that.
+    """
+    if not plan.open:
+        return plan
+    registered = plan.route == "native"
+    found = native_probe.records_device(backend.backend_name(), registered)
+    if found.recorded:
+        reason = "torch's own profiler recorded the device when it was tried"
+        return replace(plan, route="native", reason=reason, open=False)
+    if found.recorded is None:
+        reason = f"{plan.reason}; torch's own profiler could not be tried: {found.failed}"
+        notes.add("route-untried", f"the route is {plan.route!r}: {reason}")
+    else:
+        link = ", but" if registered else ", and"
+        reason = f"{plan.reason}{link} torch's own profiler recorded nothing of the device"
+    route: Route = "native" if registered and found.recorded is None else "events"
+    return _with_stubs(replace(plan, route=route, reason=reason, open=False), notes)
 
 
 def _of_this_machine(chosen: list[Any], notes: Notes) -> list[Any]:
@@ -99,28 +150,20 @@ def _kinds(activities: list[Any]) -> set[ProfilerActivity]:
     return {kind for item in activities for kind in (item if isinstance(item, dict) else [item])}
 
 
-def _route(wanted: Wanted, notes: Notes) -> Route:
-    if backend.backend_name() == backend.UNNAMED:
-        notes.add(
-            "not-renamed",
-            "the PrivateUse1 backend has no name, which torch's profiler needs: call "
-            "torch.utils.rename_privateuse1_backend(); only the host is recorded",
-        )
-        return "torch"
-    if wanted == "native" or (wanted == "auto" and backend.has_native_profiler()):
-        return "native"
+def _with_stubs(plan: Plan, notes: Notes, wanted: Wanted = "auto") -> Plan:
+    """Return the plan for events, or for the host alone where they cannot be recorded, with why."""
+    if plan.route != "events":
+        return plan
+    # While it is open nothing is noted: torch's own profiler may record the device yet.
+    notes = Notes() if plan.open else notes
     if backend.has_stubs() is False:
-        notes.add(
-            "no-stubs",
-            f"the backend {backend.backend_name()!r} registered no ProfilerStubs"
-            + ("" if wanted == "events" else " and no Kineto profiler")
-            + "; only the host is recorded",
-        )
-        return "torch"
+        profiler = "" if wanted == "events" else " and no Kineto profiler"
+        why = f"the backend {backend.backend_name()!r} registered no ProfilerStubs{profiler}"
+        notes.add("no-stubs", f"{why}; only the host is recorded")
+        return replace(plan, route="torch", reason=why)
     missing = backend.missing_internals()
     if missing is not None:
-        notes.add(
-            "torch-changed", f"torch {torch.__version__} lacks {missing}; only the host is recorded"
-        )
-        return "torch"
-    return "events"
+        why = f"torch {torch.__version__} lacks {missing}"
+        notes.add("torch-changed", f"{why}; only the host is recorded")
+        return replace(plan, route="torch", reason=why)
+    return plan

@@ -1,22 +1,20 @@
 """The sidecar: what the vendor's events measured, in columns by External id.
 
 A trace in the event route holds host times only. The device time of a row exists while the
-profiler's results live and is computed when it is asked for, so it is read here, row by row: one
-row that raises (a range across two devices does) must not cost the others.
+profiler's results live and is computed when it is asked for, so it is read here.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from tb_privateuse1.capture.backend import rank_and_world_size
 from tb_privateuse1.capture.calibration import Calibration
-from tb_privateuse1.capture.event_times import duration_ns
+from tb_privateuse1.capture.result_rows import Rows, read_rows
 from tb_privateuse1.capture.warnings import Notes
 
 SCHEMA = "tb_privateuse1.kernel_event/1"
@@ -47,11 +45,17 @@ def build(
     of steps, or None. A row that cannot be read has the time None. What is wrong with the times is
     added to ``cycle``; the notes of ``run`` stand before it in the sidecar.
     """
-    rows = _read_rows(inner, backend, cycle)
-    ids, elapsed, host_us = rows.external_id, rows.elapsed_us, rows.host_us
+    rows = read_rows(inner.kineto_results.events(), backend, cycle)
+    elapsed = rows.elapsed_us
     resolution = _resolution_us([value for value in elapsed if value])
     _check_presence(elapsed, cycle)
-    _check_unit(elapsed, host_us, calibration, cycle)
+    _check_unit(rows, calibration, cycle)
+    if calibration.doubt is not None:
+        cycle.add(
+            "kind-doubtful",
+            "it could not be measured what the device times mean, so that the reader must judge "
+            f"by the recording alone: {calibration.doubt}",
+        )
     if resolution >= COARSE_US:
         cycle.add(
             "elapsed-coarse",
@@ -71,7 +75,9 @@ def build(
         # torch cuts the vendor's float to whole microseconds (KinetoEvent::privateuse1ElapsedUs).
         "elapsed_rounding": "floor",
         "launch_latency_ns": calibration.launch_latency_ns,
+        "launch_latency_spread_ns": calibration.launch_latency_spread_ns,
         "sync_return_ns": calibration.sync_return_ns,
+        "sync_return_spread_ns": calibration.sync_return_spread_ns,
         "mark_cost_ns": calibration.costs.mark_ns,
         "mark_cost_bound_ns": calibration.costs.mark_bound_ns,
         "kernel_gap_ns": calibration.costs.gap_ns,
@@ -79,65 +85,10 @@ def build(
         "calibration": calibration.evidence,
         **own,
         "warnings": run.as_json() + cycle.as_json(),
-        "external_id": ids,
+        "external_id": rows.external_id,
         "elapsed_us": elapsed,
-        **({} if rows.streams is None else {"device": rows.device, "stream": rows.stream}),
+        **({} if rows.stream is None else {"device": rows.device, "stream": rows.stream}),
     }
-
-
-@dataclass
-class _Rows:
-    """torch's results in columns of one length, and the sum of the host's times."""
-
-    external_id: list[int] = field(default_factory=list)
-    elapsed_us: list[int | None] = field(default_factory=list)
-    device: list[int | None] = field(default_factory=list)
-    stream: list[int | None] = field(default_factory=list)
-    """Of both events; None where they are on two."""
-    host_us: float = 0.0
-    streams: Callable[[], tuple[int, int, int]] | None = None
-    """The backend's ``elapsed_streams``: device and streams of the last elapsed time's events."""
-
-    def where(self, known: bool) -> tuple[int | None, int | None]:
-        """Device and stream of the row that was read last."""
-        if self.streams is None or not known:
-            return None, None
-        device, first, second = (int(number) for number in self.streams())
-        return device, first if first == second else None
-
-
-def _read_rows(inner: Any, backend: str, notes: Notes) -> _Rows:
-    rows = _Rows(streams=getattr(getattr(torch, backend, None), "elapsed_streams", None))
-    raised: list[Exception] = []
-    for row in inner.kineto_results.events():
-        external_id = row.correlation_id()
-        if external_id <= 0:  # memory, markers: nothing that events were recorded around
-            continue
-        value = None
-        try:
-            value = row.privateuse1_elapsed_us()
-        except Exception as error:
-            raised.append(error)
-        if value is not None and value < 0:  # no events were recorded around this row
-            value = None
-        rows.external_id.append(external_id)
-        rows.elapsed_us.append(value)
-        rows.host_us += 0 if value is None else duration_ns(row) / 1000
-        try:
-            device, stream = rows.where(value is not None)
-        except Exception as error:
-            notes.add("streams-failed", f"elapsed_streams() of the backend failed: {error}")
-            rows.streams = device = stream = None  # for good
-        rows.device.append(device)
-        rows.stream.append(stream)
-    if raised:
-        count = len(rows.external_id)
-        notes.add(
-            "row-raised",
-            f"the device times of {len(raised)} of {count} rows could not be read, they are "
-            f"null: {raised[0]}",
-        )
-    return rows
 
 
 def _resolution_us(times: Sequence[int]) -> int:
@@ -148,7 +99,7 @@ def _resolution_us(times: Sequence[int]) -> int:
 
 
 def _check_presence(elapsed: Sequence[int | None], notes: Notes) -> None:
-    known = sum(value is not None for value in elapsed)
+    known = len(elapsed) - elapsed.count(None)
     if not elapsed:
         notes.add(
             "no-rows",
@@ -169,11 +120,11 @@ def _check_presence(elapsed: Sequence[int | None], notes: Notes) -> None:
         )
 
 
-def _check_unit(
-    elapsed: Sequence[int | None], host_us: float, calibration: Calibration, notes: Notes
-) -> None:
-    device_us = sum(value or 0 for value in elapsed)
+def _check_unit(rows: Rows, calibration: Calibration, notes: Notes) -> None:
     unit, doubt = calibration.elapsed_unit, ""
+    if unit == "us":
+        return
+    device_us, host_us = sum(filter(None, rows.elapsed_us)), rows.host_us()
     if unit is None and device_us and host_us > LONG_ENOUGH_US:
         doubt = "probably "
         if device_us > host_us * FAR_OFF:

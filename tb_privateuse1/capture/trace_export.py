@@ -11,6 +11,7 @@ from typing import Any
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1.capture.backend import rank_and_world_size
+from tb_privateuse1.capture.native_probe import shows_device
 from tb_privateuse1.capture.output_files import check_complete
 from tb_privateuse1.capture.warnings import Notes
 
@@ -75,8 +76,4 @@ def _wait_for_export(prof: torch_profile) -> None:
 def has_device_activity(prof: torch_profile) -> bool:
     """Return whether a native backend put any activity of the device into the last cycle."""
     inner: Any = prof.profiler
-    # Memory, which torch records itself, also names the device; its rows are in brackets.
-    return any(
-        row.device_type().name != "CPU" and not row.name().startswith("[")
-        for row in inner.kineto_results.events()
-    )
+    return shows_device(inner.kineto_results)

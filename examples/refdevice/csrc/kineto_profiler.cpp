@@ -2,6 +2,7 @@
 // A backend with it needs no ProfilerStubs; users get a timeline from torch.profiler as it is.
 #include "profilers.h"
 
+#include <atomic>
 #include <libkineto.h>
 #include <memory>
 #include <unordered_set>
@@ -28,6 +29,8 @@ ActivityType type_of(Kind kind) {
       return ActivityType::CONCURRENT_KERNEL;
   }
 }
+
+std::atomic<bool> records_activities{true};
 
 class Session final : public libkineto::IActivityProfilerSession {
  public:
@@ -156,7 +159,8 @@ class Profiler final : public libkineto::IActivityProfiler {
   std::unique_ptr<libkineto::IActivityProfilerSession> configure(
       const std::set<ActivityType>& wanted,
       const libkineto::Config&) override {
-    return wanted.count(ActivityType::PRIVATEUSE1_RUNTIME) != 0 ? std::make_unique<Session>() : nullptr;
+    const bool records = records_activities && wanted.count(ActivityType::PRIVATEUSE1_RUNTIME) != 0;
+    return records ? std::make_unique<Session>() : nullptr;
   }
   std::unique_ptr<libkineto::IActivityProfilerSession> configure(
       int64_t,
@@ -180,6 +184,17 @@ class Profiler final : public libkineto::IActivityProfiler {
 // A backend that always has it writes REGISTER_PRIVATEUSE1_PROFILER(Profiler) at namespace scope.
 void register_kineto_profiler() {
   static const torch::profiler::impl::RegisterPrivateUse1Profiler<Profiler> registered;
+}
+
+// Past torch's registry, as backends do that are older than it (torch 2.12): torch does not know that
+// there is a profiler.
+void register_with_libkineto() {
+  libkineto::api().registerProfilerFactory([] { return std::make_unique<Profiler>(); });
+}
+
+// A profiler that is there and records nothing, as with a vendor's tracing library that is missing.
+void record_no_activities() {
+  records_activities = false;
 }
 
 } // namespace refdev

@@ -99,5 +99,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     return py::make_tuple(streams.device, streams.first, streams.second);
   });
   m.def("register_kineto_profiler", &refdev::register_kineto_profiler);
+  m.def("register_with_libkineto", &refdev::register_with_libkineto);
+  m.def("record_no_activities", &refdev::record_no_activities);
   m.def("listen_for_external_ids", &refdev::listen_for_external_ids);
 }

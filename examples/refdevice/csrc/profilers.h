@@ -13,5 +13,7 @@ struct ElapsedStreams {
 ElapsedStreams elapsed_streams();
 
 void register_kineto_profiler();
+void register_with_libkineto();
+void record_no_activities();
 
 } // namespace refdev

@@ -23,8 +23,19 @@ def register_stubs() -> None:
     _C.register_profiler_stubs()
 
 
-def register_kineto() -> None:
-    """Turn the profiler's native route on. The import does, if REFDEVICE_KINETO=1."""
+def register_kineto(way: str = "1") -> None:
+    """Turn the profiler's native route on. The import does, as REFDEVICE_KINETO says.
+
+    ``1``: by torch's registry; ``direct``: with libkineto itself, past torch; ``empty``: by the
+    registry, but the profiler records nothing.
+    """
+    if way not in ("1", "direct", "empty"):
+        raise ValueError(f"the way to register must be 1, direct or empty, not {way!r}")
+    if way == "direct":
+        _C.register_with_libkineto()
+        return
+    if way == "empty":
+        _C.record_no_activities()
     _C.register_kineto_profiler()
 
 
@@ -38,7 +49,7 @@ _C.listen_for_external_ids()
 if os.environ.get("REFDEVICE_STUBS", "1") != "0":
     register_stubs()
 if os.environ.get("REFDEVICE_KINETO", "0") != "0":
-    register_kineto()
+    register_kineto(os.environ["REFDEVICE_KINETO"])
 
 # The workers have to end while torch's libraries are still whole.
 atexit.register(_C.stop)

@@ -26,7 +26,7 @@ _LATENCY_NS, _LATENCY_LOW_NS, _LATENCY_HIGH_NS = 6_000, 3_000, 25_000
 Real devices have 4 to 25 us."""
 
 _MEASURED_BOUND_NS = 1_000
-"""The error of a measured latency."""
+"""The least error of a measured latency."""
 
 _EVENT_NS, _EVENT_HIGH_NS = 300, 600
 """Likely and largest cost of an event if no backlog shows it."""
@@ -104,7 +104,7 @@ def _claim(sidecar: Sidecar, key: str) -> int | None:
 
 
 def _tries(sidecar: Sidecar, key: str) -> int | None:
-    """Return the number of measurements that a value of the capture is the median of."""
+    """Return the number of measurements that a value of the capture is from."""
     evidence = sidecar.facts.get("calibration")
     tries = evidence.get(key) if isinstance(evidence, dict) else None
     return len(tries) if isinstance(tries, list) else None
@@ -116,7 +116,10 @@ def _latency(sidecar: Sidecar, value: int | None) -> Constant:
         why = say("No trace can tell it: it shifts every start alike.")
         limits = (_LATENCY_NS, _LATENCY_LOW_NS, _LATENCY_HIGH_NS)
         return Constant("launch_latency", *limits, "assumed", None, why)
-    least, most = max(value - _MEASURED_BOUND_NS, 0), value + _MEASURED_BOUND_NS
+    # Launches take at least as long as the fastest; its spread shows how much longer they take.
+    spread = _claim(sidecar, "launch_latency_spread_ns") or 0
+    above = max(_MEASURED_BOUND_NS, min(spread, _LATENCY_HIGH_NS))
+    least, most = max(value - _MEASURED_BOUND_NS, 0), value + above
     why = say("An event recorded on the idle device, until it was done.")
     tries = _tries(sidecar, "executed_ns")
     return Constant("launch_latency", value, least, most, "capture", tries, why)
@@ -128,7 +131,10 @@ def _sync_return(sidecar: Sidecar) -> Constant:
         why = say("From the end of the work to the return of a call that waits.")
         return Constant("sync_return", RETURN_NS, None, None, "assumed", None, why)
     why = say("A wait for an event on the idle device, less the launch latency.")
-    return Constant("sync_return", value, None, None, "capture", _tries(sidecar, "waited_ns"), why)
+    spread = _claim(sidecar, "sync_return_spread_ns")
+    least, most = (None, None) if spread is None else (value, value + spread)
+    tries = _tries(sidecar, "waited_ns")
+    return Constant("sync_return", value, least, most, "capture", tries, why)
 
 
 def _mark_cost(

@@ -10,6 +10,8 @@ from tb_privateuse1 import capture
 from tests.support.capture import read
 from tests.support.on_device import Done, device
 
+OPERATORS = ("cpu_op", "user_annotation")
+
 # -- The event route -------------------------------------------------------------------------
 
 
@@ -97,7 +99,9 @@ def test_the_launch_latency_is_measured(events: Done) -> None:
 
 def test_the_trace_names_backend_and_rank(events: Done) -> None:
     trace = read(events.traces("plain")[0])
-    assert trace["tb_privateuse1"] == {"backend": "refdev", "route": "events", "warnings": []}
+    about = trace["tb_privateuse1"]
+    assert "recorded nothing" in about.pop("reason")
+    assert about == {"backend": "refdev", "route": "events", "warnings": []}
     assert (trace["distributedInfo"]["rank"], trace["distributedInfo"]["world_size"]) == (1, 4)
 
 
@@ -144,7 +148,9 @@ def test_a_vendors_patches_cost_nothing(events: Done) -> None:
 # -- The other routes and wrong backends -------------------------------------------------------
 
 
-def test_a_native_backend_passes_through(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["1", "direct"])
+def test_a_native_backend_passes_through(tmp_path: Path, way: str) -> None:
+    """However it registered: torch's registry knows nothing of a direct way."""
     done = device(
         tmp_path,
         """
@@ -153,7 +159,7 @@ def test_a_native_backend_passes_through(tmp_path: Path) -> None:
         prof = train(route="events", on_trace_ready=log("forced"))
         answer["forced"] = [prof.route, *codes(prof)]
         """,
-        REFDEVICE_KINETO="1",
+        REFDEVICE_KINETO=way,
     )
     assert done.answer == {"native": ["native", "KINETO_PRIVATEUSE1"], "forced": ["events"]}
     assert done.sidecars("native") == []
@@ -162,7 +168,59 @@ def test_a_native_backend_passes_through(tmp_path: Path) -> None:
         assert any(event.get("cat") == "kernel" for event in trace["traceEvents"])
         assert not any(event["name"] == capture.WINDOW_START for event in trace["traceEvents"])
         assert trace["tb_privateuse1"]["route"] == "native"
+        assert "recorded the device" in trace["tb_privateuse1"]["reason"]
+        assert not any(event["name"] == "[memory]" for event in trace["traceEvents"])
     assert len(done.sidecars("forced")) == 2
+
+
+def test_only_operators_are_in_the_sidecar(tmp_path: Path) -> None:
+    """A native profiler adds its kernels and runtime calls to torch's results in any route."""
+    done = device(
+        tmp_path,
+        """
+        train(on_trace_ready=log("native"))
+        prof = train(route="events", with_stack=True, on_trace_ready=log("events"))
+        answer["kinds"] = sorted({row.activity_type() for row in
+                                  prof.profiler.kineto_results.events()})
+        """,
+        REFDEVICE_KINETO="1",
+    )
+    assert {"kernel", "privateuse1_runtime", "python_function"} <= set(done.answer["kinds"])
+    for path in done.traces("events"):
+        sidecar = read(capture.sidecar_path(path))
+        rows = [e for e in read(path)["traceEvents"] if e.get("cat") in OPERATORS]
+        assert sorted(sidecar["external_id"]) == sorted(r["args"]["External id"] for r in rows)
+        assert None not in sidecar["elapsed_us"]
+
+
+def test_a_profiler_that_records_nothing_gives_way_to_events(tmp_path: Path) -> None:
+    done = device(
+        tmp_path,
+        """
+        prof = train(on_trace_ready=log("log"), prime_ms=0)
+        answer["codes"] = [prof.route, *codes(prof)]
+        """,
+        REFDEVICE_KINETO="empty",
+    )
+    assert done.answer["codes"] == ["events"]
+    assert len(done.sidecars("log")) == 2
+    reason = read(done.traces("log")[0])["tb_privateuse1"]["reason"]
+    assert "registered, but" in reason
+
+
+def test_a_native_backend_without_stubs(tmp_path: Path) -> None:
+    """Past torch's registry there is no sign of it, and no warning of a lack of stubs is right."""
+    done = device(
+        tmp_path,
+        """
+        prof = train(on_trace_ready=log("log"), prime_ms=0)
+        answer["codes"] = [prof.route, *codes(prof)]
+        """,
+        REFDEVICE_KINETO="direct",
+        REFDEVICE_STUBS="0",
+    )
+    assert done.answer["codes"] == ["native", "prime-unused"]
+    assert any(e.get("cat") == "kernel" for e in read(done.traces("log")[0])["traceEvents"])
 
 
 def test_a_backend_without_stubs_is_told_so(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from torch.profiler import profile as imported_before
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture import backend
+from tb_privateuse1.capture import backend, profiler
 from tests.support.capture import read, train, written
 from tests.support.on_device import device
 
@@ -37,7 +37,8 @@ def test_the_signature_has_torchs_arguments_and_ours() -> None:
     """Frameworks leave out what they do not find there."""
     theirs = names(torch_profile.__init__)
     assert {"schedule", "on_trace_ready", "with_stack"} < theirs
-    assert names(capture.profile.__init__) == theirs | {"route", "prime_ms"}
+    limits = {"max_events", "max_bytes", "max_seconds"}
+    assert names(capture.profile.__init__) == theirs | {"route", "prime_ms"} | limits
     assert names(capture.profile) == names(capture.profile.__init__) - {"self"}
     inspect.signature(capture.profile).bind(schedule=None, route="torch")
 
@@ -108,8 +109,8 @@ def test_a_sidecar_that_cannot_be_written_is_a_warning(
         raise OSError(28, "No space left on device")
 
     prof = train(capture.profile)
-    monkeypatch.setattr(capture, "_device_part", lambda _: {"schema": "any"})
-    monkeypatch.setattr(capture.output_files, "write_json", no_room)
+    monkeypatch.setattr(profiler, "device_part", lambda _: {"schema": "any"})
+    monkeypatch.setattr(profiler.output_files, "write_json", no_room)
     with pytest.warns(capture.CaptureWarning, match=r"\[disk-full\]"):
         prof.export_chrome_trace(str(tmp_path / "a.pt.trace.json"))
     assert [path.name for path in written(tmp_path)] == ["a.pt.trace.json"]

@@ -7,12 +7,16 @@ import sys
 from typing import Any
 
 import pytest
+import torch
 from torch.profiler import ProfilerActivity
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture import backend, route
+from tb_privateuse1.capture import backend, native_probe, route
+from tb_privateuse1.capture.native_probe import Found
 from tb_privateuse1.capture.warnings import Notes
 from tests.support.capture import CPU, PRIVATEUSE1
+
+UNTRIED = Found(None, "another profiler was running")
 
 
 @pytest.mark.parametrize(
@@ -27,13 +31,40 @@ from tests.support.capture import CPU, PRIVATEUSE1
         ([CPU], "events", {}, "events", []),
         ([PRIVATEUSE1], "auto", {}, "events", ["cpu-activity-added"]),
         ([PRIVATEUSE1], "auto", {"native": True}, "native", []),
-        ([CPU, PRIVATEUSE1], "auto", {"native": True}, "native", []),
+        ([CPU, PRIVATEUSE1], "auto", {"native": True, "tried": Found(True)}, "native", []),
         ([CPU, PRIVATEUSE1], "events", {"native": True}, "events", []),
         ([CPU, PRIVATEUSE1], "native", {}, "native", []),
         ([CPU, PRIVATEUSE1], "auto", {"native": None, "stubs": None}, "events", []),
         ([CPU, PRIVATEUSE1], "auto", {"stubs": False}, "torch", ["no-stubs"]),
         ([PRIVATEUSE1], "auto", {"stubs": False}, "torch", ["no-stubs", "cpu-activity-added"]),
         ([CPU, PRIVATEUSE1], "auto", {"missing": "x"}, "torch", ["torch-changed"]),
+        ([CPU, PRIVATEUSE1], "auto", {"tried": Found(True)}, "native", []),
+        ([CPU, PRIVATEUSE1], "auto", {"stubs": False, "tried": Found(True)}, "native", []),
+        ([CPU, PRIVATEUSE1], "auto", {"missing": "x", "tried": Found(True)}, "native", []),
+        ([CPU, PRIVATEUSE1], "auto", {"tried": UNTRIED}, "events", ["route-untried"]),
+        (
+            [CPU, PRIVATEUSE1],
+            "auto",
+            {"stubs": False, "tried": UNTRIED},
+            "torch",
+            ["route-untried", "no-stubs"],
+        ),
+        ([CPU, PRIVATEUSE1], "auto", {"native": True, "tried": Found(False)}, "events", []),
+        (
+            [CPU, PRIVATEUSE1],
+            "auto",
+            {"native": True, "tried": UNTRIED},
+            "native",
+            ["route-untried"],
+        ),
+        # Nothing else could be recorded, so that nothing is tried.
+        *(
+            ([CPU, PRIVATEUSE1], "auto", {"native": True, "tried": None} | other, "native", [])
+            for other in ({"stubs": False}, {"missing": "x"})
+        ),
+        ([PRIVATEUSE1], "auto", {"native": True, "tried": None}, "native", []),
+        ([CPU, PRIVATEUSE1], "native", {"tried": None}, "native", []),
+        ([CPU, PRIVATEUSE1], "events", {"tried": None}, "events", []),
         ([CPU, PRIVATEUSE1], "auto", {"name": "privateuseone"}, "torch", ["not-renamed"]),
         ([CPU, ProfilerActivity.CUDA], "events", {}, "torch", []),
         ([CPU, ProfilerActivity.XPU, PRIVATEUSE1], "auto", {}, "torch", ["other-accelerator"]),
@@ -50,16 +81,19 @@ def test_the_route(
     codes: list[str],
 ) -> None:
     given = {"name": "openreg", "current": True, "native": False, "stubs": True, "missing": None}
-    given |= facts
+    given |= {"tried": Found(False)} | facts
     monkeypatch.setattr(backend, "backend_name", lambda: given["name"])
     monkeypatch.setattr(backend, "is_current", lambda: given["current"])
     monkeypatch.setattr(backend, "has_native_profiler", lambda: given["native"])
     monkeypatch.setattr(backend, "has_stubs", lambda: given["stubs"])
     monkeypatch.setattr(backend, "missing_internals", lambda: given["missing"])
+    monkeypatch.setattr(native_probe, "records_device", lambda *_: given["tried"])
     notes = Notes()
-    plan = route.choose(activities, wanted, notes)
+    plan = route.settle(route.choose(activities, wanted, notes), notes)
     assert plan.route == expected
-    assert list(notes.found) == codes
+    assert plan.reason
+    assert not plan.open
+    assert sorted(notes.found) == sorted(codes)
     if plan.device and plan.route != "native":
         assert plan.activities is not None
         assert CPU in plan.activities
@@ -129,3 +163,26 @@ def test_libraries_that_cannot_be_asked(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(backend, "_symbol", lambda _: None)
     assert backend.has_native_profiler() is None
     assert backend.has_stubs() is None
+
+
+def test_a_trial_waits_for_other_profilers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_probe, "_known", {})
+    with torch.profiler.profile(activities=[CPU]):
+        found = native_probe.records_device("openreg", None)
+    assert found == Found(None, "another profiler was running")
+
+
+def test_a_trial_that_fails_tells_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_probe, "_known", {})
+    found = native_probe.records_device("no_such_backend", None)
+    assert found.recorded is None
+    assert "no_such_backend" in str(found.failed)
+
+
+def test_a_registered_profiler_may_need_to_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_probe, "_known", {})
+    windows = iter([False, True, False])
+    monkeypatch.setattr(native_probe, "_recorded", lambda _: next(windows))
+    assert native_probe.records_device("registered", True) == Found(True)
+    assert native_probe.records_device("registered", True) == Found(True)
+    assert native_probe.records_device("silent", False) == Found(False)

@@ -13,6 +13,9 @@ import torch
 from tb_privateuse1 import capture
 from tb_privateuse1.capture import backend, sidecar
 from tb_privateuse1.capture import calibration as capture_calibration
+from tb_privateuse1.capture.calibration import Spread
+from tb_privateuse1.capture.calibration import _Try as Try
+from tb_privateuse1.capture.queue_check import Verdict
 from tb_privateuse1.capture.warnings import CaptureWarning, Notes
 
 
@@ -39,14 +42,72 @@ def test_what_a_sleep_tells_of_elapsed(elapsed: int, expected: tuple[str, str]) 
     assert capture_calibration._judge(1250.0, elapsed) == expected
 
 
-def test_a_probe_that_was_interrupted_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = iter([(None, None), ("event", "us"), ("kernel_sum", None)])
-    monkeypatch.setattr(capture_calibration, "_events", lambda *_: (1, 2))
-    monkeypatch.setattr(capture_calibration, "_probe", lambda *_: next(answers))
-    monkeypatch.setattr(capture_calibration, "_runs_on_the_host", lambda *_: False)
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([(None, None), ("event", "us")], ("event", "us")),
+        # Both events of an idle range may be late, and then nothing is between them.
+        ([("kernel_sum", None), ("event", "us")], ("event", "us")),
+        ([("kernel_sum", None)] * 3, ("kernel_sum", None)),
+        ([("kernel_sum", None), (None, None), ("kernel_sum", None)], (None, None)),
+        ([(None, None)] * 3, (None, None)),
+    ],
+)
+def test_a_probe_that_was_interrupted_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+    answers: list[tuple[str | None, str | None]],
+    expected: tuple[str | None, str | None],
+) -> None:
+    left = iter(answers)
+    monkeypatch.setattr(capture_calibration, "_events", lambda *_: (Spread(1, 2), Spread(3, 4)))
+    monkeypatch.setattr(capture_calibration, "_probe", lambda *_: next(left))
+    monkeypatch.setattr(capture_calibration, "check_queue", lambda *_: Verdict(False))
     found = capture_calibration._calibrate.__wrapped__("openreg")
-    assert (found.elapsed_kind, found.elapsed_unit) == ("event", "us")
-    assert next(answers) == ("kernel_sum", None)
+    assert (found.elapsed_kind, found.elapsed_unit) == expected
+    assert (found.doubt is None) == (expected[0] is not None)
+    assert list(left) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "expected"),
+    [
+        ("event", Verdict(False), ("event", None)),
+        ("event", Verdict(True), ("host", None)),
+        ("event", Verdict(None, "busy"), (None, "busy")),
+        ("kernel_sum", Verdict(True), ("host", None)),
+        ("kernel_sum", Verdict(None, "busy"), ("kernel_sum", None)),
+    ],
+)
+def test_launches_decide_whether_there_is_a_queue(
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    verdict: Verdict,
+    expected: tuple[str | None, str | None],
+) -> None:
+    monkeypatch.setattr(capture_calibration, "_events", lambda *_: (Spread(), Spread()))
+    monkeypatch.setattr(capture_calibration, "_kind_and_unit", lambda *_: (kind, "us"))
+    monkeypatch.setattr(capture_calibration, "check_queue", lambda *_: verdict)
+    found = capture_calibration._calibrate.__wrapped__("openreg")
+    assert (found.elapsed_kind, found.doubt) == expected
+
+
+def test_the_least_launch_counts_and_its_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of nine tries on a busy host do not move it, nor one that lost its core in the call."""
+    calm, late, lost = Try(6_500, 800), Try(99_000, 90_000), Try(6_510, 6_000)
+    seen = iter([calm, Try(6_600, 900), lost, late, calm, late, late, Try(6_700, 800), late])
+    waited = iter([Try(400_000, 500)] * 4 + [Try(8_350 + at, 500 + at) for at in range(5)])
+    monkeypatch.setattr(capture_calibration, "_until_done", lambda _: next(seen))
+    monkeypatch.setattr(capture_calibration, "_until_returned", lambda _: next(waited))
+    latency, returned = capture_calibration._events("openreg", {})
+    assert latency == Spread(6_100, 200)
+    assert returned == Spread(2_000, 4)
+
+
+def test_a_kind_that_is_not_known_is_a_warning() -> None:
+    value, codes = build(rows_of([3, 40, 77] * 6), doubt="a busy host")
+    assert codes == ["kind-doubtful"]
+    assert value["elapsed_kind"] is None
+    assert value["warnings"][0]["message"].endswith("a busy host")
 
 
 def test_synchronize_takes_the_backends_own_where_torch_has_none(
@@ -66,13 +127,31 @@ def test_synchronize_takes_the_backends_own_where_torch_has_none(
 class Row:
     """A row of the profiler's results, as torch's C++ shows it."""
 
-    def __init__(self, external_id: int, elapsed: int | Exception, host_us: int = 10) -> None:
+    last = 0
+    """The id of the row whose time was read last."""
+
+    def __init__(
+        self,
+        external_id: int,
+        elapsed: int | Exception,
+        host_us: int = 10,
+        kind: str = "cpu_op",
+        device: str = "CPU",
+    ) -> None:
         self.external_id, self.elapsed, self.host_us = external_id, elapsed, host_us
+        self.kind, self.device = kind, device
+
+    def activity_type(self) -> str:
+        return self.kind
+
+    def device_type(self) -> SimpleNamespace:
+        return SimpleNamespace(name=self.device)
 
     def correlation_id(self) -> int:
         return self.external_id
 
     def privateuse1_elapsed_us(self) -> int:
+        Row.last = self.external_id
         if isinstance(self.elapsed, Exception):
             raise self.elapsed
         return self.elapsed
@@ -113,14 +192,43 @@ def test_the_sidecars_contract() -> None:
     assert [key for key in value if f"`{key}`" not in documented] == []
 
 
-def test_streams_where_the_backend_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = iter([(0, 1, 1), (0, 0, 1), (1, 0, 0)])
-    module = SimpleNamespace(elapsed_streams=lambda: next(told))
-    monkeypatch.setattr(torch, "npu", module, raising=False)
-    value, codes = build([Row(1, 4), Row(2, 5), Row(3, RuntimeError("lost")), Row(4, 6)])
+def test_rows_that_are_not_operators_stay_out() -> None:
+    """Their correlation numbers may be those of operators."""
+    value, codes = build(
+        [
+            Row(7, 5),
+            Row(7, -1, kind="privateuse1_runtime"),
+            Row(7, -1, kind="kernel", device="NPU"),
+            Row(7, -1, kind="gpu_user_annotation", device="NPU"),
+            Row(8, -1, kind="cuda_runtime"),
+            Row(9, -1, kind="user_annotation"),
+        ]
+    )
+    assert codes == []
+    assert (value["external_id"], value["elapsed_us"]) == ([7, 9], [5, None])
+
+
+def test_no_row_hides_an_operator_of_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before torch 2.12 a row does not tell that it is a runtime call."""
+    monkeypatch.delattr(Row, "activity_type")
+    value, codes = build([Row(7, 5), Row(7, -1), Row(8, RuntimeError("two")), Row(8, -1)])
     assert codes == ["row-raised"]
-    assert value["device"] == [0, 0, None, 1]
-    assert value["stream"] == [1, None, None, 0]
+    assert (value["external_id"], value["elapsed_us"]) == ([7, 8], [5, None])
+
+
+def test_streams_where_the_backend_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {1: (0, 1, 1), 2: (0, 0, 1), 4: (1, 0, 0)}
+    module = SimpleNamespace(elapsed_streams=lambda: told[Row.last])
+    monkeypatch.setattr(torch, "npu", module, raising=False)
+    rows = [Row(1, 4), Row(2, 5), Row(4, 6)]
+    value, codes = build(rows)
+    assert codes == []
+    assert value["device"] == [0, 0, 1]
+    assert value["stream"] == [1, None, 0]
+    value, codes = build([*rows[:2], Row(3, RuntimeError("lost")), Row(5, -1), rows[2]])
+    assert codes == ["row-raised"]
+    assert value["device"] == [0, 0, None, None, 1]
+    assert value["stream"] == [1, None, None, None, 0]
 
 
 @pytest.mark.parametrize("answer", [(), "xyz", (1, 2), None])

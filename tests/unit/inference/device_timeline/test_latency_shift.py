@@ -65,6 +65,24 @@ def test_starts_hold_with_the_shift(seed: int, latency: int) -> None:
     assert (beside <= own)[known].mean() >= 0.95
 
 
+@pytest.mark.parametrize(
+    ("spread", "bound"), [(None, 1_000), (300, 1_000), (4_000, 4_000), (900_000, 25_000)]
+)
+def test_the_spread_of_the_measured_latency_is_its_bound(spread: int | None, bound: int) -> None:
+    """The capture's least latency is the launches' own only as far as they are alike."""
+    facts = {} if spread is None else {"launch_latency_spread_ns": spread}
+    found = run(0, 6_000, launch_latency_ns=6_000, **facts).trace
+    assert (found.kernels.shift_bound_ns == bound).all()
+    latency = {c.name: c for c in method(found).constants}["launch_latency"]
+    assert (latency.value_ns, latency.least_ns, latency.most_ns) == (6_000, 5_000, 6_000 + bound)
+
+
+def test_the_spread_of_a_waits_return_is_shown() -> None:
+    known = run(0, 6_000, sync_return_ns=2_000, sync_return_spread_ns=700).trace
+    returned = {c.name: c for c in method(known).constants}["sync_return"]
+    assert (returned.value_ns, returned.least_ns, returned.most_ns) == (2_000, 2_000, 2_700)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_and_durations_do_not_depend_on_the_shift(seed: int) -> None:
     known, guessed = run(seed, 6_000, launch_latency_ns=6_000), run(seed, 6_000)

@@ -1,0 +1,267 @@
+"""The profiler: torch's, with the device's times by the best route that the machine offers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from torch.autograd.profiler import record_function
+from torch.profiler.profiler import ProfilerAction
+from torch.profiler.profiler import profile as torch_profile
+
+from tb_privateuse1.capture import backend, output_files, replacement
+from tb_privateuse1.capture.calibration import Calibration, calibrate
+from tb_privateuse1.capture.launch_log import LaunchLog
+from tb_privateuse1.capture.limits import MOST_EVENTS, Limits, Unit
+from tb_privateuse1.capture.output_files import sidecar_path
+from tb_privateuse1.capture.priming import MOST_MS, Primer
+from tb_privateuse1.capture.route import Wanted, choose, settle
+from tb_privateuse1.capture.sidecar import build
+from tb_privateuse1.capture.step_markers import StepMarkers
+from tb_privateuse1.capture.trace_export import has_device_activity
+from tb_privateuse1.capture.warnings import Notes
+from tb_privateuse1.capture.window_limits import WindowLimits
+
+WINDOW_START = "tb_privateuse1::window_start"
+"""The annotation around the synchronisation before the first recorded step."""
+WINDOW_END = "tb_privateuse1::window_end"
+"""The annotation around the synchronisation after the last recorded step."""
+METADATA = "tb_privateuse1"
+"""The key in the trace under which backend, route and warnings stand."""
+
+
+class DeviceProfiler(torch_profile):
+    """torch's profiler, by the route that records the device; what ``profile`` guards."""
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        route: Wanted = "auto",
+        prime_ms: float | Literal["auto"] | None = None,
+        max_events: float | None = MOST_EVENTS,
+        max_bytes: float | Literal["auto"] | None = "auto",
+        max_seconds: float | None = None,
+        **options: Any,
+    ) -> None:
+        if prime_ms is not None and prime_ms != "auto" and not 0 <= float(prime_ms) <= MOST_MS:
+            raise ValueError(f"prime_ms must be auto or 0 to {MOST_MS:g}, not {prime_ms!r}")
+        self.notes = Notes()
+        self._cycle = Notes()
+        self._calibration = Calibration()
+        self._plan = choose(activities, route, self.notes, replacement.stands_in(self))
+        self.route = self._plan.route
+        self.backend = backend.backend_name()
+        self._prime_ms = prime_ms
+        self._fresh = False
+        self._primer = Primer(self.backend, self.notes)
+        self._launches = LaunchLog(self.backend)
+        self._markers = StepMarkers(self.backend)
+        self._memory_wanted = options.get("profile_memory")
+        self._limits = WindowLimits(Limits(max_events, max_bytes, max_seconds))
+        super().__init__(activities=self._plan.activities, **options)
+        self._limits.attach(self)
+        self._take_route()
+
+    def _take_route(self) -> None:
+        """Set what depends on the route, and show what was noted about it."""
+        self.route = self._plan.route
+        if self._memory_wanted is None:
+            # Who allocated on the host only launched nothing: that is evidence for the timeline.
+            self.profile_memory = self.route == "events"
+        if self._prime_ms is not None and self.route != "events" and not self._plan.open:
+            self.notes.add("prime-unused", f"in the route {self.route!r} nothing is primed")
+        self.notes.show()
+
+    @property
+    def stopped_by(self) -> Unit | None:
+        """The limit that ended the last window: ``events``, ``bytes``, ``seconds``, or None."""
+        return self._limits.stopped_by
+
+    def prepare_trace(self) -> None:
+        """Prepare a cycle; in the event route, for the state in which torch calls the stubs.
+
+        Told of no device, torch prepares for the CPU alone, as that state wants it, and reads the
+        state itself only when the recording starts. So nothing of torch is replaced, and no other
+        profiler of the process is touched.
+        """
+        self._cycle = Notes(shown=self._cycle.shown)
+        if self._plan.open:
+            self._plan = settle(self._plan, self.notes)
+            self._take_route()
+        if self.route != "events":
+            super().prepare_trace()
+            return
+        self._calibration = calibrate(self.backend)
+        if self._prime_ms is not None:
+            self._primer.prepare()
+        self.use_device = None
+        try:
+            super().prepare_trace()
+        finally:
+            self.use_device = self.backend
+        inner: Any = self.profiler
+        inner.profiler_kind = backend.FALLBACK
+        inner.use_device = self.backend
+
+    def start_trace(self) -> None:
+        """Start recording; name backend and rank, and wait for what was queued before."""
+        super().start_trace()
+        self._fresh = True
+        self._tag()
+        self._limits.start(self, self._cycle)
+        if self.route == "events":
+            self._synchronize(WINDOW_START)
+            self._markers.start(self._cycle)
+            self._launches.start(self._cycle)
+
+    def stop_trace(self) -> None:
+        """Wait for what the recording launched, then stop recording.
+
+        Some versions of torch, and all with ``acc_events``, build their tables here, which fails
+        as a whole if one row's device time cannot be read.
+        """
+        self._limits.stop()
+        if self.route != "events":
+            super().stop_trace()
+            return
+        self._synchronize(WINDOW_END)
+        self._launches.stop(self._cycle)
+        self._markers.stop(self._cycle)
+        try:
+            super().stop_trace()
+        except Exception as error:
+            self._cycle.add("tables-failed", f"torch could not build its tables: {error}")
+        self._primer.release()
+
+    def start(self) -> None:
+        """Start, and prime if the first step is recorded at once."""
+        self._limits.resume(self)
+        super().start()
+        self._primer.stepped()
+        self._prime_first()
+
+    def step(self) -> None:
+        """Tell that a step has ended, as in torch; prime the one that begins if it is the first."""
+        self._primer.finish()
+        self._primer.stepped()
+        self._markers.mark(self._cycle)
+        self._limits.end_step(self, self._cycle)
+        super().step()
+        self._prime_first()
+
+    def prime(self, ms: float | None = None) -> None:
+        """Keep the device busy from here on for ``ms``; None: twice as long as the last step took.
+
+        Where a step waits for the device, call it right behind that. It needs ``prime_ms``, and
+        does nothing outside the event route and while nothing is recorded.
+        """
+        if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
+            step = f"ProfilerStep#{self.step_num}" if self.record_steps else None
+            self._primer.prime(step, ms)
+
+    def _prime_first(self) -> None:
+        """In the first step of a cycle."""
+        if self._fresh and self._prime_ms:
+            self.prime(None if self._prime_ms == "auto" else float(self._prime_ms))
+        self._fresh = False
+
+    def export_chrome_trace(self, path: str, *args: Any, **options: Any) -> Any:
+        """Write the last cycle's trace as torch does; in the event route its sidecar beside it.
+
+        So a handler that knows nothing of sidecars, such as a framework's, leaves device times.
+        Raises what torch raises; a sidecar that cannot be written is a warning.
+        """
+        written = self.export_trace(path, *args, **options)
+        value = device_part(self)
+        if value is not None:
+            to = sidecar_path(path)
+            try:
+                output_files.write_json(to, value)
+            except OSError as error:
+                self.notes.renew(*output_files.describe(error, to))
+        self._show()
+        return written
+
+    def export_trace(self, path: str, *args: Any, **options: Any) -> Any:
+        """Write the last cycle's trace alone, as torch does."""
+        return super().export_chrome_trace(path, *args, **options)
+
+    def export_sidecar(self, path: str | os.PathLike[str]) -> None:
+        """Write the last cycle's sidecar by hand; ``sidecar_path`` says where it belongs.
+
+        Raises ValueError outside the event route and OSError where it cannot be written.
+        """
+        value = self.sidecar()
+        if value is None:
+            raise ValueError(f"there is no sidecar in the route {self.route!r}")
+        output_files.write_json(Path(path), value)
+
+    def sidecar(self) -> dict[str, Any] | None:
+        """The last cycle's device times as they are written, or None outside the event route."""
+        inner: Any = self.profiler
+        if self.route != "events" or inner is None or inner.kineto_results is None:
+            return None
+        own = {
+            "primed": self._primer.done,
+            "launches": self._launches.columns,
+            "markers": self._markers.columns,
+        }
+        return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)
+
+    def _trace_ready(self) -> None:
+        try:
+            super()._trace_ready()
+        except Exception as error:
+            self.notes.renew(
+                "handler-failed", f"on_trace_ready raised {type(error).__name__}: {error}"
+            )
+        self._show()
+
+    def _show(self) -> None:
+        self.notes.show()
+        self._cycle.show()
+
+    def _tag(self) -> None:
+        rank, world_size = backend.rank_and_world_size()
+        # torch itself writes this key, with more in it, once the process group exists.
+        if rank is not None and not backend.has_process_group():
+            info = {"backend": "", "rank": rank, "world_size": world_size}
+            self.add_metadata_json("distributedInfo", json.dumps(info))
+        if self._plan.device:
+            about = {
+                "backend": self.backend,
+                "route": self.route,
+                "reason": self._plan.reason,
+                "warnings": self.notes.as_json(),
+            }
+            self.add_metadata_json(METADATA, json.dumps(about))
+
+    def _synchronize(self, name: str) -> None:
+        with record_function(name):
+            try:
+                backend.synchronize()
+            except Exception as error:
+                self.notes.add(
+                    "no-synchronize", f"the window's edges are not exact, waiting failed: {error}"
+                )
+
+
+def device_part(prof: DeviceProfiler) -> dict[str, Any] | None:
+    """The sidecar, if there is one to write; whatever happens must not cost the trace."""
+    try:
+        if prof.route == "native" and not has_device_activity(prof):
+            prof.notes.add(
+                "native-empty",
+                "the backend's Kineto profiler recorded nothing of the device; if the backend has "
+                'ProfilerStubs, try route="events"',
+            )
+        return prof.sidecar()
+    except Exception as error:
+        prof.notes.renew(
+            "sidecar-failed", f"the device times were not read: {type(error).__name__}: {error}"
+        )
+        return None
