@@ -83,8 +83,13 @@ def _without_others(found: Rows, elapsed: Sequence[int | None]) -> Rows:
     own = [us is None or us >= 0 or is_operator(row) for us, row in zip(elapsed, found.results)]
     if all(own):
         return found
-    columns = (found.external_id, found.elapsed_us, found.device, found.stream, found.results)
-    return Rows(*(None if one is None else list(compress(one, own)) for one in columns))
+    return Rows(
+        list(compress(found.external_id, own)),
+        list(compress(found.elapsed_us, own)),
+        None if found.device is None else list(compress(found.device, own)),
+        None if found.stream is None else list(compress(found.stream, own)),
+        list(compress(found.results, own)),
+    )
 
 
 def is_operator(row: Any) -> bool:
