@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import torch
 from torch.autograd.profiler import profile as autograd_profile
 
-from tb_privateuse1.capture.backend import duration_us, profiler_runs, synchronize
+from tb_privateuse1.capture.backend import profiler_runs, synchronize
+from tb_privateuse1.capture.event_times import duration_ns
 
 _TRIES = 2
 """A registered profiler may need a first window to warm up."""
@@ -63,6 +64,6 @@ def shows_device(results: Any) -> bool:
     that records nothing may leave instants.
     """
     return any(
-        row.device_type().name != "CPU" and not row.name().startswith("[") and duration_us(row) > 0
+        row.device_type().name != "CPU" and not row.name().startswith("[") and duration_ns(row) > 0
         for row in results.events()
     )

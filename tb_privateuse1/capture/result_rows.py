@@ -80,9 +80,13 @@ def _without_others(found: Rows, elapsed: Sequence[int | None]) -> Rows:
     correlation numbers are their own, and may be those of operators. ``elapsed`` is negative
     without events: few operators have none.
     """
-    own = [us is None or us >= 0 or is_operator(row) for us, row in zip(elapsed, found.results)]
-    if all(own):
+    if min((us for us in elapsed if us is not None), default=0) >= 0:
         return found
+    timed = {number for number, us in zip(found.external_id, elapsed) if us is None or us >= 0}
+    own = [
+        us is None or us >= 0 or (is_operator(row) and number not in timed)
+        for us, row, number in zip(elapsed, found.results, found.external_id)
+    ]
     return Rows(
         list(compress(found.external_id, own)),
         list(compress(found.elapsed_us, own)),
@@ -94,7 +98,8 @@ def _without_others(found: Rows, elapsed: Sequence[int | None]) -> Rows:
 
 def is_operator(row: Any) -> bool:
     """Return whether a row of torch's results is an operator or annotation."""
-    # Older versions of torch do not name the activity; there a row on the device shows as such.
+    # Before torch 2.12 a row does not name its activity. There runtime calls have rows without a
+    # time, except those whose number is an operator's.
     kind = row.activity_type() if hasattr(row, "activity_type") else "cpu_op"
     return kind in _OPERATORS and row.device_type().name == "CPU"
 

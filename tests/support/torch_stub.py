@@ -28,8 +28,6 @@ def _init(self, *, activities=None, schedule=None, on_trace_ready=None):
 
 
 class _Module(types.ModuleType):
-    __path__ = ()
-
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)

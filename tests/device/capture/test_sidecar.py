@@ -208,6 +208,14 @@ def test_rows_that_are_not_operators_stay_out() -> None:
     assert (value["external_id"], value["elapsed_us"]) == ([7, 9], [5, None])
 
 
+def test_no_row_hides_an_operator_of_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before torch 2.12 a row does not tell that it is a runtime call."""
+    monkeypatch.delattr(Row, "activity_type")
+    value, codes = build([Row(7, 5), Row(7, -1), Row(8, RuntimeError("two")), Row(8, -1)])
+    assert codes == ["row-raised"]
+    assert (value["external_id"], value["elapsed_us"]) == ([7, 8], [5, None])
+
+
 def test_streams_where_the_backend_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     told = {1: (0, 1, 1), 2: (0, 0, 1), 4: (1, 0, 0)}
     module = SimpleNamespace(elapsed_streams=lambda: told[Row.last])
