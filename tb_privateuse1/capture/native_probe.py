@@ -24,7 +24,7 @@ _known: dict[str, bool] = {}
 
 
 class Found(NamedTuple):
-    """Whether the device was recorded; None if that could not be tried, and why."""
+    """The outcome: whether the device was recorded; None if that could not be tried, and why."""
 
     recorded: bool | None
     failed: str | None = None

@@ -41,7 +41,7 @@ class Launch(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether operators run on the host's thread; None if that is doubtful, and why."""
+    """The outcome: whether operators run on the host's thread; None if in doubt, and why."""
 
     on_host: bool | None
     doubt: str | None = None
