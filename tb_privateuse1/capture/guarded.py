@@ -35,6 +35,10 @@ class profile(DeviceProfiler):
     its step, and is written; None: no limit; ``auto``: what the memory that is available at the
     window's start can hold. ``stopped_by`` says which one ended the last window.
 
+    ``shapes_every``, ``stacks_every``: record shapes, or stacks, in the first window and in each
+    n-th behind it. ``memory_snapshot``: write what the device's allocator did in the window beside
+    the trace, if ``torch.<device>.memory`` can tell.
+
     A window is recorded by one profiler of the process: one that starts while another records
     does not record. Calls in a wrong order are ignored. Both are warnings.
     """

@@ -19,6 +19,7 @@ from typing import Any
 
 TRACE = ".pt.trace.json"
 SIDECAR = ".kernel_event.json"
+SNAPSHOT = ".memory_snapshot.pickle"
 
 GZIP_LEVEL = 6
 """Level 9, Python's default, takes several times as long for a few per cent."""
@@ -28,8 +29,16 @@ def sidecar_path(trace: str | os.PathLike[str]) -> Path:
     """Return the path of a trace's sidecar: beside it, ``.pt.trace`` replaced."""
     path = Path(trace)
     zipped = ".gz" if path.name.endswith(".gz") else ""
-    stem = path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".pt.trace")
-    return path.with_name(stem + SIDECAR + zipped)
+    return path.with_name(_stem(path) + SIDECAR + zipped)
+
+
+def snapshot_path(trace: Path) -> Path:
+    """Return the path of the memory snapshot of a trace's window."""
+    return trace.with_name(_stem(trace) + SNAPSHOT)
+
+
+def _stem(trace: Path) -> str:
+    return trace.name.removesuffix(".gz").removesuffix(".json").removesuffix(".pt.trace")
 
 
 def write_pair(
@@ -61,6 +70,15 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with _Staging(path) as staging:
         _write_json(staging / "value.tmp", value, path).replace(path)
+
+
+def write_file(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file atomically; raises what ``write`` raises, or OSError."""
+    with _Staging(path) as staging:
+        temporary = staging / "value.tmp"
+        write(temporary)
+        _flush(temporary)
+        temporary.replace(path)
 
 
 def check_complete(path: Path) -> None:

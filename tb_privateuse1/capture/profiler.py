@@ -16,6 +16,7 @@ from tb_privateuse1.capture import backend, output_files, replacement
 from tb_privateuse1.capture.calibration import Calibration, calibrate
 from tb_privateuse1.capture.launch_log import LaunchLog
 from tb_privateuse1.capture.limits import MOST_EVENTS, Limits, Unit
+from tb_privateuse1.capture.memory_snapshot import MemorySnapshot
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
 from tb_privateuse1.capture.route import Wanted, choose, settle
@@ -24,6 +25,7 @@ from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.trace_export import has_device_activity
 from tb_privateuse1.capture.warnings import Notes
 from tb_privateuse1.capture.window_limits import WindowLimits
+from tb_privateuse1.capture.window_options import WindowOptions
 
 WINDOW_START = "tb_privateuse1::window_start"
 """The annotation around the synchronisation before the first recorded step."""
@@ -45,6 +47,9 @@ class DeviceProfiler(torch_profile):
         max_events: float | None = MOST_EVENTS,
         max_bytes: float | Literal["auto"] | None = "auto",
         max_seconds: float | None = None,
+        shapes_every: int | None = None,
+        stacks_every: int | None = None,
+        memory_snapshot: bool = False,
         **options: Any,
     ) -> None:
         if prime_ms is not None and prime_ms != "auto" and not 0 <= float(prime_ms) <= MOST_MS:
@@ -62,6 +67,8 @@ class DeviceProfiler(torch_profile):
         self._markers = StepMarkers(self.backend)
         self._memory_wanted = options.get("profile_memory")
         self._limits = WindowLimits(Limits(max_events, max_bytes, max_seconds))
+        self._options = WindowOptions(shapes_every, stacks_every)
+        self._snapshot = MemorySnapshot(memory_snapshot)
         super().__init__(activities=self._plan.activities, **options)
         self._limits.attach(self)
         self._take_route()
@@ -89,6 +96,7 @@ class DeviceProfiler(torch_profile):
         profiler of the process is touched.
         """
         self._cycle = Notes(shown=self._cycle.shown)
+        self._options.apply(self)
         if self._plan.open:
             self._plan = settle(self._plan, self.notes)
             self._take_route()
@@ -113,6 +121,7 @@ class DeviceProfiler(torch_profile):
         self._fresh = True
         self._tag()
         self._limits.start(self, self._cycle)
+        self._snapshot.start(self.use_device, self.notes)
         if self.route == "events":
             self._synchronize(WINDOW_START)
             self._markers.start(self._cycle)
@@ -183,8 +192,13 @@ class DeviceProfiler(torch_profile):
                 output_files.write_json(to, value)
             except OSError as error:
                 self.notes.renew(*output_files.describe(error, to))
+        self.write_snapshot(Path(path))
         self._show()
         return written
+
+    def write_snapshot(self, trace: Path) -> None:
+        """Write the memory snapshot of the last cycle beside its trace, if there is one."""
+        self._snapshot.write(trace, self.notes)
 
     def export_trace(self, path: str, *args: Any, **options: Any) -> Any:
         """Write the last cycle's trace alone, as torch does."""
@@ -219,6 +233,7 @@ class DeviceProfiler(torch_profile):
             self.notes.renew(
                 "handler-failed", f"on_trace_ready raised {type(error).__name__}: {error}"
             )
+        self._snapshot.stop(self.notes)
         self._show()
 
     def _show(self) -> None:

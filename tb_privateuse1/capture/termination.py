@@ -20,7 +20,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Recorder(Protocol):
-    """What can be saved when the process ends."""
+    """A recording that can be saved when the process ends."""
 
     def cut_short(self, reason: str) -> None:
         """End the recording, if this thread can, and save it."""

@@ -43,6 +43,8 @@ def tensorboard_trace_handler(
             output_files.write_pair(
                 trace, lambda to: export(prof, write, to, use_python_export, notes), value
             )
+            if ours:
+                ours.write_snapshot(trace)
         except Exception as error:
             notes.renew(*output_files.describe(error, trace))
         if not ours:  # which shows its own, after any handler
