@@ -17,7 +17,8 @@ from tb_privateuse1.capture.calibration import Calibration, calibrate
 from tb_privateuse1.capture.launch_log import LaunchLog
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
-from tb_privateuse1.capture.route import Wanted, choose
+from tb_privateuse1.capture.route import Plan, Wanted, choose
+from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.trace_export import has_device_activity
@@ -47,7 +48,7 @@ class DeviceProfiler(torch_profile):
         self.notes = Notes()
         self._cycle = Notes()
         self._calibration = Calibration()
-        self._plan = choose(activities, route, self.notes, replacement.stands_in(self))
+        self._plan = self._choose(None if activities is None else list(activities), route)
         self.route = self._plan.route
         self.backend = backend.backend_name()
         self._prime_ms = prime_ms
@@ -63,6 +64,19 @@ class DeviceProfiler(torch_profile):
         super().__init__(activities=self._plan.activities, **options)
         self.notes.show()
 
+    def _choose(self, activities: list[Any] | None, route: Wanted) -> Plan:
+        try:
+            return choose(activities, route, self.notes, replacement.stands_in(self))
+        except ValueError:  # of the caller's arguments
+            raise
+        except Exception as error:
+            self.notes.add(
+                "route-failed",
+                "the backend could not be asked how to record it, only the host is recorded: "
+                f"{type(error).__name__}: {error}",
+            )
+            return Plan("torch", activities, device=False)
+
     def prepare_trace(self) -> None:
         """Prepare a cycle; in the event route, for the state in which torch calls the stubs.
 
@@ -71,6 +85,12 @@ class DeviceProfiler(torch_profile):
         profiler of the process is touched.
         """
         if self.route != "events":
+            if self._plan.activities is None and self.backend != backend.backend_name():
+                self.notes.add(
+                    "backend-late",
+                    f"the backend {backend.backend_name()!r} was imported after the profiler was "
+                    "made, only the host is recorded",
+                )
             super().prepare_trace()
             return
         self._cycle = Notes(shown=self._cycle.shown)
@@ -111,8 +131,11 @@ class DeviceProfiler(torch_profile):
         try:
             super().stop_trace()
         except Exception as error:
+            if is_recorded():
+                raise  # it has not even stopped
             self._cycle.add("tables-failed", f"torch could not build its tables: {error}")
-        self._primer.release()
+        finally:
+            self._primer.release()
 
     def start(self) -> None:
         """Start, and prime if the first step is recorded at once."""
