@@ -142,7 +142,7 @@ class Runner:
         code: int | None = json.loads(server.stdout.readline())
         return code
 
-    def _alone(self, program: str, variant: str, folder: Path) -> int:
+    def _alone(self, program: str, variant: str, folder: Path) -> int | None:
         (folder / "program.py").write_text(program)
         with (folder / "output").open("w") as output:
             return subprocess.run(
