@@ -141,7 +141,7 @@ class profile(DeviceProfiler):
         try:
             super().stop_trace()
         except Exception as error:
-            self.notes.add("stop-failed", f"the profiler could not be stopped: {_text(error)}")
+            self.notes.add("stop-failed", f"a window ended with an error: {_text(error)}")
         if is_recorded():
             # torch waits for the device first. That failed, so it has not stopped yet.
             device, inner.use_device = inner.use_device, None

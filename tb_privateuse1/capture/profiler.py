@@ -19,7 +19,8 @@ from tb_privateuse1.capture.limits import MOST_EVENTS, Limits, Unit
 from tb_privateuse1.capture.memory_snapshot import MemorySnapshot
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
-from tb_privateuse1.capture.route import Wanted, choose, settle
+from tb_privateuse1.capture.route import Plan, Wanted, choose, settle
+from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.trace_export import has_device_activity
@@ -57,7 +58,7 @@ class DeviceProfiler(torch_profile):
         self.notes = Notes()
         self._cycle = Notes()
         self._calibration = Calibration()
-        self._plan = choose(activities, route, self.notes, replacement.stands_in(self))
+        self._plan = self._choose(None if activities is None else list(activities), route)
         self.route = self._plan.route
         self.backend = backend.backend_name()
         self._prime_ms = prime_ms
@@ -88,6 +89,19 @@ class DeviceProfiler(torch_profile):
         """The limit that ended the last window: ``events``, ``bytes``, ``seconds``, or None."""
         return self._limits.stopped_by
 
+    def _choose(self, activities: list[Any] | None, route: Wanted) -> Plan:
+        try:
+            return choose(activities, route, self.notes, replacement.stands_in(self))
+        except ValueError:  # of the caller's arguments
+            raise
+        except Exception as error:
+            self.notes.add(
+                "route-failed",
+                "the backend could not be asked how to record it, only the host is recorded: "
+                f"{type(error).__name__}: {error}",
+            )
+            return Plan("torch", activities, device=False, reason="the backend raised")
+
     def prepare_trace(self) -> None:
         """Prepare a cycle; in the event route, for the state in which torch calls the stubs.
 
@@ -101,6 +115,12 @@ class DeviceProfiler(torch_profile):
             self._plan = settle(self._plan, self.notes)
             self._take_route()
         if self.route != "events":
+            if self._plan.activities is None and self.backend != backend.backend_name():
+                self.notes.add(
+                    "backend-late",
+                    f"the backend {backend.backend_name()!r} was imported after the profiler was "
+                    "made, only the host is recorded",
+                )
             super().prepare_trace()
             return
         self._calibration = calibrate(self.backend)
@@ -143,8 +163,11 @@ class DeviceProfiler(torch_profile):
         try:
             super().stop_trace()
         except Exception as error:
+            if is_recorded():
+                raise  # it has not even stopped
             self._cycle.add("tables-failed", f"torch could not build its tables: {error}")
-        self._primer.release()
+        finally:
+            self._primer.release()
 
     def start(self) -> None:
         """Start, and prime if the first step is recorded at once."""

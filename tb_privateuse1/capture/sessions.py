@@ -39,6 +39,8 @@ class Sessions:
         self._holder: _Holder = _nobody
         self._left: dict[int, Any] = {}
         """Of each thread, the profiler that was not stopped in it: its state is still there."""
+        self._is_muted = False
+        """Whether this is a forked child whose parent recorded, in which nothing is recorded."""
         self._is_watching = False
         self._ran_before = False
 
@@ -103,13 +105,16 @@ class Sessions:
     def _reason(self) -> str | None:
         if self._holder() is not None or (self._ran_before and _is_enabled_somewhere()):
             return "another profiler of this process is running or about to"
-        if is_recorded() and threading.get_ident() not in self._left:
-            return "this thread is being recorded, by emit_itt, emit_nvtx or since before a fork"
+        if is_recorded() and not self._is_muted and threading.get_ident() not in self._left:
+            return "emit_itt, emit_nvtx or the like is recording this thread"
         return None
 
     def _take(self, inner: Any) -> None:
         with self._lock:
             self._holder = weakref.ref(inner)
+            if self._is_muted:
+                self._is_muted = False
+                _C._enable_record_function(True)
 
     def _release(self, inner: Any) -> None:
         with self._lock:
@@ -122,6 +127,7 @@ class Sessions:
         self._holder = _nobody
         self._left = {}
         if is_recorded():
+            self._is_muted = True
             _C._enable_record_function(False)
 
 

@@ -37,7 +37,10 @@ def tensorboard_trace_handler(
         write = ours.export_trace if ours else prof.export_chrome_trace
         notes = ours.notes if ours else Notes()
         suffix = output_files.TRACE + (".gz" if use_gzip else "")
-        trace = Path(dir_name, f"{worker_name or default_worker_name()}.{time.time_ns()}{suffix}")
+        worker = worker_name or default_worker_name()
+        at_ns = time.time_ns()
+        while (trace := Path(dir_name, f"{worker}.{at_ns}{suffix}")).exists():
+            at_ns += 1  # the clock was set back, or does not tick
         try:
             value = device_part(ours) if ours else None
             output_files.write_pair(

@@ -1,0 +1,164 @@
+"""Run a circumstance with our profiler or with torch's, and see what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from tests.support.on_device import ROOT
+
+CODE = re.compile(r"CaptureWarning: \[([a-z-]+)\]")
+SERVER = Path(__file__).with_name("server.py")
+
+COMMON = """
+import os, shutil, signal, sys, threading, time
+import torch
+from torch.profiler import ProfilerActivity as A, schedule
+
+def in_thread(call, *arguments):
+    thread = threading.Thread(target=call, args=arguments)
+    thread.start()
+    thread.join()
+
+def code_of(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+"""
+DEVICE = """
+import refdevice
+
+def work():
+    (torch.ones(8, device="refdev") + 1).sum().item()
+"""
+HOST = """
+def work():
+    (torch.ones(8) + 1).sum().item()
+"""
+OURS = """
+from tb_privateuse1 import capture
+profile, handler = capture.profile, capture.tensorboard_trace_handler
+"""
+TORCH = """
+def profile(**options):
+    options.setdefault("activities", {activities})
+    return torch.profiler.profile(**options)
+
+handler = torch.profiler.tensorboard_trace_handler
+"""
+
+
+@dataclass(frozen=True)
+class Circumstance:
+    """A program, and what is expected of it with our profiler.
+
+    ``torch`` is the exit code with torch's own profiler if it is another one: a negative one is
+    a crash, which need not come each time. Without ``device``, only the host is recorded.
+    ``traces`` counts those that ours wrote; each has a sidecar if there is a device.
+    """
+
+    name: str
+    program: str
+    code: int = 0
+    traces: int = 1
+    warnings: tuple[str, ...] = ()
+    torch: int | None = None
+    device: bool = True
+    own_process: bool = False
+    """Run by Python itself, because other processes import the program."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a program; ``code`` is None if it had to be ended."""
+
+    code: int | None
+    traces: int
+    sidecars: int
+    warnings: tuple[str, ...]
+    output: str
+
+
+def source(circumstance: Circumstance, variant: str) -> str:
+    """Return the whole program for ``torch`` or for ours."""
+    activities = "[A.CPU, A.PrivateUse1]" if circumstance.device else "[A.CPU]"
+    parts = [COMMON, DEVICE if circumstance.device else HOST]
+    parts.append(TORCH.format(activities=activities) if variant == "torch" else OURS)
+    return "".join(parts) + textwrap.dedent(circumstance.program)
+
+
+class Runner:
+    """A server for each variant: ``torch``, ``new`` (this checkout) and other checkouts."""
+
+    def __init__(self, checkouts: dict[str, Path] | None = None) -> None:
+        self._checkouts = {"torch": ROOT, "new": ROOT} | (checkouts or {})
+        self._servers: dict[str, subprocess.Popen[str]] = {}
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        for server in self._servers.values():
+            server.communicate()
+
+    def run(self, circumstance: Circumstance, variant: str, folder: Path) -> Outcome:
+        """Run a circumstance in ``folder``, which is empty."""
+        program = source(circumstance, variant)
+        if circumstance.own_process:
+            code = self._alone(program, variant, folder)
+        else:
+            code = self._forked(program, variant, folder)
+        output = (folder / "output").read_text(errors="replace")
+        files = [path.name for path in folder.rglob("*") if path.is_file()]
+        return Outcome(
+            code,
+            sum(".pt.trace.json" in name for name in files),
+            sum(".kernel_event.json" in name for name in files),
+            tuple(sorted(set(CODE.findall(output)))),
+            output,
+        )
+
+    def _forked(self, program: str, variant: str, folder: Path) -> int | None:
+        server = self._servers.get(variant)
+        if server is None:
+            server = self._servers[variant] = subprocess.Popen(
+                [sys.executable, str(SERVER), variant],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=self._environment(variant),
+            )
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(json.dumps({"program": program, "folder": str(folder)}) + "\n")
+        server.stdin.flush()
+        code: int | None = json.loads(server.stdout.readline())
+        return code
+
+    def _alone(self, program: str, variant: str, folder: Path) -> int | None:
+        (folder / "program.py").write_text(program)
+        with (folder / "output").open("w") as output:
+            return subprocess.run(
+                [sys.executable, "program.py"],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=folder,
+                env=self._environment(variant),
+                timeout=120,
+                check=False,
+            ).returncode
+
+    def _environment(self, variant: str) -> dict[str, str]:
+        path = os.pathsep.join(
+            [str(self._checkouts[variant]), str(ROOT / "examples" / "refdevice")]
+        )
+        clean = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")}
+        return clean | {"PYTHONPATH": path}
