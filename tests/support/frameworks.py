@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import tb_privateuse1
 from tb_privateuse1 import inference
 from tb_privateuse1.capture import sidecar_path
 from tb_privateuse1.readers import chrome, sidecar
@@ -54,6 +55,15 @@ def timeline(path: Path) -> Trace:
     assert trace.meta.timeline == "inferred", [finding.message for finding in trace.meta.findings]
     assert len(trace.kernels) > 0
     return trace
+
+
+def check_pages(folder: Path) -> None:
+    """Check that the pages of a recording have device times."""
+    log = tb_privateuse1.open(folder)
+    overview = log.overview()
+    assert overview.totals.busy_ns > 0
+    assert all(step.kernel_ns > 0 for step in overview.steps)
+    assert log.kernels().rows
 
 
 def steps(trace: Trace) -> list[str]:

@@ -60,21 +60,20 @@ class Done(NamedTuple):
 def device(directory: Path, script: str, **environment: str) -> Done:
     """Run ``script`` with the device; it fills ``answer`` and writes runs into ``directory``."""
     code = PRELUDE + textwrap.dedent(script) + "\nprint(json.dumps(answer))\n"
-    done = _run(directory, ["-c", code], environment)
+    done = run_python(directory, "-c", code, **environment)
     return Done(directory, json.loads(done.stdout.splitlines()[-1]), done.stderr)
 
 
-def record_program(
-    directory: Path, program: str, *arguments: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def record_program(directory: Path, program: str, *options: str, **environment: str) -> None:
     """Record a program with ``python -m tb_privateuse1.capture``; it must end well."""
     (directory / "program.py").write_text(program)
-    return _run(directory, ["-m", "tb_privateuse1.capture", *arguments, "program.py"], environment)
+    run_python(directory, "-m", "tb_privateuse1.capture", *options, "program.py", **environment)
 
 
-def _run(
-    directory: Path, arguments: list[str], environment: dict[str, str]
+def run_python(
+    directory: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
+    """Run Python with the device and our package in reach; it must end well."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
     clean = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE")}
     done = subprocess.run(

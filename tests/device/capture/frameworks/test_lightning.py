@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tb_privateuse1
-from tests.support.frameworks import NET, calls, inside, needs, steps, timeline, traces
+from tests.support.frameworks import NET, calls, check_pages, inside, needs, steps, timeline, traces
 from tests.support.on_device import device
 
 pytestmark = [needs("lightning"), pytest.mark.long]
@@ -112,6 +112,23 @@ trainer(
     start, end = trace.steps.start_ns, trace.steps.end_ns
     assert (end[:-1] <= start[1:]).all()
     assert inside(trace, "validation")
+    check_pages(tmp_path / "log")
+
+
+def test_the_callback_under_its_other_name(tmp_path: Path) -> None:
+    pytest.importorskip("pytorch_lightning")
+    script = (
+        CALLBACK.replace("lightning.pytorch", "pytorch_lightning")
+        + """
+import sys
+answer["modules"] = [name in sys.modules for name in ("pytorch_lightning", "lightning.pytorch")]
+trainer(callbacks=[CaptureCallback("log", wait=1)], limit_val_batches=0).fit(Module(), batches)
+"""
+    )
+    done = device(tmp_path, script)
+    assert done.answer == {"modules": [True, False]}
+    (path,) = traces(tmp_path / "log")
+    assert steps(timeline(path)) == ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"]
 
 
 def test_the_callback_writes_before_an_exception_leaves(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.frameworks import NET, calls, inside, needs, steps, timeline, traces
+from tests.support.frameworks import NET, calls, check_pages, inside, needs, steps, timeline, traces
 from tests.support.on_device import device
 
 pytestmark = pytest.mark.long
@@ -52,6 +52,7 @@ answer["device"] = str(next(one.model.parameters()).device)
     start, end = trace.steps.start_ns, trace.steps.end_ns
     assert (end[:-1] <= start[1:]).all()
     assert inside(trace, "evaluation")
+    check_pages(tmp_path / "log")
 
 
 @needs("transformers")
@@ -119,3 +120,4 @@ run(output_trace_dir="whole")
     (whole,) = traces(tmp_path / "whole")
     assert whole.name == "profile_0.json"
     assert len(timeline(whole).kernels) > 100
+    check_pages(tmp_path / "handler")
