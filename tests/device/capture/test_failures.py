@@ -15,7 +15,7 @@ import pytest
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture import backend, output_files
+from tb_privateuse1.capture import backend, output_files, profiler
 from tb_privateuse1.capture.warnings import CaptureWarning
 from tests.support.capture import CPU, read, train, written
 
@@ -138,7 +138,7 @@ def test_device_times_that_cannot_be_read_cost_no_trace(
         capture.tensorboard_trace_handler(str(tmp_path))(prof)
         prof.route = "torch"
 
-    monkeypatch.setattr(capture, "build", moved)
+    monkeypatch.setattr(profiler, "build", moved)
     with pytest.warns(CaptureWarning, match=r"\[sidecar-failed\].*AttributeError"):
         train(capture.profile, on_trace_ready=handler)
     assert len([read(path) for path in written(tmp_path)]) == 2

@@ -13,7 +13,7 @@ from torch.profiler import profile as imported_before
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture import backend
+from tb_privateuse1.capture import backend, profiler
 from tests.support.capture import read, train, written
 from tests.support.on_device import device
 
@@ -108,8 +108,8 @@ def test_a_sidecar_that_cannot_be_written_is_a_warning(
         raise OSError(28, "No space left on device")
 
     prof = train(capture.profile)
-    monkeypatch.setattr(capture, "_device_part", lambda _: {"schema": "any"})
-    monkeypatch.setattr(capture.output_files, "write_json", no_room)
+    monkeypatch.setattr(profiler, "device_part", lambda _: {"schema": "any"})
+    monkeypatch.setattr(profiler.output_files, "write_json", no_room)
     with pytest.warns(capture.CaptureWarning, match=r"\[disk-full\]"):
         prof.export_chrome_trace(str(tmp_path / "a.pt.trace.json"))
     assert [path.name for path in written(tmp_path)] == ["a.pt.trace.json"]

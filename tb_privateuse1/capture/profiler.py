@@ -1,0 +1,258 @@
+"""The profiler: torch's, with the device's times by the best route that the machine offers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from torch.autograd.profiler import record_function
+from torch.profiler.profiler import ProfilerAction
+from torch.profiler.profiler import profile as torch_profile
+
+from tb_privateuse1.capture import backend, output_files, replacement
+from tb_privateuse1.capture.calibration import Calibration, calibrate
+from tb_privateuse1.capture.launch_log import LaunchLog
+from tb_privateuse1.capture.output_files import sidecar_path
+from tb_privateuse1.capture.priming import MOST_MS, Primer
+from tb_privateuse1.capture.route import Wanted, choose
+from tb_privateuse1.capture.sidecar import build
+from tb_privateuse1.capture.step_markers import StepMarkers
+from tb_privateuse1.capture.trace_export import has_device_activity
+from tb_privateuse1.capture.warnings import Notes
+
+WINDOW_START = "tb_privateuse1::window_start"
+"""The annotation around the synchronisation before the first recorded step."""
+WINDOW_END = "tb_privateuse1::window_end"
+"""The annotation around the synchronisation after the last recorded step."""
+METADATA = "tb_privateuse1"
+"""The key in the trace under which backend, route and warnings stand."""
+
+
+class profile(torch_profile):
+    """``torch.profiler.profile`` that also records PrivateUse1 devices.
+
+    Takes what the installed torch's takes, and ``route``: ``auto`` prefers ``native`` to
+    ``events`` to ``torch``. Without ``activities``, a machine whose accelerator is a PrivateUse1
+    backend is recorded with CPU and that. An exception in ``on_trace_ready`` becomes a warning.
+
+    ``prime_ms``: keep the device busy for so long at the start of the first recorded step of each
+    cycle, so that the events measure its kernels' durations; ``auto``: twice as long as the step
+    before took; 0: only where ``prime`` is called. It changes what that step shows. Of use in the
+    event route only.
+
+    In the event route ``profile_memory`` is on by default: allocator events are evidence.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        route: Wanted = "auto",
+        prime_ms: float | Literal["auto"] | None = None,
+        **options: Any,
+    ) -> None:
+        if prime_ms is not None and prime_ms != "auto" and not 0 <= float(prime_ms) <= MOST_MS:
+            raise ValueError(f"prime_ms must be auto or 0 to {MOST_MS:g}, not {prime_ms!r}")
+        self.notes = Notes()
+        self._cycle = Notes()
+        self._calibration = Calibration()
+        self._plan = choose(activities, route, self.notes, replacement.stands_in(self))
+        self.route = self._plan.route
+        self.backend = backend.backend_name()
+        self._prime_ms = prime_ms
+        self._fresh = False
+        self._primer = Primer(self.backend, self.notes)
+        self._launches = LaunchLog(self.backend)
+        self._markers = StepMarkers(self.backend)
+        if prime_ms is not None and self.route != "events":
+            self.notes.add("prime-unused", f"in the route {self.route!r} nothing is primed")
+        if self.route == "events":
+            # Who allocated on the host only launched nothing: that is evidence for the timeline.
+            options.setdefault("profile_memory", True)
+        super().__init__(activities=self._plan.activities, **options)
+        self.notes.show()
+
+    def prepare_trace(self) -> None:
+        """Prepare a cycle; in the event route, for the state in which torch calls the stubs.
+
+        Told of no device, torch prepares for the CPU alone, as that state wants it, and reads the
+        state itself only when the recording starts. So nothing of torch is replaced, and no other
+        profiler of the process is touched.
+        """
+        if self.route != "events":
+            super().prepare_trace()
+            return
+        self._cycle = Notes(shown=self._cycle.shown)
+        self._calibration = calibrate(self.backend)
+        if self._prime_ms is not None:
+            self._primer.prepare()
+        self.use_device = None
+        try:
+            super().prepare_trace()
+        finally:
+            self.use_device = self.backend
+        inner: Any = self.profiler
+        inner.profiler_kind = backend.FALLBACK
+        inner.use_device = self.backend
+
+    def start_trace(self) -> None:
+        """Start recording; name backend and rank, and wait for what was queued before."""
+        super().start_trace()
+        self._fresh = True
+        self._tag()
+        if self.route == "events":
+            self._synchronize(WINDOW_START)
+            self._markers.start(self._cycle)
+            self._launches.start(self._cycle)
+
+    def stop_trace(self) -> None:
+        """Wait for what the recording launched, then stop recording.
+
+        Some versions of torch, and all with ``acc_events``, build their tables here, which fails
+        as a whole if one row's device time cannot be read.
+        """
+        if self.route != "events":
+            super().stop_trace()
+            return
+        self._synchronize(WINDOW_END)
+        self._launches.stop(self._cycle)
+        self._markers.stop(self._cycle)
+        try:
+            super().stop_trace()
+        except Exception as error:
+            self._cycle.add("tables-failed", f"torch could not build its tables: {error}")
+        self._primer.release()
+
+    def start(self) -> None:
+        """Start, and prime if the first step is recorded at once."""
+        super().start()
+        self._primer.stepped()
+        self._prime_first()
+
+    def step(self) -> None:
+        """Tell that a step has ended, as in torch; prime the one that begins if it is the first."""
+        self._primer.finish()
+        self._primer.stepped()
+        self._markers.mark(self._cycle)
+        super().step()
+        self._prime_first()
+
+    def prime(self, ms: float | None = None) -> None:
+        """Keep the device busy from here on for ``ms``; None: twice as long as the last step took.
+
+        Where a step waits for the device, call it right behind that. It needs ``prime_ms``, and
+        does nothing outside the event route and while nothing is recorded.
+        """
+        if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
+            step = f"ProfilerStep#{self.step_num}" if self.record_steps else None
+            self._primer.prime(step, ms)
+
+    def _prime_first(self) -> None:
+        """In the first step of a cycle."""
+        if self._fresh and self._prime_ms:
+            self.prime(None if self._prime_ms == "auto" else float(self._prime_ms))
+        self._fresh = False
+
+    def export_chrome_trace(self, path: str, *args: Any, **options: Any) -> Any:
+        """Write the last cycle's trace as torch does; in the event route its sidecar beside it.
+
+        So a handler that knows nothing of sidecars, such as a framework's, leaves device times.
+        Raises what torch raises; a sidecar that cannot be written is a warning.
+        """
+        to = sidecar_path(path)
+        value = device_part(self)
+        if value is not None:  # first, as a reader looks for traces
+            try:
+                output_files.write_json(to, value)
+            except OSError as error:
+                self.notes.renew(*output_files.describe(error, to))
+        try:
+            return self.export_trace(path, *args, **options)
+        except BaseException:
+            if value is not None:
+                to.unlink(missing_ok=True)
+            raise
+        finally:
+            self._show()
+
+    def export_trace(self, path: str, *args: Any, **options: Any) -> Any:
+        """Write the last cycle's trace alone, as torch does."""
+        return super().export_chrome_trace(path, *args, **options)
+
+    def export_sidecar(self, path: str | os.PathLike[str]) -> None:
+        """Write the last cycle's sidecar by hand; ``sidecar_path`` says where it belongs.
+
+        Raises ValueError outside the event route and OSError where it cannot be written.
+        """
+        value = self.sidecar()
+        if value is None:
+            raise ValueError(f"there is no sidecar in the route {self.route!r}")
+        output_files.write_json(Path(path), value)
+
+    def sidecar(self) -> dict[str, Any] | None:
+        """The last cycle's device times as they are written, or None outside the event route."""
+        inner: Any = self.profiler
+        if self.route != "events" or inner is None or inner.kineto_results is None:
+            return None
+        own = {
+            "primed": self._primer.done,
+            "launches": self._launches.columns,
+            "markers": self._markers.columns,
+        }
+        return build(inner, self.backend, self._calibration, own, self.notes, self._cycle)
+
+    def _trace_ready(self) -> None:
+        try:
+            super()._trace_ready()
+        except Exception as error:
+            self.notes.renew(
+                "handler-failed", f"on_trace_ready raised {type(error).__name__}: {error}"
+            )
+        self._show()
+
+    def _show(self) -> None:
+        self.notes.show()
+        self._cycle.show()
+
+    def _tag(self) -> None:
+        rank, world_size = backend.rank_and_world_size()
+        # torch itself writes this key, with more in it, once the process group exists.
+        if rank is not None and not backend.has_process_group():
+            info = {"backend": "", "rank": rank, "world_size": world_size}
+            self.add_metadata_json("distributedInfo", json.dumps(info))
+        if self._plan.device:
+            about = {"backend": self.backend, "route": self.route, "warnings": self.notes.as_json()}
+            self.add_metadata_json(METADATA, json.dumps(about))
+
+    def _synchronize(self, name: str) -> None:
+        with record_function(name):
+            try:
+                backend.synchronize()
+            except Exception as error:
+                self.notes.add(
+                    "no-synchronize", f"the window's edges are not exact, waiting failed: {error}"
+                )
+
+
+# Frameworks pass only the arguments that they see in the signature.
+replacement.show_options(profile.__init__, torch_profile.__init__)
+
+
+def device_part(prof: profile) -> dict[str, Any] | None:
+    """The sidecar, if there is one to write; whatever happens must not cost the trace."""
+    try:
+        if prof.route == "native" and not has_device_activity(prof):
+            prof.notes.add(
+                "native-empty",
+                "the backend's Kineto profiler recorded nothing of the device; if the backend has "
+                'ProfilerStubs, try route="events"',
+            )
+        return prof.sidecar()
+    except Exception as error:
+        prof.notes.renew(
+            "sidecar-failed", f"the device times were not read: {type(error).__name__}: {error}"
+        )
+        return None
