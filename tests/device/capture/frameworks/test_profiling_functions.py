@@ -155,7 +155,7 @@ def record(make=profile, **options):
 before = type(record(activities=[A.CPU])).__name__
 capture.install()
 prof = record(activities=[A.CPU, A.CUDA])
-answer |= {"module": type(prof).__module__, "route": prof.route}
+answer |= {"ours": isinstance(prof, capture.profile), "route": prof.route, "before": before}
 """
     done = device(tmp_path, PRELUDE + script)
-    assert done.answer == {"module": "tb_privateuse1.capture", "route": "events"}
+    assert done.answer == {"ours": True, "route": "events", "before": "profile"}
