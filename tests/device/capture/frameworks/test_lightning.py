@@ -8,7 +8,7 @@ import pytest
 
 import tb_privateuse1
 from tests.support.frameworks import NET, calls, check_pages, inside, needs, steps, timeline, traces
-from tests.support.on_device import device
+from tests.support.on_device import device, run_python
 
 pytestmark = [needs("lightning"), pytest.mark.long]
 
@@ -129,6 +129,37 @@ trainer(callbacks=[CaptureCallback("log", wait=1)], limit_val_batches=0).fit(Mod
     assert done.answer == {"modules": [True, False]}
     (path,) = traces(tmp_path / "log")
     assert steps(timeline(path)) == ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"]
+
+
+def test_each_process_of_a_distributed_training_records_as_its_rank(tmp_path: Path) -> None:
+    """On the CPU: the reference device has no communication between its processes."""
+    program = """
+import torch
+import lightning.pytorch as pl
+from tb_privateuse1.capture.frameworks.lightning import CaptureCallback
+
+class Module(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(8, 8)
+    def training_step(self, batch, index):
+        return self.net(batch).sum()
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+batches = torch.utils.data.DataLoader(torch.ones(32, 8), batch_size=2)
+pl.Trainer(
+    accelerator="cpu", devices=2, strategy="ddp", max_steps=6, logger=False,
+    enable_checkpointing=False, callbacks=[CaptureCallback("log")],
+).fit(Module(), batches)
+"""
+    (tmp_path / "program.py").write_text(program)
+    run_python(tmp_path, "program.py")
+    files = traces(tmp_path / "log")
+    assert sorted("_rank0." in path.name for path in files) == [False, True]
+    (run,) = tb_privateuse1.open(tmp_path / "log").runs.runs
+    ranks = [(worker.rank, worker.rank_source) for worker in run.workers]
+    assert ranks == [(0, "metadata"), (1, "metadata")]
 
 
 def test_the_callback_writes_before_an_exception_leaves(tmp_path: Path) -> None:
