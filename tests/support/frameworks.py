@@ -33,10 +33,10 @@ class Data(torch.utils.data.Dataset):
 """A model, and a set of 96 rows for it."""
 
 
-def needs(package: str) -> pytest.MarkDecorator:
+def needs(package: str, by: str = "the extra [frameworks] brings it") -> pytest.MarkDecorator:
     """Skip where a framework is not installed."""
     missing = importlib.util.find_spec(package) is None
-    return pytest.mark.skipif(missing, reason=f"{package} is not installed: extra [frameworks]")
+    return pytest.mark.skipif(missing, reason=f"{package} is not installed: {by}")
 
 
 def traces(folder: Path) -> list[Path]:

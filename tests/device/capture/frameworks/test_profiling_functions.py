@@ -34,7 +34,7 @@ def work():
 """
 
 
-@needs("torchtitan")
+@needs("torchtitan", "pip install --no-deps torchtitan")
 def test_torchtitan(tmp_path: Path) -> None:
     """It counts steps on from those of the checkpoint, and has a folder for each window."""
     script = """
@@ -68,7 +68,7 @@ torch.distributed.destroy_process_group()
     assert sources == {(0, "metadata")}
 
 
-@needs("verl")
+@needs("verl", "pip install --no-deps verl")
 def test_verl(tmp_path: Path) -> None:
     """It writes no names of steps, and ends a window early where the mini-batches end."""
     script = """
