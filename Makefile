@@ -90,8 +90,11 @@ docs: $(VENV)/.docs ## build the documentation site in build/site, offline
 build: $(VENV)/.test $(BUNDLE) ## wheel and sdist in dist/
 	$(BIN)/python -m build
 
+capture-wheel: $(VENV)/.test ## wheel and sdist of the capture alone, for Python 3.9, in dist/
+	$(BIN)/python -m build --outdir dist distributions/capture
+
 clean: ## remove everything that was made here
-	rm -rf $(VENV) build dist *.egg-info frontend/node_modules tb_privateuse1/server/static
+	rm -rf $(VENV) build dist *.egg-info distributions/capture/{build,sources,LICENSE} frontend/node_modules tb_privateuse1/server/static
 	rm -rf examples/refdevice/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -138,4 +141,4 @@ $(VENV)/.docs: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[docs]"
 	@touch $@
 
-.PHONY: help demo demo-live samples quick units test coverage mutation check texts bench api new-rule new-view docs build clean machine compiler
+.PHONY: help demo demo-live samples quick units test coverage mutation check texts bench api new-rule new-view docs build capture-wheel clean machine compiler

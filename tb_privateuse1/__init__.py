@@ -29,7 +29,21 @@ def __getattr__(name: str) -> Any:
     if name == "capture":
         return importlib.import_module("tb_privateuse1.capture")
     if name == "open":
-        return importlib.import_module("tb_privateuse1.api").open_log
+        return _of_the_dashboard("tb_privateuse1.api").open_log
     if name == "Place":
-        return importlib.import_module("tb_privateuse1.views.request").Selection
+        return _of_the_dashboard("tb_privateuse1.views.request").Selection
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _of_the_dashboard(module: str) -> Any:
+    # The distribution tb-privateuse1-capture has this file and the capture only.
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not (error.name and module.startswith(error.name)):
+            raise
+        message = (
+            "tb-privateuse1-capture records runs and does not read them. In an environment for "
+            "looking at recordings (Python 3.11 or later): pip install tb-privateuse1"
+        )
+        raise ModuleNotFoundError(message, name=error.name) from None

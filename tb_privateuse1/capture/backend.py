@@ -111,12 +111,17 @@ def has_stubs() -> bool | None:
 
 
 def _symbol(name: str) -> Any:
-    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     try:
-        # RTLD_NOLOAD: the library of the running torch, or none.
-        return getattr(ctypes.CDLL(str(library), mode=os.RTLD_NOLOAD), name)
+        return getattr(torch_library(), name)
     except (OSError, AttributeError):  # another platform or version of torch
         return None
+
+
+def torch_library() -> ctypes.CDLL:
+    """Return the C++ library of the running torch; raises OSError on another platform."""
+    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    # RTLD_NOLOAD: the library of the running torch, or none.
+    return ctypes.CDLL(str(library), mode=os.RTLD_NOLOAD)
 
 
 def missing_internals() -> str | None:

@@ -7,7 +7,6 @@ A backend tells it by two functions of its module, ``start_launch_log`` and ``st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -42,11 +41,10 @@ class LaunchLog:
             return
         self._on = False
         try:
-            lists: Any = getattr(torch, self.backend).stop_launch_log()
-            columns = {
-                name: [int(value) for value in values]
-                for name, values in zip(_COLUMNS, lists, strict=True)
-            }
+            lists = list(getattr(torch, self.backend).stop_launch_log())
+            if len(lists) != len(_COLUMNS):
+                raise ValueError(f"it returned {len(lists)} lists, not {len(_COLUMNS)}")
+            columns = dict(zip(_COLUMNS, ([int(value) for value in one] for one in lists)))
             if len({len(values) for values in columns.values()}) != 1:
                 raise ValueError("its lists are not of one length")
             self.columns = columns

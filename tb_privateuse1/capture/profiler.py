@@ -15,6 +15,7 @@ from torch.profiler.profiler import profile as torch_profile
 from tb_privateuse1.capture import backend, output_files, replacement
 from tb_privateuse1.capture.calibration import Calibration, calibrate
 from tb_privateuse1.capture.launch_log import LaunchLog
+from tb_privateuse1.capture.limits import MOST_EVENTS, Limits, Unit
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
 from tb_privateuse1.capture.route import Wanted, choose
@@ -22,6 +23,7 @@ from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.trace_export import has_device_activity
 from tb_privateuse1.capture.warnings import Notes
+from tb_privateuse1.capture.window_limits import WindowLimits
 
 WINDOW_START = "tb_privateuse1::window_start"
 """The annotation around the synchronisation before the first recorded step."""
@@ -44,6 +46,10 @@ class profile(torch_profile):
     event route only.
 
     In the event route ``profile_memory`` is on by default: allocator events are evidence.
+
+    ``max_events``, ``max_bytes``, ``max_seconds``: a window that is beyond one of them ends with
+    its step, and is written; None: no limit; ``auto``: what the memory that is available at the
+    window's start can hold. ``stopped_by`` says which one ended the last window.
     """
 
     def __init__(
@@ -52,6 +58,9 @@ class profile(torch_profile):
         activities: Iterable[Any] | None = None,
         route: Wanted = "auto",
         prime_ms: float | Literal["auto"] | None = None,
+        max_events: float | None = MOST_EVENTS,
+        max_bytes: float | Literal["auto"] | None = "auto",
+        max_seconds: float | None = None,
         **options: Any,
     ) -> None:
         if prime_ms is not None and prime_ms != "auto" and not 0 <= float(prime_ms) <= MOST_MS:
@@ -72,8 +81,15 @@ class profile(torch_profile):
         if self.route == "events":
             # Who allocated on the host only launched nothing: that is evidence for the timeline.
             options.setdefault("profile_memory", True)
+        self._limits = WindowLimits(Limits(max_events, max_bytes, max_seconds))
         super().__init__(activities=self._plan.activities, **options)
+        self._limits.attach(self)
         self.notes.show()
+
+    @property
+    def stopped_by(self) -> Unit | None:
+        """The limit that ended the last window: ``events``, ``bytes``, ``seconds``, or None."""
+        return self._limits.stopped_by
 
     def prepare_trace(self) -> None:
         """Prepare a cycle; in the event route, for the state in which torch calls the stubs.
@@ -82,10 +98,10 @@ class profile(torch_profile):
         state itself only when the recording starts. So nothing of torch is replaced, and no other
         profiler of the process is touched.
         """
+        self._cycle = Notes(shown=self._cycle.shown)
         if self.route != "events":
             super().prepare_trace()
             return
-        self._cycle = Notes(shown=self._cycle.shown)
         self._calibration = calibrate(self.backend)
         if self._prime_ms is not None:
             self._primer.prepare()
@@ -103,6 +119,7 @@ class profile(torch_profile):
         super().start_trace()
         self._fresh = True
         self._tag()
+        self._limits.start(self, self._cycle)
         if self.route == "events":
             self._synchronize(WINDOW_START)
             self._markers.start(self._cycle)
@@ -114,6 +131,7 @@ class profile(torch_profile):
         Some versions of torch, and all with ``acc_events``, build their tables here, which fails
         as a whole if one row's device time cannot be read.
         """
+        self._limits.stop()
         if self.route != "events":
             super().stop_trace()
             return
@@ -128,6 +146,7 @@ class profile(torch_profile):
 
     def start(self) -> None:
         """Start, and prime if the first step is recorded at once."""
+        self._limits.resume(self)
         super().start()
         self._primer.stepped()
         self._prime_first()
@@ -137,6 +156,7 @@ class profile(torch_profile):
         self._primer.finish()
         self._primer.stepped()
         self._markers.mark(self._cycle)
+        self._limits.end_step(self, self._cycle)
         super().step()
         self._prime_first()
 

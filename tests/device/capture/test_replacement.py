@@ -37,7 +37,8 @@ def test_the_signature_has_torchs_arguments_and_ours() -> None:
     """Frameworks leave out what they do not find there."""
     theirs = names(torch_profile.__init__)
     assert {"schedule", "on_trace_ready", "with_stack"} < theirs
-    assert names(capture.profile.__init__) == theirs | {"route", "prime_ms"}
+    limits = {"max_events", "max_bytes", "max_seconds"}
+    assert names(capture.profile.__init__) == theirs | {"route", "prime_ms"} | limits
     assert names(capture.profile) == names(capture.profile.__init__) - {"self"}
     inspect.signature(capture.profile).bind(schedule=None, route="torch")
 
