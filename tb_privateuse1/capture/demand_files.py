@@ -1,6 +1,6 @@
 """Read requests for a recording, and write what a job says about itself.
 
-A job and whoever asks it for a recording share files in a hidden directory of the logdir:
+A job and those who ask it for a recording share files in a hidden directory of the logdir:
 ``docs/reference/on-demand-files.md`` describes them. A request is written by others, so each field
 of it is checked; no path is ever taken from it.
 """

@@ -65,7 +65,7 @@ class JobStatus:
         self.write()
 
     def _write(self) -> None:
-        # The logdir itself is not made again: whoever removed or unmounted it has a reason.
+        # The logdir itself is not made again: somebody removed or unmounted it on purpose.
         if not self._folder.is_dir():
             self._folder.mkdir()
         facts = self._facts()
@@ -98,8 +98,5 @@ class JobStatus:
 
 def unavailable(folder: Path, error: Exception) -> tuple[str, str]:
     """Return the note for an error that prevents the status from being written."""
-    return (
-        "demand-unavailable",
-        f"nobody can ask for a recording while {folder} cannot be written: "
-        f"{type(error).__name__}: {error}",
-    )
+    what = f"{type(error).__name__}: {error}"
+    return "demand-unavailable", f"nobody can ask while {folder} cannot be written: {what}"

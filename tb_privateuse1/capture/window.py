@@ -30,7 +30,7 @@ SCHEMA = "tb_privateuse1.window/1"
 
 @dataclass(frozen=True)
 class Plan:
-    """What to record: ``steps`` steps from ``first`` on, counted from 0.
+    """The steps to record: ``steps`` from ``first`` on, counted from 0.
 
     It is made before step ``begin``; the steps before ``first`` warm the profiler up.
     """

@@ -99,7 +99,7 @@ def test_two_ranks_record_the_same_steps_on_the_device(tmp_path: Path) -> None:
     ):
         for job in (first, second):
             wait(job, lambda: len(statuses(log)) == 2 and all(s["step"] for s in statuses(log)))
-        # Whoever asks sees the steps of the last heartbeat; here it waits for none.
+        # The step of a status is that of the last heartbeat.
         ask(log, steps=3)
         wait(first, lambda: all(s["last"] for s in statuses(log)))
         ask(log, "0" * 16, from_step=max(s["step"] for s in statuses(log)) + 60, steps=3)

@@ -67,7 +67,7 @@ def test_one_of_each_kind_is_enough() -> None:
     assert alarms(durations) == [999, 2500]
 
 
-def test_steps_that_stay_slower_are_told_once() -> None:
+def test_steps_that_stay_slower_are_slow_once() -> None:
     durations = normal(np.random.default_rng(0), 2000)
     durations[1000:] *= 2
     assert alarms(durations) == [1000]
