@@ -110,34 +110,18 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _options(options: argparse.Namespace) -> RecordingOptions:
-    from tb_privateuse1.discovery.recording_request import parse_options
+    from tb_privateuse1.discovery.recording_request import parse_options, parse_ranks
 
     if not 1 <= options.timeout <= 24 * 3600:
         raise UsageError("--timeout is from 1 to 86400 seconds")
     keys = ("steps", "warmup", "shapes", "stacks", "memory")
     document = {key: getattr(options, key) for key in keys}
-    if options.ranks is not None:
-        document["ranks"] = parse_ranks(options.ranks)
     try:
+        if options.ranks is not None:
+            document["ranks"] = parse_ranks(options.ranks)
         return parse_options(document)
     except ValueError as error:
         raise UsageError(f"{error} (see {options.parser.prog} --help)") from error
-
-
-def parse_ranks(text: str) -> list[int]:
-    """Return the ranks of a list such as ``0,3-5``. Raises UsageError."""
-    from tb_privateuse1.discovery.recording_request import LARGEST_RANK, MOST_RANKS
-
-    ranks: set[int] = set()
-    for part in text.split(","):
-        low, dash, high = part.strip().partition("-")
-        if not low.isdecimal() or (dash and not high.isdecimal()):
-            raise UsageError(f"--ranks is a list such as 0,3-5, not {text!r}")
-        first, last = int(low[:10]), int((high or low)[:10])
-        if last < first or last > LARGEST_RANK or last - first >= MOST_RANKS:
-            raise UsageError(f"--ranks has at most {MOST_RANKS:,} ranks up to {LARGEST_RANK:,}")
-        ranks.update(range(first, last + 1))
-    return sorted(ranks)
 
 
 def _list(jobs: Sequence[RecordingJob], *, as_json: bool) -> int:

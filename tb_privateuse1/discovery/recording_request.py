@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import json
 import math
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ TIMEOUT_S = 600.0
 POLL_NS = 10**9
 """A process looks for a request this often."""
 _LONGEST_LABEL = 100
+_DIGITS = re.compile(f"[0-9]{{1,{len(str(LARGEST_RANK))}}}")
 
 Phase = Literal[
     "asked", "waiting", "recording", "writing", "written", "failed", "gone", "expired", "withdrawn"
@@ -126,6 +128,20 @@ def _ranks(value: Any) -> tuple[int, ...] | None:
     if not is_list or any(type(r) is not int or not 0 <= r <= LARGEST_RANK for r in value):
         raise ValueError(bad_field("ranks"))
     return tuple(sorted(set(value)))
+
+
+def parse_ranks(text: str) -> list[int]:
+    """Return the ranks of a list such as ``0,3-5``. Raises ValueError with a text for users."""
+    ranks: set[int] = set()
+    for part in text.split(","):
+        low, dash, high = (word.strip() for word in part.partition("-"))
+        if not _DIGITS.fullmatch(low) or (dash and not _DIGITS.fullmatch(high)):
+            raise ValueError(say("Ranks are a list such as 0,3-5, not {text}.", text=text[:80]))
+        first, last = int(low), int(high or low)
+        ranks.update(range(first, min(last, first + MOST_RANKS) + 1))
+        if last < first or len(ranks) > MOST_RANKS:
+            raise ValueError(say("A list has 1 to {most:,} ranks.", most=MOST_RANKS))
+    return sorted(ranks)
 
 
 def pick_job(jobs: Sequence[RecordingJob], name: str | None, now_ns: int) -> RecordingJob:

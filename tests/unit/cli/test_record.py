@@ -12,7 +12,6 @@ import pytest
 
 from tb_privateuse1 import cli
 from tb_privateuse1.cli import record
-from tb_privateuse1.cli.base import UsageError
 from tests.support import fake_job
 from tests.support.fake_job import describe, failed, serving, written
 
@@ -178,19 +177,10 @@ def test_mistakes(run: Said, logs: Path) -> None:
     describe(logs)
     assert "has rank 5" in refused(logs, "--ranks", "5")
     assert "field steps is not valid" in refused(logs, "--steps", "0")
+    assert "such as 0,3-5, not all" in refused(logs, "--ranks", "all")
     assert "--timeout" in refused(logs, "--timeout", "nan")
     assert "called x" in refused(logs, "--job", "x")
     describe(logs / "second")
     assert "2 jobs are running here" in refused(logs)
     (logs / fake_job.FOLDER / "job-bad.json").write_text("{")
     assert "job-bad.json of logs describes no process: it is no JSON" in refused(logs)
-
-
-@pytest.mark.parametrize("text", ["", "a", "1-", "-1", "3-1", "0-99999999999", "1,,2"])
-def test_bad_ranks(text: str) -> None:
-    with pytest.raises(UsageError):
-        record.parse_ranks(text)
-
-
-def test_ranks() -> None:
-    assert record.parse_ranks("0, 3-5,4") == [0, 3, 4, 5]

@@ -272,3 +272,16 @@ def test_the_longest_request_fits_its_file(tmp_path: Path) -> None:
     assert options.ranks == tuple(ranks)
     size = len(json.dumps({"ranks": options.ranks}))
     assert size < live_jobs.LONGEST_FILE_BYTES - 4096
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "1-", "-1", "3-1", "0-99999999999", "1,,2", "0-9999", "٣"]
+)
+def test_bad_ranks(text: str) -> None:
+    with pytest.raises(ValueError, match=r"(?i)ranks"):
+        recording_request.parse_ranks(text)
+
+
+def test_ranks() -> None:
+    assert recording_request.parse_ranks("0, 3 - 5,4") == [0, 3, 4, 5]
+    assert recording_request.parse_ranks("7") == [7]
