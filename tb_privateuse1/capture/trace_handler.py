@@ -1,4 +1,4 @@
-"""What writes a recording into a logdir when a cycle is over."""
+"""Write a recording into a logdir when a cycle is over."""
 
 from __future__ import annotations
 
