@@ -211,10 +211,13 @@ class on_demand:
         plan = Plan(self.count, first, steps)
         self._window = Window(self._hidden, plan, options, self._worker_name)
         self._show("recording")
+        if options.get("with_stack"):
+            self._status.pause()
         self._window.open(lambda: self._show("writing"))
 
     def _record(self, running: Window, now: int) -> None:
         """A step of a recording is over."""
+        self._status.refresh()
         if running.step():
             self._finish(running)
         elif self._request is None and now >= self._next_look:
@@ -239,6 +242,7 @@ class on_demand:
                 self._last = _result(request.id, name, facts=facts)
         elif request is not None:
             self._last = _result(request.id, error="the job ended before the first step to record")
+        self._status.resume()
         self._show("ready")
 
     def _publish(self, trace: Path, facts: dict[str, Any]) -> str:
@@ -264,6 +268,7 @@ class on_demand:
         if running is not None:
             running.abandon()
         self._last = _result(request.id, error=text) if request else self._last
+        self._status.resume()
         self._show("ready")
 
     def _ring_failed(self, error: Exception) -> None:

@@ -39,6 +39,8 @@ class JobStatus:
         self._notes = notes
         self._path: Path | None = None
         self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._written = 0.0
         # Taken again by a signal's handler that interrupts a writing.
         self._lock = threading.RLock()
 
@@ -46,7 +48,28 @@ class JobStatus:
         """Write it first, and go on until ``stop``."""
         self._remove_old()
         self.write()
-        threading.Thread(target=self._beat, name="tb_privateuse1 status", daemon=True).start()
+        self.resume()
+
+    def resume(self) -> None:
+        """Let the thread write it from here on; it does so already unless ``pause`` was called."""
+        if self._thread is None:
+            self._ended = threading.Event()
+            self._thread = threading.Thread(
+                target=self._beat, args=(self._ended,), name="tb_privateuse1 status", daemon=True
+            )
+            self._thread.start()
+
+    def pause(self) -> None:
+        """End the thread, which a recording of stacks would show; ``refresh`` takes its place."""
+        thread, self._thread = self._thread, None
+        self._ended.set()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_WAIT_S)
+
+    def refresh(self) -> None:
+        """Write it if the thread is paused, and it is time."""
+        if self._thread is None and time.monotonic() - self._written > self._period_s:
+            self.write()
 
     def write(self) -> None:
         """Write it now; never raises."""
@@ -61,7 +84,7 @@ class JobStatus:
 
     def stop(self) -> None:
         """Write it last."""
-        self._ended.set()
+        self.pause()
         self.write()
 
     def _write(self) -> None:
@@ -74,11 +97,12 @@ class JobStatus:
         if self._path is not None and self._path != path:  # the rank became known
             self._path.unlink(missing_ok=True)
         self._path = path
+        self._written = time.monotonic()
 
-    def _beat(self) -> None:
+    def _beat(self, ended: threading.Event) -> None:
         # Its own random numbers: those of the program are part of its results.
         wait_s = self._period_s * random.SystemRandom().random()
-        while not self._ended.wait(wait_s):
+        while not ended.wait(wait_s):
             self.write()
             wait_s = self._period_s
 

@@ -94,7 +94,7 @@ class Window:
     def open(self, writing: Callable[[], None]) -> None:
         """Start the profiler; raises what torch raises.
 
-        ``writing`` is called when the last step is over, before the files are written.
+        ``writing`` is called when the recording has ended, before the files are written.
         """
         self._writing = writing
         prof: Any = profile(schedule=self._plan.action, on_trace_ready=self._write, **self._options)
@@ -118,7 +118,6 @@ class Window:
 
     def close(self) -> None:
         """End the recording now, and write what there is; raises OSError if nothing is."""
-        self._writing()
         prof, self._prof = self._prof, None
         try:
             if self._now >= self._plan.end:
@@ -142,6 +141,7 @@ class Window:
             prof.__exit__(None, None, None)
 
     def _write(self, prof: Any) -> None:
+        self._writing()  # not before: it would be a part of the last step that is recorded
         before = time.perf_counter_ns()
         self._handler(prof)
         self._write_ns = time.perf_counter_ns() - before

@@ -136,6 +136,7 @@ def test_the_options_that_were_asked_for(job: capture.on_demand, logdir: Path) -
     content = read(traces(logdir)[0])
     assert not content.get("record_shapes")
     assert content["profile_memory"] == content["with_stack"] == 1
+    assert not [e for e in content["traceEvents"] if "_write" in str(e.get("name"))]
 
 
 @pytest.mark.parametrize(
@@ -326,6 +327,21 @@ def test_a_hanging_step_shows_that_the_job_lives(logdir: Path) -> None:
         written = status(logdir)["changed_ns"]
         while status(logdir)["changed_ns"] == written or status(logdir)["step"] < 2:
             time.sleep(0.01)
+
+
+def test_a_recording_of_stacks_has_no_thread_of_ours_but_shows_that_the_job_lives(
+    logdir: Path,
+) -> None:
+    with capture.on_demand(logdir, poll_s=0, period_s=0.01, with_stack=True) as job:
+        ask(logdir, steps=1000)
+        work(job, 4)
+        assert [one.name for one in threading.enumerate() if "tb_priv" in one.name] == []
+        written = status(logdir)["step"]
+        while status(logdir)["step"] == written:
+            work(job, 1)
+    assert status(logdir)["state"] == "ended"
+    names = {str(event.get("name")) for event in read(traces(logdir)[0])["traceEvents"]}
+    assert not [name for name in names if "_beat" in name]
 
 
 def test_wrong_options_are_named(logdir: Path) -> None:
