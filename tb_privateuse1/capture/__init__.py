@@ -27,8 +27,9 @@ from __future__ import annotations
 
 from tb_privateuse1.capture import replacement
 from tb_privateuse1.capture.demand import on_demand
+from tb_privateuse1.capture.guarded import profile
 from tb_privateuse1.capture.output_files import sidecar_path
-from tb_privateuse1.capture.profiler import WINDOW_END, WINDOW_START, profile
+from tb_privateuse1.capture.profiler import WINDOW_END, WINDOW_START
 from tb_privateuse1.capture.trace_handler import tensorboard_trace_handler, write_sidecar
 from tb_privateuse1.capture.warnings import CaptureWarning
 

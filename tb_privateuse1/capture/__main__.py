@@ -9,7 +9,6 @@ import argparse
 import importlib
 import os
 import runpy
-import signal
 import sys
 from typing import Any
 
@@ -159,17 +158,6 @@ def _run(options: argparse.Namespace) -> None:
         runpy.run_path(options.program, run_name="__main__")
 
 
-def _end_when_terminated(recording: Recording | Service) -> None:
-    """Write what was recorded when a scheduler of jobs ends the process, then end as before."""
-
-    def end(number: int, _: Any) -> None:
-        recording.end()
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-
-    signal.signal(signal.SIGTERM, end)
-
-
 def main() -> None:
     """Record the program that the command line names; its exceptions and exit code are its own."""
     options = _parser().parse_args()
@@ -183,7 +171,6 @@ def main() -> None:
         importlib.import_module(name)
     recording = Service(options) if options.on_demand else Recording(options)
     recording.begin()
-    _end_when_terminated(recording)
     try:
         _run(options)
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import socket
@@ -18,7 +17,7 @@ from tb_privateuse1.capture.demand_files import RefusedError, Request
 from tb_privateuse1.capture.inbox import Inbox
 from tb_privateuse1.capture.job_status import JobStatus, unavailable
 from tb_privateuse1.capture.ring import Ring
-from tb_privateuse1.capture.termination import Termination
+from tb_privateuse1.capture.termination import termination
 from tb_privateuse1.capture.trace_export import default_worker_name
 from tb_privateuse1.capture.warnings import Notes
 from tb_privateuse1.capture.window import Plan, Window
@@ -85,8 +84,9 @@ class on_demand:
         self._reason: dict[str, Any] | None = None
         """Why the next steps are recorded, without a request."""
         self._window: Window | None = None
-        self._is_busy = False
         self._last: dict[str, Any] | None = None
+        self._cut_short: str | None = None
+        """What ended the program while a window was recorded."""
 
     def __enter__(self) -> on_demand:
         self.start()
@@ -110,8 +110,7 @@ class on_demand:
             self._status = JobStatus(self._folder, self._facts, self._period_s, self.notes)
             self._prepare()
             self._status.start()
-            self._signal = Termination(self.stop)
-            atexit.register(self.stop)
+            termination.opened(self)
         self.notes.show()
 
     def step(self, loss: Any = None) -> None:
@@ -120,15 +119,14 @@ class on_demand:
         if not self._is_serving():
             return
         self.count += 1
-        self._is_busy = True
         try:
             if self._window is None:
                 self._wait(now, loss)
             else:
-                self._record(self._window, now)
+                with termination.postponed():
+                    self._record(self._window, now)
         except Exception as error:
             self._failed(error)
-        self._is_busy = False
         if len(self.notes.shown) < len(self.notes.found):
             self.notes.show()
 
@@ -137,8 +135,7 @@ class on_demand:
         if self._pid != os.getpid():
             return
         try:
-            # A signal may come in the middle of a step() of ours, or from another thread.
-            if self._window is not None and not self._is_busy and self._is_serving():
+            if self._window is not None and self._is_serving():
                 self._finish(self._window)
         except Exception as error:
             self._failed(error)
@@ -147,10 +144,14 @@ class on_demand:
         shutil.rmtree(self._hidden, ignore_errors=True)
         self._state, self._pid = "ended", None
         self._status.stop()
-        self._signal.restore()
-        atexit.unregister(self.stop)
+        termination.closed(self)
         _serving.clear()
         self.notes.show()
+
+    def cut_short(self, reason: str) -> None:
+        """Stop, because the process ends."""
+        self._cut_short = reason
+        self.stop()
 
     def _is_serving(self) -> bool:
         """Return whether this is the process that announced itself, and the thread of its steps.
@@ -173,13 +174,15 @@ class on_demand:
         if ring is not None:
             reason = ring.reason(self.count - 1, duration, loss)
             if reason is not None:
-                self._keep(reason)
+                with termination.postponed():
+                    self._keep(reason)
                 self._reason = reason
         is_due = ring is not None and ring.is_due(self.count)
         if is_due or now >= self._next_look:
             self._look()
         if is_due or self._reason is not None or self._inbox.waiting is not None:
-            self._begin(is_due)
+            with termination.postponed():
+                self._begin(is_due)
 
     def _look(self) -> None:
         """Look for a request, and say so if there is one."""
@@ -230,7 +233,11 @@ class on_demand:
         running.close()
         self._window, self._since = None, None
         self._route = running.route or self._route
-        facts = {**running.facts(), "usual_ns": self._step_ns()}
+        facts = {
+            **running.facts(),
+            "usual_ns": self._step_ns(),
+            "cut_short": self._cut_short,
+        }
         request, self._request = self._request, None
         reason, self._reason = self._reason, None
         if request is None and reason is None and self._ring is not None and running.trace:

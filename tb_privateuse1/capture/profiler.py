@@ -33,24 +33,8 @@ METADATA = "tb_privateuse1"
 """The key in the trace under which backend, route and warnings stand."""
 
 
-class profile(torch_profile):
-    """``torch.profiler.profile`` that also records PrivateUse1 devices.
-
-    Takes what the installed torch's takes, and ``route``: ``auto`` prefers ``native`` to
-    ``events`` to ``torch``. Without ``activities``, a machine whose accelerator is a PrivateUse1
-    backend is recorded with CPU and that. An exception in ``on_trace_ready`` becomes a warning.
-
-    ``prime_ms``: keep the device busy for so long at the start of the first recorded step of each
-    cycle, so that the events measure its kernels' durations; ``auto``: twice as long as the step
-    before took; 0: only where ``prime`` is called. It changes what that step shows. Of use in the
-    event route only.
-
-    In the event route ``profile_memory`` is on by default: allocator events are evidence.
-
-    ``max_events``, ``max_bytes``, ``max_seconds``: a window that is beyond one of them ends with
-    its step, and is written; None: no limit; ``auto``: what the memory that is available at the
-    window's start can hold. ``stopped_by`` says which one ended the last window.
-    """
+class DeviceProfiler(torch_profile):
+    """torch's profiler, by the route that records the device; what ``profile`` guards."""
 
     def __init__(
         self,
@@ -252,11 +236,7 @@ class profile(torch_profile):
                 )
 
 
-# Frameworks pass only the arguments that they see in the signature.
-replacement.show_options(profile.__init__, torch_profile.__init__)
-
-
-def device_part(prof: profile) -> dict[str, Any] | None:
+def device_part(prof: DeviceProfiler) -> dict[str, Any] | None:
     """The sidecar, if there is one to write; whatever happens must not cost the trace."""
     try:
         if prof.route == "native" and not has_device_activity(prof):

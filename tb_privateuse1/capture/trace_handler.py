@@ -10,12 +10,12 @@ from pathlib import Path
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1.capture import output_files
-from tb_privateuse1.capture.profiler import device_part, profile
+from tb_privateuse1.capture.profiler import DeviceProfiler, device_part
 from tb_privateuse1.capture.trace_export import default_worker_name, export
 from tb_privateuse1.capture.warnings import Notes
 
 
-def write_sidecar(prof: profile, path: str | os.PathLike[str]) -> None:
+def write_sidecar(prof: DeviceProfiler, path: str | os.PathLike[str]) -> None:
     """``prof.export_sidecar(path)`` for those who write their trace by hand."""
     prof.export_sidecar(path)
 
@@ -33,7 +33,7 @@ def tensorboard_trace_handler(
     """
 
     def handler(prof: torch_profile) -> None:
-        ours = prof if isinstance(prof, profile) else None
+        ours = prof if isinstance(prof, DeviceProfiler) else None
         write = ours.export_trace if ours else prof.export_chrome_trace
         notes = ours.notes if ours else Notes()
         suffix = output_files.TRACE + (".gz" if use_gzip else "")

@@ -19,8 +19,8 @@ from typing import Any
 
 from torch.profiler.profiler import ProfilerAction
 
+from tb_privateuse1.capture.guarded import profile
 from tb_privateuse1.capture.output_files import TRACE, gzip_file, sidecar_path
-from tb_privateuse1.capture.profiler import profile
 from tb_privateuse1.capture.trace_handler import tensorboard_trace_handler
 
 FACTS = "tb_privateuse1_window"

@@ -16,6 +16,7 @@ import torch
 
 from tb_privateuse1 import capture
 from tb_privateuse1.capture.demand_files import FOLDER, REQUEST
+from tb_privateuse1.capture.profiler import DeviceProfiler
 from tb_privateuse1.capture.warnings import CaptureWarning
 from tests.support.capture import read
 from tests.support.demand import ID, ask, recorded_steps, status
@@ -300,11 +301,30 @@ def test_a_profiler_that_cannot_start(
     job: capture.on_demand, logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(capture.profile, "start_trace", lambda _: 1 / 0)
+        patch.setattr(DeviceProfiler, "start_trace", lambda _: 1 / 0)
         ask(logdir)
-        with pytest.warns(CaptureWarning, match=r"\[demand-failed\].*ZeroDivisionError"):
+        with pytest.warns(CaptureWarning) as caught:
             work(job, 5)
+    codes = [str(one.message).partition("]")[0] for one in caught]
+    assert codes == ["[start-failed", "[demand-failed"]
     assert "ZeroDivisionError" in status(logdir)["last"]["error"]
+    ask(logdir, OTHER)
+    work(job, 5)
+    assert status(logdir)["last"]["error"] is None
+
+
+def test_another_profiler_is_not_disturbed(job: capture.on_demand, logdir: Path) -> None:
+    with torch.profiler.profile() as other:
+        ask(logdir)
+        with pytest.warns(CaptureWarning) as caught:
+            work(job, 5)
+    codes = [str(one.message).partition("]")[0] for one in caught]
+    assert codes == ["[profiler-busy", "[demand-failed"]
+    assert "another profiler" in status(logdir)["last"]["error"]
+    assert "aten::add" in {one.key for one in other.key_averages()}
+    ask(logdir, OTHER)
+    work(job, 5)
+    assert status(logdir)["last"]["error"] is None
 
 
 def test_what_killed_jobs_left_is_removed(logdir: Path) -> None:

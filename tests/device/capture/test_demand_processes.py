@@ -137,6 +137,7 @@ def test_a_signal_ends_the_job_and_writes_what_was_recorded(
     assert status(log)["state"] == "ended"
     assert status(log)["last"]["trace"] == traces(tmp_path)[0].name
     assert 0 < status(log)["last"]["steps"] < 1000
+    assert read(traces(tmp_path)[0])["tb_privateuse1_window"]["cut_short"] == "SIGTERM"
     assert len(recorded_steps(read(traces(tmp_path)[0]))) >= 1
 
 
