@@ -284,6 +284,8 @@ def _outcome(document: Mapping[str, Any]) -> Outcome | None:
         return None
     if not isinstance(last, dict):
         raise ValueError(bad_field("last"))
+    if last.get("id") is None:  # it refused what had no id, and so was no request
+        return None
     trace, error = (_or_none(last, key, _text) for key in ("trace", "error"))
     # It is shown to users: it must not lead out of the job's directory.
     if trace is not None and (Path(trace).is_absolute() or ".." in Path(trace).parts):

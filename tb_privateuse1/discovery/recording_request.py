@@ -41,7 +41,7 @@ LARGEST_RANK = 999_999
 TIMEOUT_S = 600.0
 POLL_NS = 10**9
 """A process looks for a request this often."""
-_LONGEST_LABEL = 100
+MOST_LABEL = 100
 _DIGITS = re.compile(f"[0-9]{{1,{len(str(LARGEST_RANK))}}}")
 
 Phase = Literal[
@@ -162,17 +162,24 @@ def pick_job(jobs: Sequence[RecordingJob], name: str | None, now_ns: int) -> Rec
         raise TraceError("record_no_job", message, say("There is: {have}.", have=have))
     gone = [job for job in jobs if name in (None, job.name)]
     if not gone:
-        hint = say("A job can be asked if it records with capture: see docs/guide/record-now.md.")
+        hint = say(
+            "A job can be asked if it runs with capture.on_demand: see docs/guide/on-demand.md."
+        )
         raise TraceError("record_no_job", say("No running job can be asked here."), hint)
-    last_ns = max(p.changed_ns for job in gone for p in job.processes)
+    raise _gone(gone[0], now_ns)
+
+
+def _gone(job: RecordingJob, now_ns: int) -> TraceError:
+    if all(process.state == "ended" for process in job.processes):
+        return TraceError("record_no_job", say("The job in {name} has ended.", name=job.name))
+    last_ns = max(process.changed_ns for process in job.processes)
     message = say(
         "The job in {name} is gone: it was last active {seconds:,} s ago.",
-        name=gone[0].name,
+        name=job.name,
         seconds=max(0, now_ns - last_ns) // 10**9,
     )
-    raise TraceError(
-        "record_no_job", message, say("A running job describes itself every few seconds.")
-    )
+    hint = say("A running job describes itself every few seconds.")
+    return TraceError("record_no_job", message, hint)
 
 
 def first_step(processes: Sequence[Process], warmup: int, now_ns: int) -> int | None:
@@ -219,7 +226,7 @@ def ask(
         expires_ns=now_ns + int(timeout_s * 1e9),
         from_step=first_step(matching, options.warmup, now_ns),
         options=options,
-        by=shorten(by, _LONGEST_LABEL),
+        by=shorten(by, MOST_LABEL),
     )
     _write(job.directory / FOLDER, request)
     return request
@@ -251,7 +258,7 @@ def read_request(job: RecordingJob) -> RecordingRequest | None:
             whole(document, "expires_ns"),
             None if from_step is None else whole(document, "from_step"),
             parse_options(document),
-            shorten(by, _LONGEST_LABEL),
+            shorten(by, MOST_LABEL),
         )
     except (OSError, ValueError):
         return None

@@ -29,7 +29,7 @@ _PROXY_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP
 
 @dataclass(frozen=True)
 class Permission:
-    """Whether jobs may be asked at all, and at which host names besides the loopback ones."""
+    """The permission to ask jobs, and the host names that hold besides the loopback ones."""
 
     is_on: bool = False
     hosts: frozenset[str] = frozenset()

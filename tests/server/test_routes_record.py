@@ -162,7 +162,7 @@ def test_a_job_that_is_gone_is_shown_to_who_asked_it(serve: Serve, logs: Path) -
     assert get(client, "extras").json["running_jobs"] == 0
     (job,) = get(client, "record/jobs?job=logs").json["jobs"]
     assert (job["processes"], job["least_step"]) == (0, None)
-    assert "is gone" in problem(post(client, {"job": "logs"}), 404, "record_no_job")
+    assert "has ended" in problem(post(client, {"job": "logs"}), 404, "record_no_job")
 
 
 def test_it_is_off_by_default(serve: Serve, logs: Path) -> None:

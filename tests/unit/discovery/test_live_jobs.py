@@ -145,6 +145,11 @@ def test_hostile_fields(tmp_path: Path, field: str, value: Any) -> None:
     assert f"its field {field} is not valid" in bad(tmp_path, text.encode())
 
 
+def test_a_process_that_refused_what_has_no_id() -> None:
+    last = {"id": None, "trace": None, "error": "the request is no JSON"}
+    assert process(last=last).last is None
+
+
 def test_a_pipe_does_not_hold_the_reader(tmp_path: Path) -> None:
     describe(tmp_path)
     os.mkfifo(tmp_path / FOLDER / "job-pipe.json")

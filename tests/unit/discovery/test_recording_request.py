@@ -231,6 +231,8 @@ def test_choosing_a_job(tmp_path: Path) -> None:
     assert "No running job" in refused()
     describe(tmp_path / "old", changed_ns=time.time_ns() - 100 * SECOND)
     assert "The job in old is gone: it was last active 10" in refused()
+    describe(tmp_path / "old", state="ended")
+    assert "The job in old has ended." in refused("old")
     describe(tmp_path / "a")
     assert pick() == pick("a") == "a"
     assert "No running job is called old" in refused("old")
