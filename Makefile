@@ -134,7 +134,7 @@ $(VENV)/.run: $(VENV)/bin/python $(BUNDLE) pyproject.toml setup.py
 # torch first and by its version, so that no other package chooses one
 $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install -q torch==2.13.0
-	$(BIN)/python -m pip install -qq -e ".[test,device]"
+	$(BIN)/python -m pip install -qq -e ".[test,device,frameworks]"
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.run

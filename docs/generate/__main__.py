@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import command_line, rules
+from docs.generate import command_line, rules, torch_versions
 
 DOCS = Path(__file__).parents[1]
 
@@ -14,6 +14,7 @@ DOCUMENTS: dict[Path, Callable[[str], str]] = {
     DOCS / "internals" / "advice.md": rules.with_verdicts,
     DOCS / "reference" / "command-line.md": command_line.with_commands,
     DOCS / "reference" / "rules.md": rules.with_rules,
+    DOCS / "reference" / "torch-versions.md": torch_versions.with_internals,
 }
 
 

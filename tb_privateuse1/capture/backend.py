@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch._C._profiler import ProfilerState
 from torch.autograd.profiler import profile as autograd_profile
 from torch.profiler import ProfilerActivity
 from torch.profiler.profiler import profile as torch_profile
@@ -23,13 +22,25 @@ UNNAMED = "privateuseone"
 PRIVATEUSE1: ProfilerActivity | None = getattr(ProfilerActivity, "PrivateUse1", None)
 """The activity, which the oldest supported versions of torch do not have."""
 
-FALLBACK: Any = getattr(ProfilerState, "KINETO_PRIVATEUSE1_FALLBACK", None)
+
+def _internal(name: str) -> Any:
+    """Return what torch has under this dotted name, or None: a later torch may have moved it."""
+    value: Any = torch
+    for part in name.split(".")[1:]:
+        value = getattr(value, part, None)
+    return value
+
+
+FALLBACK: Any = _internal("torch._C._profiler.ProfilerState.KINETO_PRIVATEUSE1_FALLBACK")
 """The profiler state in which torch calls the vendor's ``ProfilerStubs``."""
+KINETO_EVENT: Any = _internal("torch._C._autograd._KinetoEvent")
+"""The class of the profiler's rows."""
 
 
 def backend_name() -> str:
     """The name that the vendor gave to PrivateUse1, or ``UNNAMED``."""
-    return torch._C._get_privateuse1_backend_name()
+    name = _internal("torch._C._get_privateuse1_backend_name")
+    return UNNAMED if name is None else str(name())
 
 
 def is_current() -> bool:
@@ -128,6 +139,8 @@ def missing_internals() -> str | None:
     """Return the torch internal that the event route needs and this version lacks, or None."""
     if FALLBACK is None:
         return "ProfilerState.KINETO_PRIVATEUSE1_FALLBACK"
+    if not hasattr(KINETO_EVENT, "privateuse1_elapsed_us"):
+        return "_KinetoEvent.privateuse1_elapsed_us"
     for method in ("prepare_trace", "start_trace", "stop_trace", "add_metadata_json"):
         if not hasattr(torch_profile, method):
             return f"torch.profiler.profile.{method}"

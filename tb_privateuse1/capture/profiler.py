@@ -166,16 +166,21 @@ class DeviceProfiler(torch_profile):
         So a handler that knows nothing of sidecars, such as a framework's, leaves device times.
         Raises what torch raises; a sidecar that cannot be written is a warning.
         """
-        written = self.export_trace(path, *args, **options)
+        to = sidecar_path(path)
         value = device_part(self)
-        if value is not None:
-            to = sidecar_path(path)
+        if value is not None:  # first, as a reader looks for traces
             try:
                 output_files.write_json(to, value)
             except OSError as error:
                 self.notes.renew(*output_files.describe(error, to))
-        self._show()
-        return written
+        try:
+            return self.export_trace(path, *args, **options)
+        except BaseException:
+            if value is not None:
+                to.unlink(missing_ok=True)
+            raise
+        finally:
+            self._show()
 
     def export_trace(self, path: str, *args: Any, **options: Any) -> Any:
         """Write the last cycle's trace alone, as torch does."""

@@ -1,7 +1,8 @@
 """Find the steps of a program that tells of none: calls of its optimizer or of its model.
 
 A step of training ends with a call of the optimizer that was called first. Until an optimizer is
-called, a step begins with a call of the first outermost module that is called again.
+made, a step begins with a call of the first outermost module that is called again. (A trainer may
+validate the model before it trains it: those calls are no steps.)
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class ProgramSteps:
 
         def watched(step: Callable[..., Any]) -> Callable[..., Any]:
             self._begin()
+            self._unhook()
             annotated = annotate(step)
 
             @functools.wraps(annotated)
@@ -81,7 +83,6 @@ class ProgramSteps:
         if self._optimizer is None:
             self._optimizer = id(optimizer)
             self.clock = type(optimizer).__name__
-            self._unhook()
         if self._optimizer == id(optimizer):
             self._tell()
 

@@ -17,6 +17,7 @@ from torch.autograd.profiler import profile as autograd_profile
 from torch.autograd.profiler import record_function
 
 from tb_privateuse1.capture.backend import synchronize
+from tb_privateuse1.capture.event_times import duration_ns, start_ns
 
 BUSY, MARKS, KERNELS = (f"tb_privateuse1::costs_{name}" for name in ("busy", "marks", "kernels"))
 _RANGES, _OPERATORS, _TRIES = 24, 24, 7
@@ -74,7 +75,7 @@ def measure_costs(
     range_of = {row.name(): row for row in probe.kineto_results.events()}
     inside = sum(1 for row in probe.kineto_results.events() if _within(row, range_of[KERNELS]))
     elapsed = {n: range_of[n].privateuse1_elapsed_us() * 1000 for n in (BUSY, MARKS, KERNELS)}
-    host = sum(range_of[n].duration_ns() for n in (BUSY, MARKS, KERNELS))
+    host = sum(duration_ns(range_of[n]) for n in (BUSY, MARKS, KERNELS))
     evidence["costs"] = {"elapsed_ns": elapsed, "host_ns": host, "rows": inside}
     # The device was behind all the time: it had more to do than the host took to tell it.
     if elapsed[BUSY] < host:
@@ -105,8 +106,8 @@ def gap_between(period: float, least: float, most: float) -> tuple[int, int] | t
 
 def _within(row: Any, outer: Any) -> bool:
     """Return whether a row of the profiler lies inside another one."""
-    start, end = outer.start_ns(), outer.start_ns() + outer.duration_ns()
-    inside = bool(start <= row.start_ns() and row.start_ns() + row.duration_ns() <= end)
+    start, end = start_ns(outer), start_ns(outer) + duration_ns(outer)
+    inside = start <= start_ns(row) and start_ns(row) + duration_ns(row) <= end
     return inside and row.name() != outer.name()
 
 

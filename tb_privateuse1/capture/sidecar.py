@@ -16,6 +16,7 @@ import torch
 
 from tb_privateuse1.capture.backend import rank_and_world_size
 from tb_privateuse1.capture.calibration import Calibration
+from tb_privateuse1.capture.event_times import duration_ns
 from tb_privateuse1.capture.warnings import Notes
 
 SCHEMA = "tb_privateuse1.kernel_event/1"
@@ -121,7 +122,7 @@ def _read_rows(inner: Any, backend: str, notes: Notes) -> _Rows:
             value = None
         rows.external_id.append(external_id)
         rows.elapsed_us.append(value)
-        rows.host_us += 0 if value is None else _host_us(row)
+        rows.host_us += 0 if value is None else duration_ns(row) / 1000
         try:
             device, stream = rows.where(value is not None)
         except Exception as error:
@@ -137,11 +138,6 @@ def _read_rows(inner: Any, backend: str, notes: Notes) -> _Rows:
             f"null: {raised[0]}",
         )
     return rows
-
-
-def _host_us(row: Any) -> float:
-    # torch 2.4 replaced microseconds by nanoseconds.
-    return float(row.duration_ns() / 1000 if hasattr(row, "duration_ns") else row.duration_us())
 
 
 def _resolution_us(times: Sequence[int]) -> int:

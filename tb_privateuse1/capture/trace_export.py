@@ -45,6 +45,7 @@ def export(
     for way in ways:
         try:
             way()
+            _wait_for_export(prof)
             check_complete(to)
         except Exception as error:
             failures.append(error)
@@ -57,6 +58,18 @@ def export(
             )
         return
     raise failures[0]
+
+
+def _wait_for_export(prof: torch_profile) -> None:
+    """Wait until the file is written.
+
+    ``cuspy_async_export`` (torch 2.15; in 2.14 ``cupti_monitor_async_export``) leaves that to a
+    thread, and the trace is moved to its place as a whole. It is the thread that calls
+    ``export_chrome_trace`` that must wait.
+    """
+    wait = getattr(prof, "wait_for_exports", None)
+    if wait is not None:
+        wait()
 
 
 def has_device_activity(prof: torch_profile) -> bool:

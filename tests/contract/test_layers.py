@@ -32,6 +32,9 @@ LIBRARIES = {
     "fsspec": ("discovery",),
     "aiohttp": ("discovery",),
     "argcomplete": ("cli",),
+    "lightning": ("capture",),
+    "pytorch_lightning": ("capture",),
+    "transformers": ("capture",),
 }
 """The rooms that may import a library."""
 

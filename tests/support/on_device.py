@@ -59,11 +59,25 @@ class Done(NamedTuple):
 
 def device(directory: Path, script: str, **environment: str) -> Done:
     """Run ``script`` with the device; it fills ``answer`` and writes runs into ``directory``."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
     code = PRELUDE + textwrap.dedent(script) + "\nprint(json.dumps(answer))\n"
+    done = run_python(directory, "-c", code, **environment)
+    return Done(directory, json.loads(done.stdout.splitlines()[-1]), done.stderr)
+
+
+def record_program(directory: Path, program: str, *options: str, **environment: str) -> None:
+    """Record a program with ``python -m tb_privateuse1.capture``; it must end well."""
+    (directory / "program.py").write_text(program)
+    run_python(directory, "-m", "tb_privateuse1.capture", *options, "program.py", **environment)
+
+
+def run_python(
+    directory: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run Python with the device and our package in reach; it must end well."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
     clean = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE")}
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, *arguments],
         capture_output=True,
         text=True,
         cwd=directory,
@@ -72,4 +86,4 @@ def device(directory: Path, script: str, **environment: str) -> Done:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return Done(directory, json.loads(done.stdout.splitlines()[-1]), done.stderr)
+    return done

@@ -74,12 +74,7 @@ class Machine:
 
     def run(self, op: Op) -> None:
         """One operator with all that is inside."""
-        number = len(self.events) + 1
-        self.events.append({})
-        self.now += BEFORE
-        first = self._mark()
-        self.now += BEFORE + op.paused
-        start = self.now
+        number, first, start = self.begin(op)
         self.now += op.before
         for child in op.children:
             self.run(child)
@@ -88,6 +83,19 @@ class Machine:
         if op.blocking:
             self.now = max(self.now, self.device) + 4_000
         self.now += op.after
+        self.finish(op, number, first, start)
+
+    def begin(self, op: Op) -> tuple[int, int, int]:
+        """Begin an operator; return its number, its first mark and its start."""
+        number = len(self.events) + 1
+        self.events.append({})
+        self.now += BEFORE
+        first = self._mark()
+        self.now += BEFORE + op.paused
+        return number, first, self.now
+
+    def finish(self, op: Op, number: int, first: int, start: int) -> None:
+        """End an operator that ``begin`` began."""
         end = self.now
         self.now += op.held + AFTER
         last = self._mark()

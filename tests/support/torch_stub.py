@@ -15,7 +15,7 @@ class Anything(type):
     def __getattr__(cls, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        made = Anything(name, (), {"__module__": cls.__module__, "__init__": _init})
+        made = Anything(name, (), {"__module__": cls.__module__, **_METHODS})
         setattr(cls, name, made)
         return made
 
@@ -27,13 +27,18 @@ def _init(self, *, activities=None, schedule=None, on_trace_ready=None):
     pass
 
 
-class _Module(types.ModuleType):
-    __path__ = ()
+def _exit(self, *exception):
+    pass
 
+
+_METHODS = {"__init__": _init, "__exit__": _exit}
+
+
+class _Module(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        made = Anything(name, (), {"__module__": self.__name__, "__init__": _init})
+        made = Anything(name, (), {"__module__": self.__name__, **_METHODS})
         setattr(self, name, made)
         return made
 

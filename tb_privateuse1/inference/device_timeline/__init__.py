@@ -103,7 +103,7 @@ def infer_timeline(
         return _activities(ops, strings, [], [Work.none(kind.finding, basis)])
     waits = _waits(ops, strings, frames)
     split = streams.split_streams(ops, sidecar)
-    parts = [streams.select_operators(ops, s.row) if len(split) > 1 else ops for s in split]
+    parts = [streams.select_operators(ops, s.row) if len(s.row) < len(ops) else ops for s in split]
     may = _may_launch(ops, strings, memory)
     prepared = [
         _prepare(part, may[s.row], sidecar, kind.resolution_ns, launches, s, alone=len(split) == 1)

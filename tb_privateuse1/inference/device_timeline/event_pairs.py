@@ -48,6 +48,9 @@ _SHORT = 1 << 14
 _MAX_THREADS = 8
 """Only the busiest threads take part in the tree: each costs one more pass."""
 
+_MAX_CROSSINGS = 32
+"""A thread is not in the tree if this many of its ranges, one inside of the other, cross one."""
+
 
 def pair_events(ops: Ops) -> EventPairs:
     """Return two events per operator, those of all threads merged by host time."""
@@ -189,9 +192,9 @@ def _unusual(elapsed_ns: I64, keys: I64, row: I64) -> Bools:
 def build_tree(events: EventPairs, ops: Ops) -> tuple[Tree, Bools]:
     """Return the levels from the root down, and per operator whether it is in the tree.
 
-    Operators of different threads that cross in time are not in it; their events are points like
-    any other. Deep levels come in blocks of neighboring nodes, small enough for a processor's
-    cache; a level always comes before those inside its nodes.
+    Operators that cross in time are not in it; their events are points like any other. Deep levels
+    come in blocks of neighboring nodes, small enough for a processor's cache; a level always comes
+    before those inside its nodes.
     """
     nested = _nested(events, ops)
     own = nested[events.op]
@@ -270,12 +273,33 @@ def _nested(events: EventPairs, ops: Ops) -> Bools:
         return nested
     threads, counts = np.unique(ops.thread, return_counts=True)
     for thread in threads[np.argsort(-counts, kind="stable")][:_MAX_THREADS]:
-        rows = np.flatnonzero(ops.thread == thread)
+        rows = _without_crossings(events, np.flatnonzero(ops.thread == thread))
         if nested.any():
             inside = _innermost(events, nested)
             rows = rows[inside[events.start[rows]] == inside[events.end[rows]]]
         nested[rows] = True
     return nested
+
+
+def _without_crossings(events: EventPairs, rows: I64) -> I64:
+    """Return the ranges of a thread less those that end behind one in which they start.
+
+    Annotations may do so: a trainer ends its step inside of the optimizer's range, and begins the
+    next one there. Of two that cross, the first one stays.
+    """
+    for _ in range(_MAX_CROSSINGS):
+        start, end = events.start[rows], events.end[rows]
+        change = np.zeros(len(events), np.int32)
+        change[start], change[end] = 1, -1
+        opened = np.cumsum(change)
+        if (opened[start] == opened[end] + 1).all():
+            return rows
+        up = intervals.nest(np.zeros(len(rows), np.int32), start, end)
+        siblings = np.lexsort((start, up))
+        apart = (up[siblings].astype(np.int64) + 1) * len(events)
+        crossing = intervals.overlapping(start[siblings] + apart, end[siblings] + apart)
+        rows = np.sort(rows[siblings[~crossing]])
+    return rows[:0]
 
 
 def _innermost(events: EventPairs, nested: Bools) -> I64:

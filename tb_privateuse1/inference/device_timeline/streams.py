@@ -40,7 +40,8 @@ class Stream:
 def split_streams(ops: Ops, sidecar: Sidecar) -> list[Stream]:
     """Return the streams in the sidecar, by falling number of operators; else one with all.
 
-    Ranges that begin on one stream and end on another belong to no stream.
+    Ranges that begin on one stream and end on another belong to no stream. A single stream also has
+    the ranges without a time, which the recording cut off: they are around others.
     """
     everything = [Stream(0, 0, np.arange(len(ops)))]
     if sidecar.device is None or sidecar.stream is None:
@@ -53,6 +54,9 @@ def split_streams(ops: Ops, sidecar: Sidecar) -> list[Stream]:
     if not known.any():
         return everything
     pairs, of = np.unique(np.stack((device, stream))[:, known], axis=1, return_inverse=True)
+    if pairs.shape[1] == 1:
+        known |= ops.elapsed_ns == MISSING
+        return [Stream(int(pairs[0, 0]), int(pairs[1, 0]), np.flatnonzero(known))]
     rows = np.flatnonzero(known)
     split = [
         Stream(int(pairs[0, k]), int(pairs[1, k]), rows[of == k]) for k in range(pairs.shape[1])

@@ -36,6 +36,18 @@ with torch.no_grad():
     for _ in range(8):
         x = model(x)
 """
+VALIDATED = """
+import torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+with torch.no_grad():
+    for _ in range(9):
+        model(torch.ones(8)).tanh()
+for _ in range(4):
+    for _ in range(2):
+        model(torch.ones(8)).sum().backward()
+    optimizer.step()
+"""
 NOTHING = "import torch\ntorch.ones(8).add(1)\n"
 
 
@@ -72,6 +84,14 @@ def test_training_is_recorded_by_the_steps_of_its_first_optimizer(tmp_path: Path
     }
     assert "Optimizer.step#SGD.step" in recorded
     assert len(list(tmp_path.glob("log/*.kernel_event.json.gz"))) == 1
+
+
+def test_a_validation_before_the_training_is_no_step(tmp_path: Path) -> None:
+    done = run(tmp_path, VALIDATED, "--wait", "1", "--active", "2", "@")
+    assert done.returncode == 0, done.stderr
+    (recorded,) = names(tmp_path)
+    assert "Optimizer.step#SGD.step" in recorded
+    assert "aten::tanh" not in recorded
 
 
 def test_inference_is_recorded_by_the_calls_of_its_model(tmp_path: Path) -> None:

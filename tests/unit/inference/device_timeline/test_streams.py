@@ -20,6 +20,7 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.method import method
+from tests.support import simulate
 
 FOLDER = Path(__file__).parents[3] / "traces"
 REGIMES = ("streams", "streams_host_bound")
@@ -136,6 +137,22 @@ def test_operators_of_no_known_stream_are_left_out() -> None:
     sidecar = Sidecar(told.external_id, told.elapsed_ns, told.facts, (), told.device, unknown)
     kernels = recorded.trace(sidecar).kernels
     assert 0 < len(kernels) < len(recorded.trace().kernels)
+
+
+def test_a_range_that_the_recording_cut_off_does_not_move_the_kernels_of_one_stream() -> None:
+    """It has no second event, so no time and no stream; frameworks have ranges around steps."""
+    machine = simulate.Machine()
+    around = simulate.Op(
+        "fit", 0, 0, 0, [simulate.linear(20_000, 9_000)] * 3, category="user_annotation"
+    )
+    machine.run(around)
+    machine.elapsed[1] = None
+    alone = simulate.infer_from(machine.events, machine.elapsed)
+    stream = [None, *[3] * (len(machine.elapsed) - 1)]
+    trace = simulate.infer_from(machine.events, machine.elapsed, device=stream, stream=stream)
+    for name, column in alone.kernels.columns():
+        assert getattr(trace.kernels, name).tolist() == column.tolist(), name
+    assert (trace.lanes.device.tolist(), trace.lanes.stream.tolist()) == ([3], [3])
 
 
 def test_a_kind_that_refuses_all_streams_names_none() -> None:

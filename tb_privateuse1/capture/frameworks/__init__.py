@@ -1,0 +1,1 @@
+"""Callbacks that record with frameworks (docs/guide/frameworks.md); each module imports its own."""
