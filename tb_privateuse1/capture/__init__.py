@@ -26,6 +26,7 @@ Whatever goes wrong is a ``CaptureWarning``; the training goes on.
 from __future__ import annotations
 
 from tb_privateuse1.capture import replacement
+from tb_privateuse1.capture.demand import on_demand
 from tb_privateuse1.capture.guarded import profile
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.profiler import WINDOW_END, WINDOW_START
@@ -37,6 +38,7 @@ __all__ = [
     "WINDOW_START",
     "CaptureWarning",
     "install",
+    "on_demand",
     "profile",
     "sidecar_path",
     "tensorboard_trace_handler",

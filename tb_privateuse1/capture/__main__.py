@@ -17,6 +17,9 @@ from torch.profiler import schedule
 from tb_privateuse1 import capture
 from tb_privateuse1.capture.program_steps import BY, ProgramSteps
 
+_FEWEST_BETWEEN = 3
+"""Steps of a ring: one warms the profiler up, one is recorded, one is not."""
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -31,6 +34,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--warmup", type=_count, default=1, help="steps that the profiler discards")
     add("--active", type=_count, default=3, help="steps that are recorded")
     add("--repeat", type=_count, default=1, help="recordings; 0: until the program ends")
+    add("--on-demand", action="store_true",
+        help="record when asked to, by tb-privateuse1 record or the dashboard; "
+        "--wait, --warmup, --active and --repeat have no meaning then")  # fmt: skip
+    add("--ring", type=_count, default=0, metavar="K",
+        help="on demand: keep the last K short recordings for the case of a slow step")  # fmt: skip
+    add("--every", type=_count, default=100, metavar="N",
+        help="on demand: steps from one recording of the ring to the next")  # fmt: skip
     add("--steps-by", choices=BY, default="auto",
         help="what a step is: a call of the first optimizer, or of the model; "
         "none: record the whole program")  # fmt: skip
@@ -83,7 +93,7 @@ class Recording:
 
     def _start(self) -> None:
         options = self._options
-        more: dict[str, Any] = {"profile_memory": True} if options.memory else {}
+        more = _memory(options)
         if options.steps_by != "none":
             more["schedule"] = schedule(
                 wait=options.wait,
@@ -106,6 +116,37 @@ class Recording:
             self._prof.step()
 
 
+class Service:
+    """Recordings of a program on demand."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._by = options.steps_by
+        self._job = capture.on_demand(
+            options.logdir,
+            worker_name=options.worker_name,
+            use_gzip=options.gzip,
+            ring=options.ring,
+            every=options.every,
+            record_shapes=not options.no_shapes,
+            with_stack=options.stacks,
+            **_memory(options),
+        )
+
+    def begin(self) -> None:
+        """Announce the job, and count its steps once it begins with them."""
+        self._job.start()
+        ProgramSteps(lambda: None, self._job.step, self._by)
+
+    def end(self) -> None:
+        """Write what is being recorded, and tell that the job has ended."""
+        self._job.stop()
+
+
+def _memory(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the option only where it was given: its default depends on the route."""
+    return {"profile_memory": True} if options.memory else {}
+
+
 def _run(options: argparse.Namespace) -> None:
     """Run the program in this process, as Python would."""
     sys.argv = [options.program, *options.arguments]
@@ -122,9 +163,13 @@ def main() -> None:
     options = _parser().parse_args()
     if options.active < 1:
         _parser().error("--active must be 1 or more")
+    if options.on_demand and options.steps_by == "none":
+        _parser().error("--on-demand needs steps")
+    if options.every < _FEWEST_BETWEEN:
+        _parser().error(f"--every must be {_FEWEST_BETWEEN} or more")
     for name in options.imports:
         importlib.import_module(name)
-    recording = Recording(options)
+    recording = Service(options) if options.on_demand else Recording(options)
     recording.begin()
     try:
         _run(options)

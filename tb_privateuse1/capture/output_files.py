@@ -52,7 +52,7 @@ def write_pair(
     with _Staging(trace) as staging:
         plain = staging / "trace.tmp"
         export(plain)
-        zipped = _gzip(plain) if trace.name.endswith(".gz") else plain
+        zipped = gzip_file(plain) if trace.name.endswith(".gz") else plain
         _flush(zipped)
         target = sidecar_path(trace)
         if sidecar is not None:
@@ -122,12 +122,13 @@ class _Staging:
 
 def _write_json(temporary: Path, value: Mapping[str, Any], target: Path) -> Path:
     temporary.write_text(json.dumps(value, separators=(",", ":")), encoding="utf-8")
-    zipped = _gzip(temporary) if target.name.endswith(".gz") else temporary
+    zipped = gzip_file(temporary) if target.name.endswith(".gz") else temporary
     _flush(zipped)
     return zipped
 
 
-def _gzip(plain: Path) -> Path:
+def gzip_file(plain: Path) -> Path:
+    """Write a file zipped beside it, with ``.gz`` behind its name; return that path."""
     zipped = plain.with_name(plain.name + ".gz")
     with plain.open("rb") as source, gzip.open(zipped, "wb", compresslevel=GZIP_LEVEL) as target:
         shutil.copyfileobj(source, target, 1 << 20)

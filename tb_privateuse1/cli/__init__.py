@@ -75,6 +75,7 @@ def _parser() -> Parser:
         export,
         ingest,
         merge,
+        record,
         scalars,
         sql,
         view,
@@ -90,7 +91,7 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     commands_of = (
-        view, advise, whatif, diff, event, export, scalars, ingest, sql, cache, merge, demo,
+        view, advise, whatif, diff, event, export, scalars, ingest, sql, record, cache, merge, demo,
     )  # fmt: skip
     for command in commands_of:
         command.add(commands)

@@ -70,6 +70,14 @@ class Line:
         else:
             self._write(f"{drawn(state)}\n")
 
+    def note(self, text: str) -> None:
+        """Show a text in place of the last one; a log gets a line."""
+        if self._terminal:
+            columns = self._columns or shutil.get_terminal_size().columns
+            self._write(f"\r\033[K{text[: columns - 1]}")
+        else:
+            self._write(f"{text}\n")
+
     def clear(self) -> None:
         """Empty the line, for other output."""
         if self._terminal:

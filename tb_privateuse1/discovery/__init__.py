@@ -1,10 +1,12 @@
-"""Find the runs of a logdir by names, sizes and first bytes of files; no trace is parsed."""
+"""Find the runs and the running jobs of a logdir; no trace is parsed."""
 
 __all__ = [
     "catalog",
     "daemon_pool",
     "file",
     "formats",
+    "live_jobs",
+    "recording_request",
     "remote",
     "roots",
     "scanner",

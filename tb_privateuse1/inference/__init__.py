@@ -20,6 +20,7 @@ from tb_privateuse1.inference import (
     host_events,
     measured_timeline,
     quality,
+    recording_window,
     steps,
     task_queue,
     trace_metadata,
@@ -86,6 +87,7 @@ def build_trace(
     trace = _assemble(raw, meta, vendor, host, activities, strings)
     trace = graph_captures.add_captures(trace, others)
     findings = trace_metadata.metadata_findings(raw, sidecar, vendor, activities)
+    findings += recording_window.window_findings(raw)
     findings += quality.check_quality(trace, clues, sidecar)
     if trace.meta.timeline == "inferred":
         findings += task_queue.queue_findings(host.tasks)

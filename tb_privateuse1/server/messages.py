@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from tb_privateuse1.trace.findings import Finding
+
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
@@ -36,3 +38,86 @@ class Extras:
     """It has Perfetto's pages."""
     sql_installed: bool
     sql_allowed: bool
+    running_jobs: int | None
+    """How many jobs can be asked for a recording; null: this client may not ask."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AskedRecording:
+    """The answer to ``record``: the job that was asked, and the request."""
+
+    job: str
+    id: str
+
+
+@dataclasses.dataclass(frozen=True)
+class JobProcess:
+    """A process of a running job."""
+
+    rank: int | None
+    worker: str
+    host: str
+    state: str
+    """Ready, waiting, recording, writing or ended."""
+    step: int
+    phase: str | None
+    """Its progress with the request; null: the request is not for it."""
+    error: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class PhaseCount:
+    """How many processes are in a phase of a request."""
+
+    phase: str
+    processes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """The place of a new recording."""
+
+    run: str
+    rank: int
+    span: int
+
+
+@dataclasses.dataclass(frozen=True)
+class RequestState:
+    """The progress of a request. Null: its file is gone, so this is not known any more."""
+
+    id: str
+    by: str | None
+    steps: int | None
+    from_step: int | None
+    is_pending: bool
+    """Its file is there."""
+    is_done: bool
+    phases: tuple[PhaseCount, ...]
+    recorded: Recorded | None
+    """Null until one of its traces is listed."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RunningJob:
+    """A job that can be asked for a recording."""
+
+    job: str
+    backend: str | None
+    processes: int
+    """Alive; 0: the job is gone."""
+    least_step: int | None
+    greatest_step: int | None
+    step_ns: int | None
+    """Of the slowest process."""
+    listed: tuple[JobProcess, ...]
+    """Some of its processes: failures first."""
+    request: RequestState | None
+
+
+@dataclasses.dataclass(frozen=True)
+class RunningJobs:
+    """The jobs of a logdir that can be asked for a recording."""
+
+    jobs: tuple[RunningJob, ...]
+    warnings: tuple[Finding, ...]

@@ -14,7 +14,8 @@ from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
-from tb_privateuse1.server import static_files
+from tb_privateuse1.server import record_permission, static_files
+from tb_privateuse1.server.record_routes import RecordRoutes
 from tb_privateuse1.server.routes import PLUGIN, Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -36,12 +37,16 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         # With --logdir_spec TensorBoard's logdir is empty.
         spec = getattr(context.flags, "logdir_spec", "") or ""
         interval_s = getattr(context.flags, "reload_interval", 5.0)
-        self._scanner = Scanner(
-            context.logdir or "", readers.READERS, roots.parse_spec(spec), interval_s
-        )
+        named = roots.parse_spec(spec)
+        self._scanner = Scanner(context.logdir or "", readers.READERS, named, interval_s)
         sql_allowed = sql.allowed(
             getattr(context.flags, "host", None),
             bind_all=bool(getattr(context.flags, "bind_all", False)),
+        )
+        record = RecordRoutes(
+            named or [("", path) for path in (context.logdir,) if path],
+            self._scanner,
+            record_permission.from_environment(),
         )
         rules, vendors = user_rules.from_environment(), OURS
         warnings: list[Finding] = []
@@ -58,6 +63,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             reader=Reader(store, self._scanner, rules.usable),
             warnings=tuple(warnings),
             sql_allowed=sql_allowed,
+            record=record,
         )
 
     def get_plugin_apps(self) -> Mapping[str, Callable[..., Any]]:

@@ -3,7 +3,8 @@
 Success is the view's result; an error is ``{"error": {"code", "message", "hint"}}`` with status
 400, 404 or 422, and 500 for our own mistakes. With ``wait_ms`` a request that is not ready after
 that time, because its trace is searched, read or computed, answers 202 with the progress. All
-requests are GET; only ``cancel``, which gives up reading a trace, is a POST.
+requests are GET, except those that change something: ``cancel``, which gives up reading a trace,
+and ``record``, which asks a running job for a recording.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
 from tb_privateuse1.export.query import EXPORT, parse_export
 from tb_privateuse1.i18n import LANGUAGES, say
-from tb_privateuse1.server import perfetto_ui, static_files
+from tb_privateuse1.server import perfetto_ui, record_routes, static_files
 from tb_privateuse1.server.messages import ApiError, Cancelled, Extras, Problem
+from tb_privateuse1.server.record_permission import Permission
+from tb_privateuse1.server.record_routes import RecordRoutes
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -59,6 +62,11 @@ _STATUS = {
     "other_site": 403,
     "sql_off": 403,
     "sql_busy": 429,
+    "record_off": 403,
+    "record_not_here": 403,
+    "record_no_job": 404,
+    "record_no_rank": 404,
+    "record_pending": 409,
     "bad_method": 405,
     "cancelled": 409,
     "internal": 500,
@@ -68,6 +76,8 @@ _STATUS = {
 PLUGIN = "privateuse1"
 _BASE = f"/data/plugin/{PLUGIN}/"
 _CANCEL = "cancel"
+_RECORD = (record_routes.JOBS, record_routes.ASK, record_routes.CANCEL)
+_POSTS = (_CANCEL, record_routes.ASK, record_routes.CANCEL)
 _WORTH_PACKING_BYTES = 1024
 _PACKED = "application/octet-stream"
 """A client must accept it by name: see ``encode_columns``."""
@@ -87,12 +97,14 @@ class Routes:
         reader: Reader | None = None,
         warnings: tuple[Finding, ...] = (),
         sql_allowed: bool = False,
+        record: RecordRoutes | None = None,
     ) -> None:
         self._scanner = scanner
         self._store = store
         self._reader = reader or Reader(store, scanner)
         self._warnings = warnings
         self._sql_allowed = sql_allowed
+        self._record = record or RecordRoutes((), scanner, Permission())
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """Run the WSGI application. Its path is the part behind the plugin's name."""
@@ -117,7 +129,9 @@ class Routes:
                 return self._export(_texts(request))
             if path == "sql":
                 return _json(request, self._sql(request), 200)
-            return _json(request, self._result(path, _texts(request)), 200)
+            if path in _RECORD:
+                return _json(request, self._recording(path, request), 200)
+            return _json(request, self._result(path, request), 200)
         except Pending as pending:
             return _json(request, pending.progress, 202)
         except TraceError as error:
@@ -131,14 +145,20 @@ class Routes:
             response.headers["Allow"] = ", ".join(_methods(path))
         return response
 
-    def _result(self, name: str, texts: dict[str, str]) -> Any:
+    def _result(self, name: str, request: Request) -> Any:
+        texts = _texts(request)
         if name == "runs":
             reject_unknown(name, texts, ())
             runs = self._scanner.catalog().runs
             return replace(runs, warnings=(*self._warnings, *runs.warnings))
         if name == "extras":
             reject_unknown(name, texts, ())
-            return Extras(perfetto_ui.bundle() is not None, sql.installed(), self._sql_allowed)
+            return Extras(
+                perfetto_ui.bundle() is not None,
+                sql.installed(),
+                self._sql_allowed,
+                self._record.count(request),
+            )
         return self._reader.run(parse_request(name, texts))
 
     def _export(self, texts: dict[str, str]) -> Response:
@@ -180,6 +200,15 @@ class Routes:
 
         return self._reader.use_trace(files, run_query, deadline_s, "sql", text, limit)
 
+    def _recording(self, path: str, request: Request) -> Any:
+        texts = _texts(request)
+        if path == record_routes.JOBS:
+            reject_unknown(path, texts, ("job", "id"))
+            return self._record.jobs(request, texts)
+        reject_unknown(path, texts, ())
+        ask = path == record_routes.ASK
+        return self._record.ask(request) if ask else self._record.cancel(request)
+
     def _cancel(self, request: Request) -> Cancelled:
         _reject_other_sites(request)
         texts = _texts(request)
@@ -198,7 +227,7 @@ def _reject_other_sites(request: Request) -> None:
 
 
 def _methods(path: str) -> tuple[str, ...]:
-    return ("POST",) if path == _CANCEL else ("GET", "HEAD")
+    return ("POST",) if path in _POSTS else ("GET", "HEAD")
 
 
 def _texts(request: Request) -> dict[str, str]:

@@ -22,7 +22,13 @@ from tb_privateuse1 import views
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import sql
 from tb_privateuse1.export.trace_tables import COLUMNS, schema
-from tb_privateuse1.server.messages import ApiError, Cancelled, Extras
+from tb_privateuse1.server.messages import (
+    ApiError,
+    AskedRecording,
+    Cancelled,
+    Extras,
+    RunningJobs,
+)
 from tb_privateuse1.storage import event_record, jobs
 from tb_privateuse1.views.lookups import LOOKUPS
 from tb_privateuse1.views.signature import options_of, query_of, reads_of
@@ -59,6 +65,8 @@ def typescript() -> str:
         event_record.EventRecord,
         Cancelled,
         Extras,
+        AskedRecording,
+        RunningJobs,
         sql.SqlResult,
         ApiError,
     ):

@@ -89,6 +89,10 @@ STATES: dict[str, tuple[str, Open]] = {
     "allocations": ("run=mlp view=memory group=allocations", listing("allocations")),
     "quality": ("run=mlp view=recording section=quality", showing("table-findings")),
     "method": ("run=mlp view=recording section=method", showing("method-evidence")),
+    "record now": (
+        "run=mlp view=recording",
+        lambda d: (d.get("record-open").click(), d.shows("record-off")),
+    ),
     "unreadable": ("run=unreadable", showing("error")),
     "unknown run": ("run=nowhere", showing("error")),
 }

@@ -13,7 +13,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
 from pathlib import Path
@@ -66,11 +66,14 @@ class Server:
 
 @contextlib.contextmanager
 def serve(
-    *arguments: str | Path, python: str = sys.executable, cwd: Path | None = None
+    *arguments: str | Path,
+    python: str = sys.executable,
+    cwd: Path | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
     """TensorBoard on a free port. It is ended, and waited for, at the end of the block."""
     command = [python, "-m", "tensorboard.main", "--port", "0", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(variables or {})}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd,
         env=environment, start_new_session=True,

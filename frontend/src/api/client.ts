@@ -2,12 +2,14 @@
 // for the user.
 import type {
   ApiError,
+  AskedRecording,
   Cancelled,
   EventRecord,
   Extras,
   Options,
   Progress,
   Results,
+  RunningJobs,
   Runs,
   SqlResult,
 } from "./types";
@@ -126,6 +128,41 @@ export async function cancelReading({ run, rank, span }: Place): Promise<boolean
   return (body as Cancelled).cancelled;
 }
 
+/** The running jobs that can be asked for a recording, and the progress of a request. */
+export function fetchRunningJobs(
+  of: { job: string; id: string } | null,
+  asking: Asking,
+): Promise<RunningJobs> {
+  return ask<RunningJobs>("record/jobs", { ...of }, asking);
+}
+
+/** A request for a recording; null leaves a part of it as the job was configured. */
+export interface RecordingWish {
+  job: string;
+  steps: number;
+  warmup: number;
+  /** Such as `0,3-5`; null: all. */
+  ranks: string | null;
+  shapes: boolean | null;
+  stacks: boolean | null;
+  memory: boolean | null;
+}
+
+/** Asks a running job for a recording. */
+export const askRecording = (wish: RecordingWish): Promise<AskedRecording> => send("record", wish);
+
+/** Withdraws a request. */
+export const cancelRecording = (of: { job: string; id: string }): Promise<Cancelled> =>
+  send("record/cancel", of);
+
+async function send<T>(route: string, body: object): Promise<T> {
+  const { signal } = new AbortController();
+  const response = await request(address(route, {}), signal, "POST", JSON.stringify(body));
+  const result = await content(response, signal);
+  if (response.status !== 200) throw problem(response.status, result);
+  return result as T;
+}
+
 /** The address of a route, relative to the page: TensorBoard may live below a path prefix. */
 export function address(
   route: string,
@@ -193,12 +230,22 @@ async function answer<T>(
   }
 }
 
-async function request(url: string, signal: AbortSignal, method = "GET"): Promise<Response> {
+async function request(
+  url: string,
+  signal: AbortSignal,
+  method = "GET",
+  json: string | null = null,
+): Promise<Response> {
   try {
     return await fetch(url, {
       method,
+      body: json,
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-      headers: { Accept: `application/json, ${PACKED}`, "Accept-Language": language },
+      headers: {
+        Accept: `application/json, ${PACKED}`,
+        "Accept-Language": language,
+        ...(json !== null && { "Content-Type": "application/json" }),
+      },
       credentials: "same-origin",
     });
   } catch (error) {

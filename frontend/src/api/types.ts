@@ -167,6 +167,12 @@ export interface AreaTimes {
   calls_count: number;
 }
 
+/** The answer to ``record``: the job that was asked, and the request. */
+export interface AskedRecording {
+  job: string;
+  id: string;
+}
+
 /** A part of the breakdown over the complete steps; each figure is rounded separately. */
 export interface Average {
   part: string;
@@ -611,6 +617,7 @@ export interface Extras {
   perfetto: boolean;
   sql_installed: boolean;
   sql_allowed: boolean;
+  running_jobs: number | null;
 }
 
 /** One line of the device's or the run's description. */
@@ -839,6 +846,17 @@ export interface Item {
   shift_bound_ns: number;
   track: number;
   row: number;
+}
+
+/** A process of a running job. */
+export interface JobProcess {
+  rank: number | null;
+  worker: string;
+  host: string;
+  state: string;
+  step: number;
+  phase: string | null;
+  error: string | null;
 }
 
 /** The device activities of one full name that one operator launched. */
@@ -1306,6 +1324,12 @@ export interface PathRow {
   label: string;
 }
 
+/** How many processes are in a phase of a request. */
+export interface PhaseCount {
+  phase: string;
+  processes: number;
+}
+
 /** A part of the critical path: a range of the timeline, and its class of time. */
 export interface Piece {
   time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
@@ -1489,6 +1513,13 @@ export interface Reason {
   event: string | null;
 }
 
+/** The place of a new recording. */
+export interface Recorded {
+  run: string;
+  rank: number;
+  span: number;
+}
+
 /** The kind of recording, and what of it is judged. */
 export interface Recording {
   kind: "steady" | "partly_steady" | "startup" | "compilation" | "capture";
@@ -1540,6 +1571,18 @@ export interface RemainingMemory {
   allocations: number;
   bytes: number;
   share: number;
+}
+
+/** The progress of a request. Null: its file is gone, so this is not known any more. */
+export interface RequestState {
+  id: string;
+  by: string | null;
+  steps: number | null;
+  from_step: number | null;
+  is_pending: boolean;
+  is_done: boolean;
+  phases: PhaseCount[];
+  recorded: Recorded | null;
 }
 
 /** A roof: a ceiling of arithmetic for a data type, or the bandwidth of the memory. */
@@ -1626,6 +1669,24 @@ export interface RuleStatus {
 export interface Run {
   run: string;
   workers: Worker[];
+  warnings: Finding[];
+}
+
+/** A job that can be asked for a recording. */
+export interface RunningJob {
+  job: string;
+  backend: string | null;
+  processes: number;
+  least_step: number | null;
+  greatest_step: number | null;
+  step_ns: number | null;
+  listed: JobProcess[];
+  request: RequestState | null;
+}
+
+/** The jobs of a logdir that can be asked for a recording. */
+export interface RunningJobs {
+  jobs: RunningJob[];
   warnings: Finding[];
 }
 

@@ -2,6 +2,7 @@
 import type { Runs } from "../api/types";
 import { t } from "../i18n";
 import { CaptureLines } from "../pages/shared/timeline-source";
+import { RecordButton } from "../pages/shared/record-button";
 import { Findings } from "../pages/shared/load-states";
 
 export function Scanning({ runs }: { runs: Runs }) {
@@ -19,6 +20,9 @@ export function EmptyLogdir({ runs }: { runs: Runs }) {
       <p>{t.emptyLogdir.what()}</p>
       <CaptureLines />
       <p class="muted">{t.emptyLogdir.again}</p>
+      <p>
+        {t.emptyLogdir.running} <RecordButton testid="record-open" />
+      </p>
       {runs.warnings.length > 0 && (
         <>
           <h2>{t.emptyLogdir.else}</h2>

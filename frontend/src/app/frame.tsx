@@ -12,6 +12,7 @@ import { useLatest, useRuns, useView, type Resource } from "../state/use-result"
 import { select, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
 import { t } from "../i18n";
+import { RecordControl } from "./record-control";
 import { TopBar } from "./topbar";
 import { EmptyLogdir, Scanning } from "./empty-logdir";
 import { pageOf, PAGES, type Page } from "../pages";
@@ -34,6 +35,8 @@ export function Frame() {
         <>
           <header class="topbar">
             <b>{t.frame.brand}</b>
+            <span class="push" />
+            <RecordControl />
           </header>
           <Rail page={page} />
           <main>

@@ -8,6 +8,7 @@ import { SeverityMark, ranked, summary } from "../pages/shared/data-warnings";
 import { linkProps, ofRank } from "../state/links";
 import { TimelineSource, sourceLabel } from "../pages/shared/timeline-source";
 import { Findings } from "../pages/shared/load-states";
+import { RecordControl } from "./record-control";
 import { Picker } from "../widgets/controls/picker";
 import { Popover } from "../widgets/controls/popover";
 
@@ -31,6 +32,7 @@ export function TopBar({ runs, selected, overview, help }: TopBarProps) {
       <PlacePickers {...{ runs, selected, overview }} />
       {runs.scanning && <span class="muted">{t.topbar.looking}</span>}
       <span class="push" />
+      <RecordControl />
       {overview && <SourceBadge overview={overview} />}
       {overview && <FindingsBadge findings={findings} />}
       <LanguagePicker />

@@ -52,6 +52,9 @@ def test_the_first_page_is_small_and_the_pages_load_the_rest(
         page.locator("main [data-testid=loading]").wait_for(state="detached")
     page.evaluate("() => { location.hash += '&p.privateuse1.event=kernels/0'; }")
     page.get_by_test_id("record-name").wait_for()
+    page.get_by_test_id("rail-recording").click()
+    page.get_by_test_id("record-open").click()
+    page.get_by_test_id("record-off").wait_for()
     scripts = {path.relative_to(BUNDLE).as_posix() for path in BUNDLE.rglob("*.js")}
     unused = {name for name in scripts - names(asked) if "assets/zh-" not in name}
     assert unused == set()

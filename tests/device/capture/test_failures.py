@@ -206,10 +206,12 @@ def test_warnings_as_errors_cost_no_file(tmp_path: Path) -> None:
 def test_every_code_is_documented() -> None:
     root = Path(capture.__file__).parent
     sources = [*root.glob("*.py")]
-    told = re.compile(r'(?:\.add\(|\.renew\(|\._lose\(|return )\s*"([a-z]+-[a-z-]+)"')
-    codes = {code for path in sources for code in told.findall(path.read_text())}
+    noted = re.compile(r'(?:\.add\(|\.renew\(|\._lose\(|return )\s*"([a-z]+-[a-z-]+)"')
+    warned = re.compile(r'f"\[([a-z-]+)\] ')
+    texts = [path.read_text() for path in sources]
+    codes = {code for text in texts for code in (*noted.findall(text), *warned.findall(text))}
     table = (
         (root.parents[1] / "docs" / "guide" / "capture.md").read_text().partition("## Warnings")[2]
     )
     assert codes == set(re.findall(r"^\| `([a-z-]+)` \|", table, flags=re.MULTILINE))
-    assert len(codes) == 37
+    assert len(codes) == 40

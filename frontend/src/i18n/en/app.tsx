@@ -71,6 +71,7 @@ export const emptyLogdir = {
     </>
   ),
   again: "The page looks again every few seconds and shows a trace as soon as there is one.",
+  running: "A job that runs already can be asked for one:",
   else: "What else was found",
 };
 

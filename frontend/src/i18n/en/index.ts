@@ -16,6 +16,7 @@ import * as modules from "./pages/modules";
 import * as operators from "./pages/operators";
 import * as overview from "./pages/overview";
 import * as quality from "./pages/quality";
+import * as record from "./pages/record";
 import * as roofline from "./pages/roofline";
 import * as runtime from "./pages/runtime";
 import * as shared from "./pages/shared";
@@ -45,6 +46,7 @@ export const en = {
   ...operators,
   ...overview,
   ...quality,
+  ...record,
   ...roofline,
   ...runtime,
   ...shared,

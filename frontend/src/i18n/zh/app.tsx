@@ -70,6 +70,7 @@ export const emptyLogdir: Translation<typeof english.emptyLogdir> = {
     </>
   ),
   again: "页面每隔几秒重新查找一次，一有 trace 就会显示。",
+  running: "可以请求已在运行的任务采集：",
   else: "其他发现",
 };
 

@@ -6,6 +6,7 @@ import { state } from "../../state/url";
 import { t } from "../../i18n";
 import type { PageProps } from "../page-props";
 import { Card } from "../shared/card";
+import { RecordButton } from "../shared/record-button";
 import { About } from "./about";
 import { Method } from "./method";
 import { Quality } from "./quality";
@@ -30,6 +31,9 @@ export function Recording({ selected, base }: PageProps) {
       </nav>
       <section id={idOf("recorded")}>
         <h2 class="unseen">{texts.sections.recorded}</h2>
+        <p class="again">
+          <RecordButton testid="record-open" />
+        </p>
         <Recorded selected={selected} base={base} quality={quality} method={method} />
       </section>
       <section id={idOf("quality")}>

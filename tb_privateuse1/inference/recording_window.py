@@ -1,0 +1,80 @@
+"""Read why a running job recorded these steps, and what it cost: key ``tb_privateuse1_window``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tb_privateuse1.i18n import Text, plural, say
+from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.readers.raw import Raw
+from tb_privateuse1.trace.findings import Finding
+
+_KEY = "tb_privateuse1_window"
+_LONGEST = 80
+_MOST_NS = 1 << 62
+
+
+def window_findings(raw: Raw) -> tuple[Finding, ...]:
+    """Return the findings of a recording on demand; none of another."""
+    facts = raw.metadata.get(_KEY)
+    return tuple(_findings(facts)) if isinstance(facts, dict) else ()
+
+
+def _findings(facts: dict[str, Any]) -> Iterator[Finding]:
+    first, steps = _count(facts, "first_step"), _count(facts, "steps")
+    hint = None
+    if first is not None and steps:
+        shown = plural(steps, "step")
+        hint = say("It shows {steps}, from step {first} on.", steps=shown, first=first)
+    if reason := _reason(facts.get("reason")):
+        yield Finding("kept_recording", reason, hint, severity="info")
+    elif isinstance(facts.get("request"), str):
+        by = facts.get("by")
+        message = say("This recording was requested while the job ran.")
+        if isinstance(by, str) and by:
+            by = shorten(by, _LONGEST)
+            message = say("This recording was requested while the job ran, by {by}.", by=by)
+        yield Finding("requested_recording", message, hint, severity="info")
+    usual, recorded = _count(facts, "usual_ns"), _count(facts, "recorded_ns")
+    if usual and recorded:
+        message = say(
+            "While it was recorded, a step took {recorded}; before, it took {usual}.",
+            recorded=_milliseconds(recorded),
+            usual=_milliseconds(usual),
+        )
+        hint = say("The difference is what recording costs, and what the program did otherwise.")
+        yield Finding("recording_cost", message, hint, severity="info")
+
+
+def _reason(reason: Any) -> Text | None:
+    """Return why the job kept the recording, or None."""
+    if not isinstance(reason, dict):
+        return None
+    step = _count(reason, "step")
+    kind = reason.get("kind")
+    if kind == "error" and isinstance(reason.get("message"), str):
+        error = shorten(reason["message"], _LONGEST)
+        return say("This recording was kept because the program ended with {error}.", error=error)
+    if kind == "loss" and step is not None:
+        return say(
+            "This recording was kept because the loss of step {step} was not finite.", step=step
+        )
+    took, usual = _count(reason, "step_ns"), _count(reason, "usual_ns")
+    if kind == "slow_step" and None not in (step, took, usual):
+        return say(
+            "This recording was kept because step {step} took {took}; a usual step took {usual}.",
+            step=step,
+            took=_milliseconds(took or 0),
+            usual=_milliseconds(usual or 0),
+        )
+    return None
+
+
+def _count(values: dict[str, Any], name: str) -> int | None:
+    found = values.get(name)
+    return found if type(found) is int and 0 <= found < _MOST_NS else None
+
+
+def _milliseconds(ns: int) -> str:
+    return f"{ns / 1e6:,.1f} ms"
