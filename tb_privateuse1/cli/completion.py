@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -45,3 +46,14 @@ def places(name: str, of: str) -> Callable[..., list[str]]:
         return list(map(str, dict.fromkeys(found)))
 
     return offered
+
+
+def running_jobs(*, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Return the names of the jobs that run in a logdir on this machine."""
+    from tb_privateuse1.discovery import live_jobs
+
+    if parsed_args.path is None:
+        return []
+    now_ns = time.time_ns()
+    jobs = live_jobs.read_jobs(live_jobs.find_places([("", parsed_args.path)]), now_ns)
+    return [job.name for job in jobs if job.alive(now_ns)]

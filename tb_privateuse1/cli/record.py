@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.base import UsageError, add_command, write
+from tb_privateuse1.cli.completion import running_jobs
 from tb_privateuse1.cli.progress import Line
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def add(commands: Commands) -> None:
     )
     record.add_argument("path", metavar="LOGDIR", help="where the job records, on this machine")
     record.add_argument("--list", action="store_true", help="list the running jobs only")
-    record.add_argument("--job", metavar="NAME", help="as listed, if several are running")
+    job = record.add_argument("--job", metavar="NAME", help="as listed, if several are running")
+    job.completer = running_jobs  # type: ignore[attr-defined]
     record.add_argument("--steps", type=int, metavar="N", default=3, help="to record; 3 by default")
     record.add_argument(
         "--warmup", type=int, metavar="N", default=1, help="steps before that; 1 by default"

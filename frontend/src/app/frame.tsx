@@ -18,6 +18,7 @@ import { EmptyLogdir, Scanning } from "./empty-logdir";
 import { pageOf, PAGES, type Page } from "../pages";
 import { linkProps } from "../state/links";
 import { EventDock } from "./event-dock";
+import { RecordPlace } from "../pages/shared/record-button";
 import { ErrorBoundary, Show } from "../pages/shared/load-states";
 
 export function Frame() {
@@ -45,6 +46,7 @@ export function Frame() {
           </main>
         </>
       )}
+      <RecordPlace />
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );

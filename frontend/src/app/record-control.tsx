@@ -7,7 +7,7 @@ import { RecordButton } from "../pages/shared/record-button";
 const AGAIN_MS = 15_000;
 
 export function RecordControl() {
-  return <RecordButton testid="record-now" isOffered={useCanRecord()} />;
+  return useCanRecord() ? <RecordButton testid="record-now" /> : null;
 }
 
 /** Whether a job is running that this page may ask. A server that does not allow it is asked once. */

@@ -56,6 +56,35 @@ def test_a_recording_is_asked_for_and_opened(
     expect(dashboard.get("figure-utilisation")).to_be_visible(timeout=WAIT_MS)
 
 
+@pytest.fixture(scope="module")
+def empty(
+    running: tuple[Server, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """A server whose logdir has a job and no recording; it outlives the pages."""
+    (source,) = (running[1] / "ddp").glob("host_0.*")
+    logs = tmp_path_factory.mktemp("empty")
+    arguments = ("--logdir", logs, "--reload_interval", "1")
+    allowed = {"TB_PRIVATEUSE1_RECORD": "on"}
+    with fake_job.serving(logs, source, 1), serve(*arguments, variables=allowed) as server:
+        yield server
+
+
+def test_the_first_recording_of_a_logdir(
+    visit: Callable[[Server], Dashboard], empty: Server
+) -> None:
+    """The page around the dialog changes as soon as there is a run."""
+    dashboard = visit(empty).open()
+    dashboard.shows("empty")
+    dashboard.get("record-open").click()
+    dashboard.shows("record-form")
+    dashboard.get("record-start").click()
+    dashboard.shows("record-progress", done="true", written=1)
+    dashboard.shows("run-picker")
+    dashboard.shows("record-open-new").click()
+    expect(dashboard.get("record-dialog")).to_have_count(0)
+    dashboard.shows("figure-utilisation")
+
+
 def test_a_rank_that_does_not_run_is_refused_in_words(
     visit: Callable[[Server], Dashboard], running: tuple[Server, Path]
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.views import VIEWS
+from tests.support.fake_job import describe
 from tests.support.trace_files import trace
 
 CODE = """
@@ -104,3 +105,12 @@ def test_without_argcomplete_a_shell_hears_nothing(tmp_path: Path) -> None:
         [sys.executable, "-c", code], env=environment, capture_output=True, check=True
     )
     assert done.stderr == b""
+
+
+@pytest.mark.long
+def test_running_jobs(tmp_path: Path) -> None:
+    describe(tmp_path / "log" / "run1")
+    describe(tmp_path / "log" / "ended", state="ended")
+    assert offered(f"record {tmp_path / 'log'} --job ", tmp_path) == {"run1"}
+    assert "run1" not in offered("record --job ", tmp_path)
+    assert offered("record s3://bucket/log --job ", tmp_path) == {""}

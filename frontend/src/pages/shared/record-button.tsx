@@ -1,5 +1,6 @@
-// The button that opens the dialog of recordings on demand. The dialog's script comes with its first use.
-import { useState } from "preact/hooks";
+// The button that opens the dialog of recordings on demand, and the dialog's place. Its script comes
+// with its first use.
+import { signal } from "@preact/signals";
 import { t } from "../../i18n";
 import { Modal } from "../../widgets/controls/modal";
 import { onDemand } from "./on-demand";
@@ -7,37 +8,38 @@ import { onDemand } from "./on-demand";
 const texts = t.record;
 const Dialog = onDemand(() => import("./record-dialog").then((module) => module.RecordDialog));
 
-interface RecordButtonProps {
-  testid: string;
-  /** Where it is not, an open dialog stays. */
-  isOffered?: boolean;
+/** Not a button's own state: the page around a button changes when the first recording arrives. */
+const isOpen = signal(false);
+
+export function RecordButton({ testid }: { testid: string }) {
+  return (
+    <button
+      type="button"
+      data-testid={testid}
+      aria-haspopup="dialog"
+      title={texts.help}
+      onClick={() => {
+        isOpen.value = true;
+      }}
+    >
+      {texts.button}
+    </button>
+  );
 }
 
-export function RecordButton({ testid, isOffered = true }: RecordButtonProps) {
-  const [open, setOpen] = useState(false);
-  const close = (): void => setOpen(false);
-  if (!isOffered && !open) return null;
+/** The dialog, while it is open: once on the page, whatever the page shows. */
+export function RecordPlace() {
+  const close = (): void => {
+    isOpen.value = false;
+  };
+  if (!isOpen.value) return null;
   return (
-    <>
-      <button
-        type="button"
-        class="recordnow"
-        data-testid={testid}
-        aria-haspopup="dialog"
-        title={texts.help}
-        onClick={() => setOpen(true)}
-      >
-        {texts.button}
+    <Modal class="recorddialog" testid="record-dialog" label={texts.title} close={close}>
+      <button type="button" class="quiet close" onClick={close}>
+        {t.help.close}
       </button>
-      {open && (
-        <Modal class="recorddialog" testid="record-dialog" label={texts.title} close={close}>
-          <button type="button" class="quiet close" onClick={close}>
-            {t.help.close}
-          </button>
-          <h2>{texts.title}</h2>
-          <Dialog close={close} />
-        </Modal>
-      )}
-    </>
+      <h2>{texts.title}</h2>
+      <Dialog close={close} />
+    </Modal>
   );
 }
