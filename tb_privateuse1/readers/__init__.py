@@ -7,18 +7,20 @@ docs/reference/formats.md, a test and a sample. Order: base < decompress < forma
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from tb_privateuse1.discovery.file import basename, file_at
 from tb_privateuse1.discovery.formats import stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import ascend, chrome
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 
 __all__ = [
     "READERS",
     "Reader",
+    "ascend",
     "base",
     "choose_reader",
     "chrome",
@@ -28,14 +30,25 @@ __all__ = [
     "sidecar",
 ]
 
-READERS: tuple[Reader, ...] = (chrome.CHROME,)
+READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
 
-def read(path: str, progress: Progress | None = None) -> Raw:
-    """Read a file of any format. Raises TraceError as its reader does."""
+def read(path: str, progress: Progress | None = None, parts: Sequence[str] = ()) -> Raw:
+    """Read a file of any format, with the other files of its folder that add to it.
+
+    Raises TraceError as its reader does.
+    """
     reader = choose_reader(path)
-    return dataclasses.replace(reader.read(path, progress), reader=reader.name)
+    raw = dataclasses.replace(reader.read(path, progress), reader=reader.name)
+    for other in READERS:
+        if parts and other.complete:
+            raw = other.complete(raw, [part for part in parts if _adds(other, part)])
+    return raw
+
+
+def _adds(reader: Reader, part: str) -> bool:
+    return reader.folder is not None and bool(reader.folder.parts.search(basename(part)))
 
 
 def choose_reader(path: str) -> Reader:
