@@ -117,6 +117,14 @@ class Times:
     end_ns: I64
     without: int
     negative: int
+    nameless: int = 0
+    """Rows that are left out since nothing says what they are."""
+
+    def take(self, rows: Bools) -> Times:
+        """Return the times of a mask's rows."""
+        return Times(
+            self.rows[rows], self.start_ns[rows], self.end_ns[rows], self.without, self.negative
+        )
 
 
 def valid_times(start_ns: I64, end_ns: I64) -> Times:

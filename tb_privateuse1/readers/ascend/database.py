@@ -37,6 +37,8 @@ _SETTINGS = ("writable_schema=ON", "trusted_schema=OFF", "cell_size_check=ON", "
              "mmap_size=0")  # fmt: skip
 """The first lets a file that is cut off be opened; nothing can be written all the same."""
 _HEADER = 32
+_BROKEN = (sqlite3.Error, UnicodeDecodeError)
+"""The second: a message of sqlite that has a name of the file."""
 
 _Table = dict[str, I64]
 
@@ -58,7 +60,7 @@ class Database:
             self._connection = sqlite3.connect(uri, uri=True)
             self._restrict()
             self._tables = self._find_tables()
-        except sqlite3.Error as error:
+        except _BROKEN as error:
             raise self.unreadable(error) from error
 
     def is_cut(self) -> bool:
@@ -180,7 +182,7 @@ class Database:
                     self.damaged.append(table)
                     return
                 yield row
-        except sqlite3.Error:
+        except _BROKEN:
             if self._stopped is not None:
                 raise self._stopped from None
             self.damaged.append(table)

@@ -47,18 +47,22 @@ def read_tasks(
     if database.has(schema.COLLECTIVES):
         parts = database.numbers(schema.PARTS_OF_COLLECTIVES, ["globalTaskId"])["globalTaskId"]
         whole = (own == NONE) | ~np.isin(own, parts)
-        times.rows, own = times.rows[whole], own[whole]
-        times.start_ns, times.end_ns = times.start_ns[whole], times.end_ns[whole]
+        times, own = times.take(whole), own[whole]
     row = {key: column[times.rows] for key, column in table.items()}
     computed = database.numbers(
         schema.COMPUTE, ["globalTaskId", "name", "taskType", "blockNum|blockDim|block_dim"]
     )
     scheduled = database.numbers(schema.SCHEDULES, ["globalTaskId", "name", "taskType"])
-    name, unit = names.names(row["taskType"]), names.find(row["taskType"])
+    name = unit = names.find(row["taskType"])
     for known in (scheduled, computed):
         at = look_up(known["globalTaskId"], np.arange(len(known["name"])), own, NONE)
         name = _better(name, names.find(known["name"]), at)
         unit = _better(unit, names.find(known["taskType"]), at)
+    if (nameless := name < 0).any():  # that may be work or a wait
+        named = ~nameless
+        times, own, name, unit = times.take(named), own[named], name[named], unit[named]
+        row = {key: column[named] for key, column in row.items()}
+        times.nameless = int(nameless.sum())
     copies = database.numbers(schema.COPIES, ["globalTaskId", "size"])
     connection = ids_of(row["connectionId"])
     cores = look_up(computed["globalTaskId"], computed["blockNum"], own, ABSENT)
@@ -151,15 +155,15 @@ def _groups(names: Names, places: Places, device: I64, ranks: I32, streams: int)
         places.add(f"groups {d}", str(streams + i), f"Group {names.all[g]} Communication", GROUPS)
         for i, (d, g) in enumerate(pairs.T.tolist())
     ]
-    return np.array(rows, np.int32)[code.reshape(-1)]
+    thread: I32 = np.array(rows, np.int32)[code.reshape(-1)]
+    return thread
 
 
 def _grid(names: Names, cores: I64) -> I32:
     """Return the number of cores as a grid of one dimension, JSON; ``NONE`` if not known."""
     distinct, code = np.unique(cores, return_inverse=True)
     texts = [names.index(f"[{n},1,1]") if 0 < n < 1 << 32 else NONE for n in distinct.tolist()]
-    column = np.array(texts, np.int32)
-    return column[code.reshape(-1)]
+    return np.array(texts, np.int32)[code.reshape(-1)]
 
 
 def _elements(names: Names, name: I32, count: I64, size: I64) -> tuple[I64, I64]:

@@ -64,8 +64,8 @@ def read_ranges(
     times = valid_times(table["startNs"], table["endNs"])
     row = {key: column[times.rows] for key, column in table.items()}
     name, thread = names.names(row["name"]), places.host(row["globalTid"])
-    queued = (row["type"] == schema.QUEUE) | (row["type"] == ABSENT)
-    queued &= names.matching(name, lambda text: _QUEUED.match(text) is not None)
+    named = names.matching(name, lambda text: _QUEUED.match(text) is not None)
+    queued = (row["type"] == schema.QUEUE) | ((row["type"] == ABSENT) & named)
     dequeued = queued & names.matching(name, lambda text: text.startswith("Dequeue"))
     frames = row["type"] == schema.FRAME
     operators = ~queued & ~frames

@@ -153,6 +153,7 @@ class _Reading:
         self._next += rows
         self.tally.add("events_without_time", times.without)
         self.tally.add("negative_durations", times.negative)
+        self.tally.add("names_missing", times.nameless)
 
     def _check(self) -> None:
         if self.database.is_cut():

@@ -48,6 +48,9 @@ _WORDS: dict[str, _Words] = {
     "tables_damaged": _Words(
         say("The database is damaged: rows of these tables are lost: {example}."), _COPY, "error"
     ),
+    "names_missing": _Words(
+        say("{n} events of the device have no name that says what they are; they are not shown.")
+    ),
     "several_event_lists": _Words(
         say("The file has {n} more lists of events; all are shown."), severity="info"
     ),
