@@ -15,6 +15,7 @@ from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refre
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.trace.model import Trace
+from tests.support import invariants
 from tests.support.ascend import Program
 from tests.support.listing import layout, only_run
 from tests.support.trace_files import trace
@@ -38,6 +39,12 @@ def test_a_folder_is_one_recording_whatever_it_has(tmp_path: Path, forms: tuple[
     assert len(run.trace().kernels) == 10
     assert run.trace().meta.rank == 3
     assert run.trace().meta.world_size == 8
+
+
+@pytest.mark.parametrize("forms", [("db",), ("json", "csv")])
+def test_every_view_opens_and_every_sum_closes(tmp_path: Path, forms: tuple[str, ...]) -> None:
+    Program(steps=4).folder(tmp_path / "log", rank=3, forms=forms)
+    invariants.check(tbp.open(tmp_path / "log").trace())
 
 
 def test_ranks_are_one_run_beside_other_traces(tmp_path: Path) -> None:
