@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from tb_privateuse1.discovery.file import basename, file_at
-from tb_privateuse1.discovery.formats import stem
+from tb_privateuse1.discovery.formats import is_own_name, stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
 from tb_privateuse1.readers import ascend, chrome
@@ -54,10 +54,12 @@ def _adds(reader: Reader, part: str) -> bool:
 def choose_reader(path: str) -> Reader:
     """Return the reader of a file: by its first bytes, else by its name, else the first.
 
+    A name that only one tool writes needs no look at the content, which is a request of a server.
     Raises ``discovery.remote.RemoteError``; of a local file that cannot be read, its reader does.
     """
-    if len(READERS) == 1:
-        return READERS[0]
+    own = [reader for reader in READERS if is_own_name(basename(path), [reader])]
+    if len(own) == 1:
+        return own[0]
     try:
         recognized = find_format(file_at(path), READERS)
     except RemoteError:

@@ -127,11 +127,18 @@ class Times:
         )
 
 
+def rows_of(table: dict[str, I64], times: Times) -> dict[str, I64]:
+    """Return the columns at the valid rows; without a copy if all rows are valid."""
+    if all(len(column) == len(times.rows) for column in table.values()):
+        return dict(table)
+    return {key: column[times.rows] for key, column in table.items()}
+
+
 def valid_times(start_ns: I64, end_ns: I64) -> Times:
     """Return the rows with possible times; a range that ends before it starts has no length."""
     possible = (start_ns > 0) & (start_ns < _LIMIT_NS) & (end_ns > 0) & (end_ns < _LIMIT_NS)
     rows = np.flatnonzero(possible)
-    start, end = start_ns[rows], end_ns[rows]
+    start, end = (start_ns, end_ns) if possible.all() else (start_ns[rows], end_ns[rows])
     negative = int((end < start).sum())
     return Times(rows, start, np.maximum(start, end), len(possible) - len(rows), negative)
 

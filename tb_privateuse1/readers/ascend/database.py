@@ -30,6 +30,7 @@ ABSENT = int(MISSING)
 
 _PIECE = 200_000
 _ROW_BYTES = 6
+_TYPICAL_ROW_BYTES = 64
 _LONGEST = 16 << 20
 _STEPS = 100_000
 _PATIENCE_S, _BYTES_PER_S = 120.0, 1 << 20
@@ -96,14 +97,18 @@ class Database:
         names = {c: next((n for n in c.split("|") if n in there), None) for c in columns}
         keys = [c for c in columns if names[c] is not None]
         cells = ", ".join(f'ifnull(cast("{names[c]}" AS INTEGER), {ABSENT + 1} - 1)' for c in keys)
-        pieces = [np.empty((0, max(len(keys), 1)), np.int64)]
+        pieces: list[list[I64]] = [[np.empty(0, np.int64)] for _ in keys]
         if keys:
             rows = self._select(table, cells)
             while len(piece := self._piece(rows, len(keys))):
-                pieces.append(piece)
-        whole = np.concatenate(pieces)
-        found = {key.split("|")[0]: whole[:, i].copy() for i, key in enumerate(keys)}
-        absent = np.full(len(whole), ABSENT, np.int64)
+                for i, column in enumerate(pieces):
+                    column.append(piece[:, i].copy())
+        found: _Table = {}
+        for key, column in zip(keys, pieces, strict=True):
+            found[key.split("|")[0]] = np.concatenate(column)
+            column.clear()  # a table is large: its pieces must not stay beside its columns
+        length = len(next(iter(found.values()), ()))
+        absent = np.full(length, ABSENT, np.int64)
         return {key: found.get(key, absent) for key in (c.split("|")[0] for c in columns)}
 
     def texts(self, table: str, columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -156,11 +161,16 @@ class Database:
         """Return whether reading takes too long or was canceled; called by sqlite now and then."""
         try:
             if self._progress:
-                self._progress("reading", 0, self._size, self.rows)
+                self._progress("reading", self._done, self._size, self.rows)
         except BaseException as error:  # it must not pass through sqlite, which drops it
             self._stopped = error
             return True
         return time.monotonic() > self._deadline
+
+    @property
+    def _done(self) -> int:
+        """Return about how many bytes of the file were read."""
+        return min(self.rows * _TYPICAL_ROW_BYTES, self._size)
 
     def _find_tables(self) -> dict[str, frozenset[str]]:
         """Return the stored columns of plain tables; views and virtual tables have no root page."""
@@ -192,7 +202,7 @@ class Database:
         piece = np.fromiter(flat, np.int64).reshape(-1, width)
         self.rows += len(piece)
         if self._progress:
-            self._progress("reading", 0, self._size, self.rows)
+            self._progress("reading", self._done, self._size, self.rows)
         return piece
 
 

@@ -20,6 +20,7 @@ from tb_privateuse1.readers.ascend.columns import (
     group,
     ids_of,
     look_up,
+    rows_of,
     valid_times,
 )
 from tb_privateuse1.readers.ascend.database import ABSENT, Database
@@ -48,7 +49,7 @@ def read_tasks(
         parts = database.numbers(schema.PARTS_OF_COLLECTIVES, ["globalTaskId"])["globalTaskId"]
         whole = (own == NONE) | ~np.isin(own, parts)
         times, own = times.take(whole), own[whole]
-    row = {key: column[times.rows] for key, column in table.items()}
+    row = rows_of(table, times)
     computed = database.numbers(
         schema.COMPUTE, ["globalTaskId", "name", "taskType", "blockNum|blockDim|block_dim"]
     )
@@ -99,7 +100,7 @@ def read_collectives(
          "deviceId"],
     )  # fmt: skip
     times = valid_times(table["startNs"], table["endNs"])
-    row = {key: column[times.rows] for key, column in table.items()}
+    row = rows_of(table, times)
     connection, ranks = ids_of(row["connectionId"]), names.names(row["groupName"])
     device = ids_of(row["deviceId"])
     by_task = look_up(devices["connection"], devices["device"], connection, NONE)

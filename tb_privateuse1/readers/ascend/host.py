@@ -15,6 +15,7 @@ from tb_privateuse1.readers.ascend.columns import (
     group,
     ids_of,
     look_up,
+    rows_of,
     valid_times,
 )
 from tb_privateuse1.readers.ascend.database import ABSENT, Database
@@ -62,7 +63,7 @@ def read_ranges(
          "inputDtypes", "inputShapes", "callchainId", "type"],
     )  # fmt: skip
     times = valid_times(table["startNs"], table["endNs"])
-    row = {key: column[times.rows] for key, column in table.items()}
+    row = rows_of(table, times)
     name, thread = names.names(row["name"]), places.host(row["globalTid"])
     named = names.matching(name, lambda text: _QUEUED.match(text) is not None)
     queued = (row["type"] == schema.QUEUE) | ((row["type"] == ABSENT) & named)
@@ -103,7 +104,7 @@ def read_calls(
         schema.CALLS, ["startNs", "endNs", "type", "globalTid", "connectionId", "name"]
     )
     times = valid_times(table["startNs"], table["endNs"])
-    row = {key: column[times.rows] for key, column in table.items()}
+    row = rows_of(table, times)
     pairs = np.stack((row["type"], names.names(row["name"]).astype(np.int64)))
     distinct, code = np.unique(pairs, axis=1, return_inverse=True)
     titles = [_title(level, names.all[name]) for level, name in distinct.T.tolist()]
