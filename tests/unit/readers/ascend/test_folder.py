@@ -148,3 +148,20 @@ def test_the_key_is_of_all_files_that_are_read(tmp_path: Path) -> None:
     os.remove(table)
     assert len(refresh(files).parts) == len(files.parts) - 1
     assert "operator_memory.csv" in files.names
+
+
+def test_a_folder_behind_a_url_is_one_recording_too(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    url = "memory://ascend/log"
+    for rank in (0, 1):
+        Program().folder(tmp_path / "log" / "ddp", rank=rank, worker=f"host_{rank}")
+    trace(tmp_path / "log" / "ddp" / "zzz" / "w.1.pt.trace.json")
+    memory = fsspec.filesystem("memory")
+    try:
+        memory.put(str(tmp_path / "log"), "/ascend/log", recursive=True)
+        scanned = catalog.scan(url, READERS)
+        assert {key[:2] for key in scanned.files} == {("ddp", 0), ("ddp", 1), ("ddp/zzz", 0)}
+        read = tbp.open(url).trace("ddp", 1)
+        assert (read.meta.reader, len(read.kernels), read.meta.rank) == ("ascend", 10, 1)
+    finally:
+        memory.store.clear()
