@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,9 @@ def measure(path: str) -> dict[str, Any]:
     raw = readers.read(path)
     spent = time.process_time() - started
     events = sum(map(len, raw.groups.values())) + len(raw.flows) + len(raw.memory)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # ``ru_maxrss`` would count the parent's size, which the process has before it starts its own.
+    status = Path("/proc/self/status").read_text()
+    peak = int(status.partition("VmHWM:")[2].split()[0]) * 1024
     return {"us": spent * 1e6 / events, "events": events, "peak_bytes": peak}
 
 

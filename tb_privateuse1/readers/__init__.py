@@ -42,7 +42,7 @@ def read(path: str, progress: Progress | None = None, parts: Sequence[str] = ())
     reader = choose_reader(path)
     raw = dataclasses.replace(reader.read(path, progress), reader=reader.name)
     for other in READERS:
-        if parts and other.complete:
+        if other.complete:
             raw = other.complete(raw, [part for part in parts if _adds(other, part)])
     return raw
 

@@ -44,6 +44,7 @@ class Reader(Format):
     complete: Callable[[Raw, Sequence[str]], Raw] | None = None
     """Add to the events of a folder's trace (``Format.folder``) what its other files have.
 
-    The trace may be of another format. A file that cannot be read is a finding."""
+    It is asked for each trace, also of another format and without other files. A file that cannot
+    be read is a finding."""
     verbatim: Callable[[str], Verbatim] | None = None
     """Open a file of Chrome trace JSON; None: such a file's events cannot be copied as they are."""

@@ -259,7 +259,9 @@ class Program:
              self.id("2,3;\r\n3,4") if inputs else None, chain, kind)
         )  # fmt: skip
         category = {50001: "cpu_op"}.get(kind, name.partition("@")[0].lower())
-        self.events.append(_span(PID, thread, name, start, end) | {"cat": category})
+        texts = {"Input type": "c10::Half;\r\nc10::Half", "Input Dims": "2,3;\r\n3,4"}
+        arguments = {"cat": category, "args": texts if inputs else {}}
+        self.events.append(_span(PID, thread, name, start, end) | arguments)
 
     def _call(self, name: str, level: int, start: int, end: int, thread: int,
               connection: int | None = None) -> None:  # fmt: skip

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Folder, Signs
 from tb_privateuse1.readers.ascend import schema
+from tb_privateuse1.readers.ascend.device import HARDWARE
+from tb_privateuse1.readers.ascend.inputs import with_json_inputs
 from tb_privateuse1.readers.ascend.reading import read, read_row
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Raw
@@ -54,7 +56,12 @@ def sniff(text: bytes) -> Signs:
 
 
 def complete(raw: Raw, parts: Sequence[str]) -> Raw:
-    """Return the raw columns with what files of the folder add; see ``folder.complete``."""
+    """Return the raw columns with what files of the folder add; see ``folder.complete``.
+
+    In ``trace_view.json`` the sizes and types of inputs become lists, as torch writes them.
+    """
+    if raw.reader != ASCEND.name and HARDWARE in raw.process_names.values():
+        raw = with_json_inputs(raw)
     if not parts:
         return raw
     # It takes pyarrow, which most programs that read do not need.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
@@ -19,14 +18,13 @@ from tb_privateuse1.readers.ascend.columns import (
     valid_times,
 )
 from tb_privateuse1.readers.ascend.database import ABSENT, Database
+from tb_privateuse1.readers.ascend.inputs import sizes_as_json, types_as_json
 from tb_privateuse1.readers.raw import Flows, Group
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I32, I64
 
 _QUEUED = re.compile(r"^(Enqueue|Dequeue)(@|$)")
-_SIZES = re.compile(r"-?\d+(\s*,\s*-?\d+)*")
-_PIECES = re.compile(r";\s*")
 
 
 class Connections:
@@ -144,21 +142,6 @@ def read_steps(
     name = np.array([names.index(f"ProfilerStep#{n}") for n in numbers], np.int32)
     thread_of = np.full(len(name), thread, np.int32)
     return group(times, name, thread_of, first), times, len(table["id"])
-
-
-def sizes_as_json(text: str) -> str:
-    """Return the sizes of inputs, ``2,3;4;``, as torch writes them: ``[[2,3],[4],[]]``."""
-    pieces = _PIECES.split(text.strip())
-    sizes = [
-        [int(number) for number in piece.split(",")] if _SIZES.fullmatch(piece) else []
-        for piece in pieces
-    ]
-    return json.dumps(sizes, separators=(",", ":"))
-
-
-def types_as_json(text: str) -> str:
-    """Return the types of inputs, ``float;c10::Half``, as a JSON list."""
-    return json.dumps(_PIECES.split(text.strip()), separators=(",", ":"))
 
 
 def _title(level: int, name: str) -> str:
