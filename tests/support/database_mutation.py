@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+import warnings
 from argparse import ArgumentParser
 from collections import Counter
 from pathlib import Path
@@ -98,7 +99,7 @@ def plain_sums(path: Path) -> Sums | None:
             "calls": _total(rows("CANN_API")),
             "device": _total([*whole, *rows("COMMUNICATION_OP")]),
         }
-    except (sqlite3.Error, UnicodeDecodeError):
+    except (sqlite3.Error, UnicodeDecodeError, MemoryError):
         return None
     finally:
         connection.close()
@@ -129,6 +130,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
+    warnings.simplefilter("error")
     with tempfile.TemporaryDirectory() as folder:
         data = Program(steps=3).database(Path(folder, "whole.db"), 512).read_bytes()
         path = Path(folder, "a.db")

@@ -30,11 +30,13 @@ _OWN = r"^ascend_pytorch_profiler(?:_([0-9]{1,9}))?\.db(\.gz)?$"
 _FOLDER = Folder(
     names=re.compile(
         r"^(?P<worker>.+?)(?:_(?P<stamp>[0-9]{14}|[0-9]{17}))?_ascend_pt$|^ASCEND_PROFILER_OUTPUT$"
+        r"|^PROF_[0-9]+_[0-9]{14,17}_[0-9A-Za-z]+$"
     ),
     traces=(
         re.compile(_OWN, re.IGNORECASE),
         re.compile(r"^trace_view\.json(\.gz)?$"),
-        re.compile(r"^msprof_[0-9]+\.(db|json)$"),
+        re.compile(r"^msprof_[0-9]+\.db$"),
+        re.compile(r"^msprof_[0-9]+\.json$"),
     ),
     parts=re.compile(
         r"^(kernel_details|operator_memory)\.csv$"

@@ -38,8 +38,9 @@ _SETTINGS = ("writable_schema=ON", "trusted_schema=OFF", "cell_size_check=ON", "
              "mmap_size=0")  # fmt: skip
 """The first lets a file that is cut off be opened; nothing can be written all the same."""
 _HEADER = 32
-_BROKEN = (sqlite3.Error, UnicodeDecodeError)
-"""The second: a message of sqlite that has a name of the file."""
+_BROKEN = (sqlite3.Error, UnicodeDecodeError, MemoryError)
+"""The second: a message of sqlite that has a name of the file. The last: a page says that it needs
+more than there is."""
 
 _Table = dict[str, I64]
 

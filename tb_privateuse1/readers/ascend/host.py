@@ -158,7 +158,7 @@ def _stacks(database: Database, names: Names, chain: I64) -> I32:
     order = np.lexsort((table["stackDepth"], table["id"]))
     number, depth = table["id"][order], table["stackDepth"][order].astype(np.uint64)
     frame = names.find(table["stack"])[order]
-    first = np.flatnonzero(np.diff(number, prepend=number[0] - 1))
+    first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
     ends = np.append(first[1:], len(number))
     # A stack's digest is a sum over its frames and their depths: equal stacks have equal digests.
     place = (depth + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

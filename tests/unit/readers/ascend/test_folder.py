@@ -84,6 +84,18 @@ def test_a_copy_of_its_files_is_one_recording_too(tmp_path: Path) -> None:
     assert layout(tmp_path / "ranks") == {"ranks": {0: ["default"], 1: ["default"]}}
 
 
+def test_a_folder_of_the_toolkit_is_one_recording_too(tmp_path: Path) -> None:
+    """It is written by msprof, alone or below the folder of torch_npu."""
+    below = "PROF_000001_20240102030405678_ABCDEFGH"
+    folder = Program().folder(tmp_path / "log")
+    for place in (tmp_path / "own" / below, folder / below):
+        Program().database(place / "msprof_20240102030500.db")
+        Program().trace_view(place / "mindstudio_profiler_output" / "msprof_20240102030501.json")
+    assert layout(tmp_path / "log") == {"log": {0: [STAMP]}}
+    assert layout(tmp_path / "own") == {"own": {0: ["default"]}}
+    assert files_of(tmp_path / "own").trace.name == "msprof_20240102030500.db"
+
+
 def test_a_folder_of_raw_data_alone_is_no_recording(tmp_path: Path) -> None:
     folder = Program().folder(tmp_path / "log", forms=())
     (folder / "FRAMEWORK").mkdir()
