@@ -34,9 +34,9 @@ _TYPICAL_ROW_BYTES = 64
 _LONGEST = 16 << 20
 _STEPS = 100_000
 _PATIENCE_S, _BYTES_PER_S = 120.0, 1 << 20
-_SETTINGS = ("writable_schema=ON", "trusted_schema=OFF", "cell_size_check=ON", "query_only=ON",
-             "mmap_size=0")  # fmt: skip
-"""The first lets a file that is cut off be opened; nothing can be written all the same."""
+_SETTINGS = ("trusted_schema=OFF", "cell_size_check=ON", "query_only=ON", "mmap_size=0")
+_OF_CUT_FILES = "writable_schema=ON"
+"""Lets a file that is cut off be opened; nothing can be written all the same."""
 _HEADER = 32
 _BROKEN = (sqlite3.Error, UnicodeDecodeError, MemoryError)
 """The second: a message of sqlite that has a name of the file. The last: a page says that it needs
@@ -154,7 +154,7 @@ class Database:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.text_factory = _decode
-        for setting in _SETTINGS:
+        for setting in (*_SETTINGS, *([_OF_CUT_FILES] if self.is_cut() else [])):
             connection.execute(f"PRAGMA {setting}").fetchall()
         connection.set_progress_handler(self._must_stop, _STEPS)
 
@@ -181,7 +181,10 @@ class Database:
             if isinstance(name, str) and _is_plain(name):
                 columns = self._connection.execute(f'PRAGMA table_xinfo("{name}")').fetchall()
                 plain = [c[1] for c in columns if c[6] == 0 and _is_plain(c[1])]
-                tables[name] = frozenset(plain)
+                if columns:
+                    tables[name] = frozenset(plain)
+                else:  # its definition is damaged
+                    self.damaged.append(name)
         return tables
 
     def _select(self, table: str, cells: str, end: str = "") -> Iterator[tuple[Any, ...]]:

@@ -36,6 +36,8 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     """
     with _opened(path, progress) as database:
         if not any(database.has(table) for table in schema.EVENT_TABLES):
+            if database.damaged:
+                raise database.unreadable(say("its list of tables is damaged"))
             message = say("{path} is a database without events of a profiler.", path=path)
             raise TraceError("not_a_trace", message)
         return _Reading(database).raw()

@@ -167,3 +167,24 @@ def test_mutations_crash_nothing_and_sums_are_those_of_sql(tmp_path: Path) -> No
     kinds = [outcome(tmp_path / "a.db", data, rng) for _ in range(300)]
     assert {"same", "partial"} <= set(kinds)
     assert kinds.count("error") < len(kinds) / 2
+
+
+def test_ids_at_the_end_of_what_a_number_holds(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        for number in (-(2**63), 2**63 - 1):
+            connection.execute("INSERT INTO PYTORCH_CALLCHAINS VALUES (?, ?, ?)", (number,) * 3)
+            connection.execute("INSERT INTO CONNECTION_IDS VALUES (?, ?)", (number,) * 2)
+    before = trace_of(Program(steps=4).database(path.parent / "b.db"))
+    assert trace_of(path).ops.stack.tolist() == before.ops.stack.tolist()
+
+
+def test_a_table_whose_definition_is_damaged_is_said(tmp_path: Path) -> None:
+    path = Program().database(tmp_path / "a.db", 512)
+    data = path.read_bytes()
+    at = data.index(b"CREATE TABLE TASK (")
+    path.write_bytes(data[:at] + b"CREATE TABLE TASK {" + data[at + 19 :])
+    with pytest.raises(TraceError) as caught:
+        readers.read(str(path))
+    assert caught.value.code == "not_a_database"
+    path.write_bytes(path.read_bytes()[:-600])  # one that is cut off is read leniently
+    assert "tables_damaged" in codes(trace_of(path))
