@@ -7,6 +7,7 @@ from tb_privateuse1.trace.vendor import Process, Vendor
 
 _HARDWARE = re.compile("^Ascend Hardware$")
 _GROUPS = re.compile(r"^(Group .*)?Communication( Aicpu)?\s*$")
+_NO_WORK = re.compile("^((EVENT|NOTIFY)_|MsTx)", re.IGNORECASE)
 _COLLECTIVES = re.compile("^(HCCL|Communication)$")
 
 VENDOR = Vendor(
@@ -19,7 +20,7 @@ VENDOR = Vendor(
     memcpy_categories=frozenset({"gpu_memcpy", "memcpy", "ascend_memcpy"}),
     processes=(
         Process(_HARDWARE, "ascend_memcpy", events=re.compile("^(MEMCPY|SDMA)")),
-        Process(_HARDWARE, "", events=re.compile("^(EVENT|NOTIFY)_", re.IGNORECASE)),
+        Process(_HARDWARE, "", events=_NO_WORK),
         Process(_HARDWARE, "ascend_kernel"),
         Process(re.compile("^CANN$"), "ascend_runtime"),
         Process(_COLLECTIVES, "ascend_kernel", threads=_GROUPS),
@@ -44,4 +45,5 @@ its tasks. TransData converts between plain tensors and the fractal formats of t
 Processes: those of ``trace_view.json`` (CANN's documentation, msprof: "Data at the Communication
 layer", and msprof's writer of it). Newer versions have no space in front of "Communication" and one
 behind it, and leave out a group without a name. On its streams, waits for events and notifications
-are no work. A group's operator lasts as long as its tasks on all planes, which are left out."""
+are no work, nor are the ranges of marks (MsTx), which span other tasks. A group's operator lasts as
+long as its tasks on all planes, which are left out."""

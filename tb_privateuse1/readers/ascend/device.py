@@ -1,6 +1,7 @@
 """Read the device's side of a database: tasks of streams, and collectives of groups.
 
-A collective lasts as long as its tasks on all planes, which are part of it and left out. Events
+A collective lasts as long as its tasks on all planes, which are part of it and left out, as is what
+schedules it. Events
 have the processes of ``trace_view.json``, so that the same data says what they are
 (``Vendor.processes``): which tasks are kernels, which are copies, and which only wait.
 """
@@ -46,8 +47,9 @@ def read_tasks(
     times = valid_times(table["startNs"], table["endNs"])
     own = ids_of(table["globalTaskId"])[times.rows]
     if database.has(schema.COLLECTIVES):
-        parts = database.numbers(schema.PARTS_OF_COLLECTIVES, ["globalTaskId"])["globalTaskId"]
-        whole = (own == NONE) | ~np.isin(own, parts)
+        tables = (schema.PARTS_OF_COLLECTIVES, schema.SCHEDULES)
+        parts = [database.numbers(t, ["globalTaskId"])["globalTaskId"] for t in tables]
+        whole = (own == NONE) | ~np.isin(own, np.concatenate(parts))
         times, own = times.take(whole), own[whole]
     row = rows_of(table, times)
     computed = database.numbers(

@@ -108,6 +108,29 @@ def test_waits_and_parts_of_collectives_are_no_work(trace: Trace) -> None:
     assert not any(name.startswith(("NOTIFY", "EVENT")) for _, name in kinds)
 
 
+def test_marks_and_what_schedules_a_collective_are_no_work(tmp_path: Path) -> None:
+    program = Program(steps=1)
+    before = len(trace_of(program.database(tmp_path / "a.db")).kernels)
+    start, *_ = program.rows["TASK"][0]
+    program._run("MsTx", start, start + 10**6, 3, 7)
+    task = program._run("KERNEL_AICPU", start, start + 500, 12, 7)
+    name, kind = program.id("allreduceAicpuKernel"), program.id("AI_CPU")
+    path = program.database(tmp_path / "b.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE COMMUNICATION_SCHEDULE_TASK_INFO (name INTEGER, "
+            "globalTaskId INTEGER PRIMARY KEY, taskType INTEGER, opType INTEGER)"
+        )
+        connection.execute(
+            "INSERT INTO COMMUNICATION_SCHEDULE_TASK_INFO VALUES (?, ?, ?, ?)",
+            (name, task, kind, name),
+        )
+    assert len(trace_of(path).kernels) == before
+    with sqlite3.connect(path) as connection:  # without collectives they are all there is
+        connection.execute("DROP TABLE COMMUNICATION_OP")
+    assert "allreduceAicpuKernel" in texts(trace_of(path), trace_of(path).kernels.name)
+
+
 def test_a_collective_has_group_size_and_bytes(trace: Trace) -> None:
     rows = trace.collectives
     assert set(texts(trace, rows.kind)) == {"all_reduce"}
