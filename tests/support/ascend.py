@@ -237,7 +237,9 @@ class Program:
             (self.id(name), begin, begin + 6_001, connection, self.id(_GROUP), number, 0, 0, 3,
              self.id("MESH-RING"), 1 << 20, self.id("hcom_allReduce_"))
         )  # fmt: skip
-        self.events.append(_span(9_000 + self.device, 1, name, begin, begin + 6_001))
+        sends = {"data_type": "FP16", "alg_type": "MESH-RING", "count": 1 << 20}
+        whole = _span(9_000 + self.device, 1, name, begin, begin + 6_001)
+        self.events.append(whole | {"args": sends})
         copy = self._next_connection()
         self._call("aclrtMemcpyAsync", 20000, start + 12_000, start + 14_000, MAIN, copy)
         task = self._run("MEMCPY_ASYNC", begin + 7_000, begin + 9_000, 4, copy)

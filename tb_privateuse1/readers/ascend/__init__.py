@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Folder, Signs
 from tb_privateuse1.readers.ascend import schema
+from tb_privateuse1.readers.ascend.collectives import with_collectives
 from tb_privateuse1.readers.ascend.device import HARDWARE
 from tb_privateuse1.readers.ascend.inputs import with_json_inputs
 from tb_privateuse1.readers.ascend.reading import read, read_row
@@ -60,16 +61,16 @@ def sniff(text: bytes) -> Signs:
 def complete(raw: Raw, parts: Sequence[str]) -> Raw:
     """Return the raw columns with what files of the folder add; see ``folder.complete``.
 
-    In ``trace_view.json`` the sizes and types of inputs become lists, as torch writes them.
+    In ``trace_view.json`` inputs and collectives become what torch would have written.
     """
-    if raw.reader != ASCEND.name and HARDWARE in raw.process_names.values():
-        raw = with_json_inputs(raw)
-    if not parts:
-        return raw
-    # It takes pyarrow, which most programs that read do not need.
-    from tb_privateuse1.readers.ascend import folder
+    if parts:
+        # It takes pyarrow, which most programs that read do not need.
+        from tb_privateuse1.readers.ascend import folder
 
-    return folder.complete(raw, parts)
+        raw = folder.complete(raw, parts)
+    if raw.reader != ASCEND.name and HARDWARE in raw.process_names.values():
+        raw = with_collectives(with_json_inputs(raw))
+    return raw
 
 
 ASCEND = Reader(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.readers.ascend import schema
+from tb_privateuse1.readers.ascend.collectives import element_type, elements
 from tb_privateuse1.readers.ascend.columns import (
     Names,
     Places,
@@ -28,12 +29,9 @@ from tb_privateuse1.readers.ascend.database import ABSENT, Database
 from tb_privateuse1.readers.ascend.host import Connections
 from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import I32, I64
 
 HARDWARE, GROUPS = "Ascend Hardware", "Communication"
-_GATHERING = ("allgather", "all_gather")
-_SCATTERING = ("reducescatter", "reduce_scatter")
-_EQUAL = ("allreduce", "all_reduce", "broadcast", "send", "receive")
 
 
 def read_tasks(
@@ -113,7 +111,7 @@ def read_collectives(
     name = names.names(row["opName"])
     sizes = np.array([group_sizes.get(text, ABSENT) for text in names.all] + [ABSENT], np.int64)
     size = sizes[ranks]
-    sent, received = _elements(names, name, row["count"], size)
+    sent, received = elements(names, name, row["count"], size)
     collectives = group(
         times, name, _groups(names, places, device, ranks, int(devices["streams"][0])), first,
         device=device,
@@ -169,31 +167,11 @@ def _grid(names: Names, cores: I64) -> I32:
     return np.array(texts, np.int32)[code.reshape(-1)]
 
 
-def _elements(names: Names, name: I32, count: I64, size: I64) -> tuple[I64, I64]:
-    """Return the elements that each collective has as input and output, absent if not known.
-
-    The tool counts a rank's own part: of a gather the input, of a reduce-scatter the output. For
-    kinds of other shapes the count does not say which.
-    """
-
-    def of(kinds: tuple[str, ...]) -> Bools:
-        return names.matching(name, lambda text: any(kind in text.lower() for kind in kinds))
-
-    gathers, scatters, equal = of(_GATHERING), of(_SCATTERING), of(_EQUAL)
-    valid = (count >= 0) & (count < 1 << 40)
-    count = np.where(valid, count, 0)
-    known = valid & (size > 0) & (size < 1 << 20)
-    whole = np.where(known, count * np.where(known, size, 1), ABSENT)
-    sent = np.where(scatters, whole, np.where(valid & (gathers & known | equal), count, ABSENT))
-    received = np.where(gathers, whole, np.where(valid & (scatters & known | equal), count, ABSENT))
-    return sent, received
-
-
 def _element_types(database: Database, names: Names, column: I64) -> I32:
     """Return torch's name of each element type, ``NONE`` if it has none."""
     ids = database.numbers(schema.ELEMENT_TYPES, ["id"])["id"]
     listed = database.texts(schema.ELEMENT_TYPES, ["name"])
     size = min(len(ids), len(listed))
-    known = [schema.ELEMENTS.get(text.upper()) for (text,) in listed[:size]]
+    known = [element_type(text) for (text,) in listed[:size]]
     index = np.array([names.index(text) if text else NONE for text in known], np.int32)
     return look_up(ids[:size], index, ids_of(column), NONE).astype(np.int32)

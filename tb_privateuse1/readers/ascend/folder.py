@@ -78,7 +78,8 @@ def _with_facts(raw: Raw, facts: Any) -> Raw:
     known = metadata.options(facts)
     group = {**metadata.distributed_info(None, facts), **known.pop("distributedInfo", {})}
     before = raw.metadata.get("distributedInfo")
-    merged = {**known, **raw.metadata}
+    groups = {k: v for k, v in facts.items() if k == metadata.GROUPS}
+    merged = {**known, **groups, **raw.metadata}
     if group:
         merged["distributedInfo"] = {**group, **(before if isinstance(before, dict) else {})}
     return dataclasses.replace(raw, metadata=merged)

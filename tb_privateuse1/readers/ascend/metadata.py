@@ -12,7 +12,8 @@ from tb_privateuse1.readers.ascend.database import Database
 
 _MOST_RANKS = 1 << 31
 _OPTIONS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
-_GROUPS = "parallel_group_info"
+GROUPS = "parallel_group_info"
+"""The key of the groups of ranks, by the library's names."""
 
 
 def read_metadata(database: Database) -> tuple[dict[str, Any], dict[str, int]]:
@@ -37,7 +38,7 @@ def read_metadata(database: Database) -> tuple[dict[str, Any], dict[str, int]]:
 
 def group_sizes(facts: Mapping[str, Any]) -> dict[str, int]:
     """Return the number of ranks by the library's name of each group."""
-    listed = facts.get(_GROUPS)
+    listed = facts.get(GROUPS)
     known = listed.items() if isinstance(listed, dict) else ()
     ranks = {name: g.get("global_ranks") for name, g in known if isinstance(g, dict)}
     return {name: len(members) for name, members in ranks.items() if isinstance(members, list)}

@@ -216,6 +216,10 @@ def test_the_trace_is_that_of_the_json(tmp_path: Path, trace: Trace) -> None:
         )) - {("a range of mine", "", "")}  # fmt: skip
 
     assert content(trace) == content(other)
+    for column in ("kind", "group"):
+        mine, others = getattr(trace.collectives, column), getattr(other.collectives, column)
+        assert texts(trace, mine) == texts(other, others)
+    assert trace.collectives.bytes.tolist() == other.collectives.bytes.tolist()
     assert texts(trace, trace.steps.name) == texts(other, other.steps.name)
 
 

@@ -39,6 +39,8 @@ def test_a_folder_is_one_recording_whatever_it_has(tmp_path: Path, forms: tuple[
     assert len(run.trace().kernels) == 10
     assert run.trace().meta.rank == 3
     assert run.trace().meta.world_size == 8
+    assert set(run.trace().collectives.group_size.tolist()) == {8}
+    assert set(run.trace().collectives.bytes.tolist()) == {2 << 20}
 
 
 @pytest.mark.parametrize("forms", [("db",), ("json", "csv")])
