@@ -25,6 +25,7 @@ FORMATS = {
     "inference.trace_metadata": {"cuda_sync"},
     "readers": {"ascend", "ASCEND"},
     "readers.ascend": {"ASCEND", "ascend"},
+    "readers.ascend.collectives": {"HCCL"},
     "readers.ascend.device": {"Ascend Hardware"},
     "readers.ascend.metadata": {"torch_npu_version", "hccl"},
     "readers.ascend.reading": {"ascend_runtime"},

@@ -6,9 +6,11 @@ written in each of the forms that the tool has: database, ``trace_view.json``, a
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -311,6 +313,17 @@ class Program:
     def id(self, text: str) -> int:
         """The database's id of a string."""
         return self._strings.setdefault(text, len(self._strings))
+
+
+@contextlib.contextmanager
+def edited(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database to change it or to ask it, and close it."""
+    connection = sqlite3.connect(path)
+    try:
+        yield connection
+        connection.commit()
+    finally:
+        connection.close()
 
 
 def us(ns: int) -> str:

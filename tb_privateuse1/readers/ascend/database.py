@@ -60,10 +60,14 @@ class Database:
         uri = f"file:{quote(str(self._path.absolute()))}?mode=ro&immutable=1"
         try:
             self._connection = sqlite3.connect(uri, uri=True)
+        except _BROKEN as error:
+            raise self.unreadable(error) from error
+        try:
             self._restrict()
             self._tables = self._find_tables()
         except _BROKEN as error:
-            raise self.unreadable(error) from error
+            self.close()
+            raise self._stopped or self.unreadable(error) from error
 
     def is_cut(self) -> bool:
         """Return whether the file has fewer pages than its header says."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from tb_privateuse1 import inference, readers
 from tb_privateuse1.readers import ascend
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING, Trace
-from tests.support.ascend import MAIN, PID, QUEUE, Program
+from tests.support.ascend import MAIN, PID, QUEUE, Program, edited
 
 
 def trace_of(path: Path) -> Trace:
@@ -39,7 +38,7 @@ def trace(path: Path) -> Trace:
 
 
 def total(path: Path, query: str) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         return connection.execute(query).fetchall()
 
 
@@ -116,7 +115,7 @@ def test_marks_and_what_schedules_a_collective_are_no_work(tmp_path: Path) -> No
     task = program._run("KERNEL_AICPU", start, start + 500, 12, 7)
     name, kind = program.id("allreduceAicpuKernel"), program.id("AI_CPU")
     path = program.database(tmp_path / "b.db")
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         connection.execute(
             "CREATE TABLE COMMUNICATION_SCHEDULE_TASK_INFO (name INTEGER, "
             "globalTaskId INTEGER PRIMARY KEY, taskType INTEGER, opType INTEGER)"
@@ -126,7 +125,7 @@ def test_marks_and_what_schedules_a_collective_are_no_work(tmp_path: Path) -> No
             (name, task, kind, name),
         )
     assert len(trace_of(path).kernels) == before
-    with sqlite3.connect(path) as connection:  # without collectives they are all there is
+    with edited(path) as connection:  # without collectives they are all there is
         connection.execute("DROP TABLE COMMUNICATION_OP")
     assert "allreduceAicpuKernel" in texts(trace_of(path), trace_of(path).kernels.name)
 
@@ -244,7 +243,7 @@ def test_a_packed_database_is_read_too(path: Path) -> None:
 
 def test_earlier_names_of_columns(tmp_path: Path) -> None:
     path = Program().database(tmp_path / "a.db")
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         connection.execute("ALTER TABLE COMPUTE_TASK_INFO RENAME blockDim TO block_dim")
         connection.execute("ALTER TABLE PYTORCH_API DROP COLUMN type")
     trace = trace_of(path)

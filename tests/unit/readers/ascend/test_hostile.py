@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.ascend.database import Database
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tests.support.ascend import Program
+from tests.support.ascend import Program, edited
 from tests.support.database_mutation import outcome
 
 
@@ -40,7 +39,7 @@ def test_what_is_cut_off_is_said_and_the_rest_is_shown(tmp_path: Path) -> None:
 
 
 def test_a_task_without_a_name_is_not_taken_for_work(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         connection.execute("DELETE FROM STRING_IDS")
     trace = trace_of(path)
     assert "names_missing" in codes(trace)
@@ -58,7 +57,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_another_database_is_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         connection.execute("CREATE TABLE CommAnalyzerTime (hccl_op_name TEXT)")
     with pytest.raises(TraceError) as caught:
         readers.read(str(path))
@@ -69,7 +68,7 @@ def test_another_database_is_no_trace(tmp_path: Path) -> None:
 
 
 def test_a_view_is_no_table(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         connection.execute("ALTER TABLE TASK RENAME TO HIDDEN")
         connection.execute(
             "CREATE VIEW TASK AS WITH RECURSIVE t(n) AS "
@@ -81,7 +80,7 @@ def test_a_view_is_no_table(path: Path) -> None:
 
 
 def test_a_computed_column_is_not_read(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         connection.execute("ALTER TABLE TASK DROP COLUMN streamId")
         connection.execute(
             "ALTER TABLE TASK ADD COLUMN streamId AS (length(hex(zeroblob(500000000))))"
@@ -91,7 +90,7 @@ def test_a_computed_column_is_not_read(path: Path) -> None:
 
 def test_an_index_that_is_wrong_changes_nothing(path: Path) -> None:
     before = len(trace_of(path).kernels)
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         connection.execute("CREATE INDEX part ON TASK(startNs, endNs) WHERE startNs < 5")
     assert len(trace_of(path).kernels) == before
 
@@ -106,7 +105,7 @@ def test_nothing_is_written_beside_it(path: Path) -> None:
 def test_pages_that_repeat_are_bounded(path: Path) -> None:
     """An interior page whose children are all the same page has more rows than the file has."""
     data = bytearray(path.read_bytes())
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         (root,) = connection.execute(
             "SELECT rootpage FROM sqlite_schema WHERE name = 'PYTORCH_API'"
         ).fetchone()
@@ -124,7 +123,7 @@ def test_pages_that_repeat_are_bounded(path: Path) -> None:
 
 def test_numbers_of_any_kind(path: Path) -> None:
     wrong = (None, "x", -5, 1e300, b"\xff\xfe", 2**63 - 1, "9" * 40)
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         for number, value in enumerate(wrong, 1):
             connection.execute(f"UPDATE TASK SET startNs = ? WHERE rowid = {number}", (value,))
             for table, column in (
@@ -170,7 +169,7 @@ def test_mutations_crash_nothing_and_sums_are_those_of_sql(tmp_path: Path) -> No
 
 
 def test_ids_at_the_end_of_what_a_number_holds(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
+    with edited(path) as connection:
         for number in (-(2**63), 2**63 - 1):
             connection.execute("INSERT INTO PYTORCH_CALLCHAINS VALUES (?, ?, ?)", (number,) * 3)
             connection.execute("INSERT INTO CONNECTION_IDS VALUES (?, ?)", (number,) * 2)
