@@ -21,7 +21,7 @@ from typing import TypeVar
 from tb_privateuse1.discovery import recording_folders, workers
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
-from tb_privateuse1.discovery.formats import Format, is_own_name, stem
+from tb_privateuse1.discovery.formats import Folder, Format, is_own_name, stem
 from tb_privateuse1.discovery.recording_folders import Directory, rank_in_name
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
@@ -186,8 +186,10 @@ def _walk(
     else:
         is_ambiguous = Path(root, basename(root)).exists()
     top = "." if is_ambiguous else basename(root)
+    raw: list[tuple[str, Folder]] = []
     for directory in recording_folders.gather(directories, basename(root), heads.formats):
         below = directory.below
+        raw += recording_folders.without_events(directory, heads)
         name = unique = _name(root_name, top, below)
         while unique in names:
             unique += "'"
@@ -202,6 +204,7 @@ def _walk(
                 )
                 warnings.append(Finding("run_name_collision", message))
             yield entry
+    warnings += recording_folders.raw_folders(raw)
 
 
 _T = TypeVar("_T", Run, Worker, Span)

@@ -44,6 +44,8 @@ class Folder:
     """Matches the names of files that add to the events."""
     rank: re.Pattern[str]
     """Matches names of files whose group 1 is the rank."""
+    hint: str
+    """What to do about a folder without events; a sentence for people."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path
 
-from tb_privateuse1.discovery.file import File, natural_key
+from tb_privateuse1.discovery.file import File, natural_key, printable
 from tb_privateuse1.discovery.formats import Folder, Format, folders
 from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.findings import Finding
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ def gather(
     known = folders(formats)
     held: Directory | None = None
     for below, files in directories:
-        parts = (root, *PurePosixPath(below.replace("\\", "/")).parts)
+        parts = (root, *Path(below).parts)
         at = next((i for i, name in enumerate(parts) if _layout(name, known)), None)
-        parent = below if at is None else str(PurePosixPath(*parts[1:at]))
+        parent = below if at is None else Path(*parts[1:at]).as_posix()
         if held is None or held.below != parent or at is None:
             if held is not None:
                 yield held
@@ -79,7 +81,7 @@ def parents_first(
     known = folders(formats)
 
     def order(entry: tuple[str, list[File]]) -> list[tuple[bool, str]]:
-        names = PurePosixPath(entry[0]).parts
+        names = Path(entry[0]).parts
         return [(_layout(name, known) is None, name) for name in names]
 
     return sorted(directories, key=order) if known else list(directories)
@@ -90,6 +92,33 @@ def recordings(directory: Directory, heads: Heads) -> dict[File, FolderRecording
     found = [_recording_of(name, files, heads) for name, files in directory.folders.items()]
     found += _several_forms(directory.files, heads)
     return {recording.trace: recording for recording in found if recording is not None}
+
+
+def without_events(directory: Directory, heads: Heads) -> list[tuple[str, Folder]]:
+    """Return the names of a directory's folders that no file with events is in."""
+    known = folders(heads.formats)
+    listed = [(name, _layout(name, known), files) for name, files in directory.folders.items()]
+    return [
+        (name, layout)
+        for name, layout, files in listed
+        if layout is not None and _recording_of(name, files, heads) is None
+    ]
+
+
+def raw_folders(found: Sequence[tuple[str, Folder]]) -> list[Finding]:
+    """Return a finding for each kind of folders that hold no events yet."""
+    findings = []
+    for layout in dict.fromkeys(layout for _, layout in found):
+        names = [printable(name) for name, other in found if other is layout]
+        message = say(
+            "{count:,} folders have no file with events, the first is {name}.",
+            count=len(names),
+            name=names[0],
+        )
+        if len(names) == 1:
+            message = say("The folder {name} has no file with events.", name=names[0])
+        findings.append(Finding("folder_without_events", message, layout.hint, len(names)))
+    return findings
 
 
 def _recording_of(name: str, files: Sequence[File], heads: Heads) -> FolderRecording | None:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Folder, Signs
+from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.ascend.collectives import with_collectives
 from tb_privateuse1.readers.ascend.device import HARDWARE
@@ -44,6 +45,10 @@ _FOLDER = Folder(
         r"|^(profiler_info(_[0-9]{1,9})?|profiler_metadata)\.json$"
     ),
     rank=re.compile(r"^(?:profiler_info|ascend_pytorch_profiler)_([0-9]{1,9})\."),
+    hint=say(
+        "It has raw data only: torch_npu.profiler.profiler.analyse(folder) makes a database or "
+        "trace_view.json of them, on the machine that recorded it."
+    ),
 )
 
 

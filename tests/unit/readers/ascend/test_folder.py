@@ -101,7 +101,15 @@ def test_a_folder_of_the_toolkit_is_one_recording_too(tmp_path: Path) -> None:
 def test_a_folder_of_raw_data_alone_is_no_recording(tmp_path: Path) -> None:
     folder = Program().folder(tmp_path / "log", forms=())
     (folder / "FRAMEWORK").mkdir()
-    assert layout(tmp_path / "log") == {}
+    found = catalog.scan(str(tmp_path / "log"), READERS).runs
+    assert found.runs == ()
+    assert [f.code for f in found.warnings] == ["folder_without_events"]
+    assert folder.name in found.warnings[0].message
+    assert "analyse" in str(found.warnings[0].hint)
+    Program().folder(tmp_path / "log", forms=(), stamp=LATER)
+    Program().folder(tmp_path / "log", rank=1, worker="host_2")
+    (warning,) = catalog.scan(str(tmp_path / "log"), READERS).runs.warnings
+    assert (warning.count, str(warning.message).partition(" ")[0]) == (2, "2")
 
 
 def test_a_broken_database_leaves_the_json(tmp_path: Path) -> None:
