@@ -130,9 +130,9 @@ def read_marks(
 
 
 def read_steps(
-    database: Database, names: Names, operators: Group | None, thread: int, first: int
+    database: Database, names: Names, places: Places, operators: Group | None, first: int
 ) -> tuple[Group | None, Times, int]:
-    """Return the steps as ranges of a thread; None if there are some among the operators."""
+    """Return the steps on a thread of their own; None if there are some among the operators."""
     table = database.numbers(schema.STEPS, ["id", "startNs", "endNs"])
     times = valid_times(table["startNs"], table["endNs"])
     known = operators is not None and bool(step_strings(names.all)[operators.name].any())
@@ -140,8 +140,8 @@ def read_steps(
         return None, times, len(table["id"])
     numbers = table["id"][times.rows].tolist()
     name = np.array([names.index(f"ProfilerStep#{n}") for n in numbers], np.int32)
-    thread_of = np.full(len(name), thread, np.int32)
-    return group(times, name, thread_of, first), times, len(table["id"])
+    thread = np.full(len(name), places.add("0", "0", "Steps", "Python"), np.int32)
+    return group(times, name, thread, first), times, len(table["id"])
 
 
 def _title(level: int, name: str) -> str:

@@ -125,9 +125,8 @@ class _Reading:
         marks, times, rows = host.read_marks(database, names, places, self._begin(schema.MARKS))
         self._end(rows, times)
         self._add("user_annotation", marks)
-        thread = places.add("0", "0", "Steps", "Python")
         steps, times, rows = host.read_steps(
-            database, names, operators, thread, self._begin(schema.STEPS)
+            database, names, places, operators, self._begin(schema.STEPS)
         )
         self._end(rows, times)
         if steps is not None:
@@ -139,6 +138,8 @@ class _Reading:
         name = self.names.find(blocks["name"])
         label = self.names.index("[memory]")
         events, times = memory.memory_events(blocks, name, operators, label, first)
+        if len(events) and not len(self.places.threads()):
+            self.places.add("0", "0", "Memory", "Python")  # no operator has a thread
         self._end(len(name), times)
         return events
 

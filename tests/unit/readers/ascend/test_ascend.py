@@ -197,6 +197,15 @@ def test_steps_of_a_database_without_operators(tmp_path: Path) -> None:
     assert texts(trace, trace.steps.name) == ["ProfilerStep#0", "ProfilerStep#1"]
 
 
+def test_blocks_alone(tmp_path: Path) -> None:
+    program = Program(steps=1)
+    program.rows = {
+        table: rows if table == "OP_MEMORY" else [] for table, rows in program.rows.items()
+    }
+    trace = trace_of(program.database(tmp_path / "a.db"))
+    assert (len(trace.memory), len(trace.threads)) == (6, 1)
+
+
 def test_the_trace_is_that_of_the_json(tmp_path: Path, trace: Trace) -> None:
     other = trace_of(Program().trace_view(tmp_path / "trace_view.json"))
     assert other.meta.reader == "chrome"
