@@ -24,6 +24,7 @@ __all__ = [
     "base",
     "choose_reader",
     "chrome",
+    "complete",
     "raw",
     "read",
     "reader_named",
@@ -34,16 +35,17 @@ READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
 
-def read(path: str, progress: Progress | None = None, parts: Sequence[str] = ()) -> Raw:
-    """Read a file of any format, with the other files of its folder that add to it.
-
-    Raises TraceError as its reader does.
-    """
+def read(path: str, progress: Progress | None = None) -> Raw:
+    """Read a file of any format. Raises TraceError as its reader does."""
     reader = choose_reader(path)
-    raw = dataclasses.replace(reader.read(path, progress), reader=reader.name)
-    for other in READERS:
-        if other.complete:
-            raw = other.complete(raw, [part for part in parts if _adds(other, part)])
+    return complete(dataclasses.replace(reader.read(path, progress), reader=reader.name))
+
+
+def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
+    """Return a trace's columns with what the other files of its folder add to them."""
+    for reader in READERS:
+        if reader.complete:
+            raw = reader.complete(raw, [part for part in parts if _adds(reader, part)])
     return raw
 
 

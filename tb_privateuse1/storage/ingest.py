@@ -72,7 +72,9 @@ def _ingest(
         if progress:
             progress(phase, done, total, count)
 
-    raw = readers.read(files.trace.path, reading, [part.path for part in files.parts])
+    raw = readers.read(files.trace.path, reading)
+    if files.parts:
+        raw = readers.complete(raw, [part.path for part in files.parts])
     sidecar, doubts = _sidecar(files)
     check_unchanged(files)
 
