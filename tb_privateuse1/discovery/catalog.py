@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from tb_privateuse1.discovery import recording_folders, workers
 from tb_privateuse1.discovery import walk as discovery_walk
-from tb_privateuse1.discovery import workers
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
-from tb_privateuse1.discovery.formats import Format, is_own_name, stem
+from tb_privateuse1.discovery.formats import Folder, Format, is_own_name, stem
+from tb_privateuse1.discovery.recording_folders import Directory, rank_in_name
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
 from tb_privateuse1.discovery.trace_files import TraceFiles, with_others
@@ -178,18 +179,21 @@ def _walk(
 ) -> Iterator[Entry]:
     directories = discovery_walk.directories(root, warnings, heads.formats, lost)
     if is_url(root):
-        listed = list(directories)
+        listed = recording_folders.parents_first(directories, heads.formats)
         heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))
         directories = iter(listed)
         is_ambiguous = any(below.partition("/")[0] == basename(root) for below, _ in listed)
     else:
         is_ambiguous = Path(root, basename(root)).exists()
     top = "." if is_ambiguous else basename(root)
-    for below, files in directories:
+    raw: list[tuple[str, Folder]] = []
+    for directory in recording_folders.gather(directories, basename(root), heads.formats):
+        below = directory.below
+        raw += recording_folders.without_events(directory, heads)
         name = unique = _name(root_name, top, below)
         while unique in names:
             unique += "'"
-        if entry := _run(unique, files, heads):
+        if entry := _run(unique, directory, heads):
             names.add(unique)
             if unique != name:
                 message = say(
@@ -200,6 +204,7 @@ def _walk(
                 )
                 warnings.append(Finding("run_name_collision", message))
             yield entry
+    warnings += recording_folders.raw_folders(raw)
 
 
 _T = TypeVar("_T", Run, Worker, Span)
@@ -245,7 +250,8 @@ def _single(path: str, heads: Heads) -> Entry:
     is_latest = all(o.when <= recording.when for o in others if o.worker == recording.worker)
     pattern = _SIDECAR if is_latest else _OURS
     sidecars = [f for f in beside if pattern.match(f.name)]
-    entry = _run(printable(basename(folder or "") or "."), sidecars, heads, only=file)
+    run = printable(basename(folder or "") or ".")
+    entry = _run(run, Directory(".", sidecars), heads, only=file)
     assert entry is not None  # there is a trace
     return entry
 
@@ -255,22 +261,22 @@ _RECIPE = re.compile(r"^kernel_event(?:_([0-9]{1,9}))?\.json(\.gz)?$", re.IGNORE
 _SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
 
 
-def _run(
-    name: str, listing: Sequence[File], heads: Heads, only: File | None = None
-) -> Entry | None:
-    """Return the run of one directory's files, None if there are no traces."""
+def _run(name: str, directory: Directory, heads: Heads, only: File | None = None) -> Entry | None:
+    """Return the run of one directory's files and folders, None if there are no traces."""
     ours: dict[str, File] = {}
     recipe: dict[int, File] = {}
     traces: dict[str, File] = {}
-    for file in listing:
+    gathered = recording_folders.recordings(directory, heads)
+    taken = {file for recording in gathered.values() for file in recording.files}
+    for file in directory.files:
         if match := _OURS.match(file.name):
             ours.setdefault(match[1], file)
         elif match := _RECIPE.match(file.name):
             recipe.setdefault(int(match[1] or 0), file)
-        elif is_own_name(file.name, heads.formats) or heads.trace(file).is_trace:
+        elif file not in taken and _is_trace(file, heads):
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(file.name.removesuffix(".gz"), file)
-    selected = [only] if only else list(traces.values())
+    selected = [only] if only else [*traces.values(), *gathered]
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
     sidecars = {file: side for file in selected if (side := _beside(stems[file], ours))}
     recordings = []
@@ -279,7 +285,11 @@ def _run(
         rank = head.rank
         if rank is None and file in sidecars:
             rank = heads.sidecar(sidecars[file]).rank
-        recordings.append(workers.Recording(file, rank, head.world_size, heads.formats))
+        of_folder = gathered.get(file)
+        if rank is None:
+            rank = of_folder.rank if of_folder else rank_in_name(file.name, heads.formats)
+        named = of_folder.named if of_folder else None
+        recordings.append(workers.Recording(file, rank, head.world_size, heads.formats, named))
     members, findings = workers.assign_ranks(recordings)
     if not members:
         return None
@@ -296,9 +306,16 @@ def _run(
             spans.append(Span(number, label, file.size, written_ns, sidecar is not None))
             rank = None if member.rank_source == "order" else member.rank
             worker = printable(recording.worker)
-            files[name, member.rank, number] = TraceFiles(file, sidecar, worker, rank)
+            parts = gathered[file].parts if file in gathered else ()
+            files[name, member.rank, number] = TraceFiles(file, sidecar, worker, rank, parts=parts)
         ranks.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
     return Run(name, tuple(ranks), tuple(findings)), with_others(files)
+
+
+def _is_trace(file: File, heads: Heads) -> bool:
+    if is_own_name(file.name, heads.formats):
+        return True
+    return stem(file.name, heads.formats) is not None and heads.trace(file).is_trace
 
 
 def _beside(name: str, ours: Mapping[str, File]) -> File | None:

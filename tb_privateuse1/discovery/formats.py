@@ -30,6 +30,25 @@ class Signs:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Folder:
+    """The layout of a folder that is one recording: some tools write several files into one.
+
+    All patterns are searched. What lies deeper in the folder belongs to the recording, too.
+    """
+
+    names: re.Pattern[str]
+    """Match the folder's name; group ``worker`` is the process, ``stamp`` the time."""
+    traces: tuple[re.Pattern[str], ...]
+    """Match the names of files that hold the events, the richest first: one of them is read."""
+    parts: re.Pattern[str]
+    """Matches the names of files that add to the events."""
+    rank: re.Pattern[str]
+    """Matches names of files whose group 1 is the rank."""
+    hint: str
+    """What to do about a folder without events; a sentence for people."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Format:
     """A format of trace files. All bytes are unpacked ones."""
 
@@ -43,12 +62,24 @@ class Format:
     """Find rank and world size in the last bytes of a file; None if they are never there."""
     own_names: re.Pattern[str] | None = None
     """Files with such names are listed even if they are empty, damaged or being written."""
+    folder: Folder | None = None
+    """The folder into which its tool writes; None if its files are recordings by themselves."""
 
 
 def suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
     """Return the endings of trace files' names, in lower case, packed ones included."""
     plain = [suffix for each in formats for suffix in each.suffixes]
     return (*plain, *(suffix + _PACKED for suffix in plain))
+
+
+def folders(formats: Iterable[Format]) -> tuple[Folder, ...]:
+    """Return the layouts of folders that are one recording."""
+    return tuple(each.folder for each in formats if each.folder is not None)
+
+
+def is_part(name: str, formats: Iterable[Format]) -> bool:
+    """Return whether a file of this name may add to the events of a folder's recording."""
+    return any(folder.parts.search(name) for folder in folders(formats))
 
 
 def stem(name: str, formats: Iterable[Format]) -> str | None:

@@ -28,11 +28,18 @@ class TraceFiles:
     durations, the first spans of this rank and of the lowest one; else that in which graphs were
     captured, the first span of this rank. (All would be too many to read. These stay the same
     while a run continues, and are the ones to prime.)"""
+    parts: tuple[File, ...] = ()
+    """Files of the recording's folder that add to the events (``Format.folder``)."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Return the files' names, for provenance."""
-        return tuple(printable(f.name) for f in (self.trace, self.sidecar) if f)
+        return tuple(printable(f.name) for f in self.own)
+
+    @property
+    def own(self) -> tuple[File, ...]:
+        """Return all files of this recording."""
+        return tuple(f for f in (self.trace, self.sidecar, *self.parts) if f)
 
 
 def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
@@ -57,15 +64,18 @@ def refresh(files: TraceFiles) -> TraceFiles:
     """Return the files in their present state; remote ones unchanged. Raises OSError."""
     if files.trace.is_remote:
         return files
-    sidecar, others = None, []
+    sidecar, parts, others = None, [], []
     if files.sidecar:
         with contextlib.suppress(OSError):
             sidecar = file_at(files.sidecar.path)
+    for part in files.parts:
+        with contextlib.suppress(OSError):
+            parts.append(file_at(part.path))
     for other in files.others:
         with contextlib.suppress(OSError):
             others.append(refresh(other))
     now = file_at(files.trace.path)
-    return replace(files, trace=now, sidecar=sidecar, others=tuple(others))
+    return replace(files, trace=now, sidecar=sidecar, others=tuple(others), parts=tuple(parts))
 
 
 def check_unchanged(files: TraceFiles) -> None:
@@ -73,7 +83,7 @@ def check_unchanged(files: TraceFiles) -> None:
 
     A remote file is read in parts, and the cache identifies it by its state at the search.
     """
-    for file in filter(None, (files.trace, files.sidecar)):
+    for file in files.own:
         if file.is_remote and not file.same(file_at(file.path)):
             message = say("{name} has changed since it was found.", name=printable(file.name))
             raise TraceError("remote_changed", message, say("Reload the list of runs."))
@@ -88,7 +98,7 @@ def is_unchanged(files: TraceFiles) -> bool:
     if files.trace.is_remote:
         return True
     try:
-        same = file_at(files.trace.path) == files.trace
+        same = all(file_at(file.path) == file for file in (files.trace, *files.parts))
         return same and all(map(is_unchanged, files.others))
     except OSError:
         return False

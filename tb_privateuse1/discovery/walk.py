@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tb_privateuse1.discovery import remote
 from tb_privateuse1.discovery.file import File, printable, remote_file
-from tb_privateuse1.discovery.formats import Format, suffixes
+from tb_privateuse1.discovery.formats import Format, folders, is_part, suffixes
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
@@ -29,10 +29,12 @@ def directories(
 
     Only files with the suffix of one of these formats or of a sidecar are listed. An unreadable
     directory is a warning, a vanished file is skipped. ``unread``
-    gets the URLs of remote directories and files that exist but cannot be read now. Raises
+    gets the URLs of remote directories and files that exist but cannot be read now. Local
+    folders that are one recording (``Format.folder``) follow their parent directly. Raises
     ``remote.RemoteError`` if a URL cannot be listed at all.
     """
     wanted = _name_test(formats)
+    first = _recordings_first(formats)
     if remote.is_url(root):
         for directory, statuses in remote.walk(root, _visible, wanted, warnings, unread):
             yield directory, _by_name(map(remote_file, statuses))
@@ -57,7 +59,7 @@ def directories(
             )
             warnings.append(Finding("unreadable_directory", message))
             continue
-        pending += [Path(below, name) for name in sorted(real, reverse=True)]
+        pending += [Path(below, name) for name in sorted(real, key=first, reverse=True)]
         # Links wait until all real directories have been seen under their own names.
         links += [Path(below, name) for name in sorted(linked, reverse=True)]
         yield str(below), files
@@ -84,7 +86,13 @@ def _visible(name: str) -> bool:
 def _name_test(formats: Sequence[Format]) -> _Test:
     """Return the test by which a file's name says that the file may be of use."""
     ends = (*suffixes(formats), *_SIDECAR_SUFFIXES)
-    return lambda name: _visible(name) and name.lower().endswith(ends)
+    return lambda name: _visible(name) and (name.lower().endswith(ends) or is_part(name, formats))
+
+
+def _recordings_first(formats: Sequence[Format]) -> Callable[[str], tuple[bool, str]]:
+    """Return the sort key of directories' names that has folders of recordings before others."""
+    known = folders(formats)
+    return lambda name: (not any(folder.names.search(name) for folder in known), name)
 
 
 def _by_name(files: Iterable[File]) -> list[File]:

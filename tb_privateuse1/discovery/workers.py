@@ -22,6 +22,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from tb_privateuse1.discovery.file import File, natural_key, printable
 from tb_privateuse1.discovery.formats import Format, stem
@@ -39,28 +40,32 @@ _RESTART_NS = 10 * 10**9
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace file; ``rank`` and ``world_size`` are its metadata's, ``formats`` all possible."""
+    """A trace file; ``rank`` and ``world_size`` are its metadata's, ``formats`` all possible.
+
+    ``named`` are the worker and the time stamp in the name of its folder, where these are there.
+    """
 
     file: File
     rank: int | None
     world_size: int | None
     formats: Sequence[Format]
+    named: tuple[str, str | None] | None = None
 
     @property
     def worker(self) -> str:
         """Return the name of the process that recorded it."""
-        return split_name(self.file.name, self.formats)[0]
+        return (self.named or split_name(self.file.name, self.formats))[0]
 
     @property
     def stamp(self) -> str | None:
         """Return the time stamp in its name."""
-        return split_name(self.file.name, self.formats)[1]
+        return (self.named or split_name(self.file.name, self.formats))[1]
 
     @property
     def when(self) -> tuple[bool, int, list[str | int]]:
         """Return its sort key in order of time; recordings without a time stamp come first."""
         stamp = self.stamp
-        number = int(stamp) * _NS.get(len(stamp), 1) if stamp else 0
+        number = (stamp_ns(stamp) or int(stamp)) if stamp else 0
         return stamp is not None, number, natural_key(self.file.name)
 
 
@@ -166,7 +171,24 @@ def _continues(earlier: Sequence[_Process], process: _Process) -> bool:
 
 def _unix_ns(recording: Recording) -> int | None:
     stamp = recording.stamp
-    return int(stamp) * _NS[len(stamp)] if stamp and len(stamp) in _NS else None
+    return stamp_ns(stamp) if stamp else None
+
+
+def stamp_ns(stamp: str) -> int | None:
+    """Return the time that a stamp of digits names, in ns; None if it names none.
+
+    It is a Unix time, or a calendar time: 14 digits down to seconds, 17 down to milliseconds. The
+    time zone of a calendar time is not known; stamps of one host compare all the same.
+    """
+    if len(stamp) in _NS:
+        return int(stamp) * _NS[len(stamp)]
+    if len(stamp) not in (14, 17):
+        return None
+    try:
+        seconds = datetime.strptime(stamp[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+    return int(seconds) * 10**9 + int(stamp[14:] or 0) * 10**6
 
 
 def _joined(rank: int, processes: Sequence[_Process]) -> list[Finding]:

@@ -73,10 +73,15 @@ def _pids(raw: Raw, process: Process) -> list[str]:
 
 
 def _on_device(raw: Raw, events: Group, process: Process) -> Group:
-    """Return events with the number of their device: processes of a name by their pids."""
+    """Return events with the number of their device: processes of a name by their pids.
+
+    A device that the events name themselves counts.
+    """
     number = {raw.strings.index(pid): i for i, pid in enumerate(_pids(raw, process))}
     device = np.array([number.get(pid, NONE) for pid in raw.threads.pid.tolist()], np.int64)
-    return dataclasses.replace(events, ids={**events.ids, "device": device[events.thread]})
+    own = events.id("device")
+    device = np.where(own >= 0, own, device[events.thread])
+    return dataclasses.replace(events, ids={**events.ids, "device": device})
 
 
 def _on_host(raw: Raw, process: Process) -> I32:

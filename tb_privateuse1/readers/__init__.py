@@ -7,44 +7,61 @@ docs/reference/formats.md, a test and a sample. Order: base < decompress < forma
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from tb_privateuse1.discovery.file import basename, file_at
-from tb_privateuse1.discovery.formats import stem
+from tb_privateuse1.discovery.formats import is_own_name, stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import ascend, chrome
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 
 __all__ = [
     "READERS",
     "Reader",
+    "ascend",
     "base",
     "choose_reader",
     "chrome",
+    "complete",
     "raw",
     "read",
     "reader_named",
     "sidecar",
 ]
 
-READERS: tuple[Reader, ...] = (chrome.CHROME,)
+READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:
     """Read a file of any format. Raises TraceError as its reader does."""
     reader = choose_reader(path)
-    return dataclasses.replace(reader.read(path, progress), reader=reader.name)
+    return complete(dataclasses.replace(reader.read(path, progress), reader=reader.name))
+
+
+def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
+    """Return a trace's columns with what the other files of its folder add to them."""
+    for reader in READERS:
+        if reader.complete:
+            raw = reader.complete(raw, [part for part in parts if _adds(reader, part)])
+    return raw
+
+
+def _adds(reader: Reader, part: str) -> bool:
+    return reader.folder is not None and bool(reader.folder.parts.search(basename(part)))
 
 
 def choose_reader(path: str) -> Reader:
     """Return the reader of a file: by its first bytes, else by its name, else the first.
 
+    A name that only one tool writes needs no look at the content, which is a request of a server.
     Raises ``discovery.remote.RemoteError``; of a local file that cannot be read, its reader does.
     """
-    if len(READERS) == 1:
-        return READERS[0]
+    own = [reader for reader in READERS if is_own_name(basename(path), [reader])]
+    if len(own) == 1:
+        return own[0]
     try:
         recognized = find_format(file_at(path), READERS)
     except RemoteError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -41,5 +41,10 @@ class Reader(Format):
     """Read one event again, by its number, with all fields that the file has of it.
 
     The checkpoints are those of ``Raw``. Raises TraceError ``no_event``, and as ``read`` does."""
+    complete: Callable[[Raw, Sequence[str]], Raw] | None = None
+    """Add to the events of a folder's trace (``Format.folder``) what its other files have.
+
+    It is asked for each trace, also of another format and without other files. A file that cannot
+    be read is a finding."""
     verbatim: Callable[[str], Verbatim] | None = None
     """Open a file of Chrome trace JSON; None: such a file's events cannot be copied as they are."""

@@ -43,6 +43,7 @@ _QUANTITIES = (
     "in_elements",
     "out_elements",
     "group_size",
+    "rank_elements",
     "registers",
     "shared_bytes",
 )

@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1 import __version__, i18n
+from tb_privateuse1.discovery.file import File
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import arrow_file, cache_directory
 from tb_privateuse1.storage.file_identity import identity
@@ -53,20 +54,20 @@ def cache_key(files: TraceFiles, vendors: Vendors = OURS) -> str:
 
     Raises OSError if the trace cannot be read.
     """
-    content: list[object] = [identity(files.trace), _sidecar(files)]
+    sidecar = _identity(files.sidecar) if files.sidecar else None
+    content: list[object] = [identity(files.trace), sidecar]
     content += (cache_key(other, vendors) for other in files.others)
+    content += (_identity(part) for part in files.parts)
     made_by = [engine_version(), vendors.fingerprint]
     text = json.dumps([made_by, content, files.names, files.worker, files.rank])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _sidecar(files: TraceFiles) -> tuple[int, int, str] | None:
-    if files.sidecar is None:
-        return None
+def _identity(file: File) -> tuple[int, int, str]:
     try:
-        return identity(files.sidecar)
+        return identity(file)
     except OSError:  # a finding of the trace; it is another one when it can be read
-        return files.sidecar.size, files.sidecar.mtime_ns, "unreadable"
+        return file.size, file.mtime_ns, "unreadable"
 
 
 @functools.cache

@@ -73,6 +73,8 @@ def _ingest(
             progress(phase, done, total, count)
 
     raw = readers.read(files.trace.path, reading)
+    if files.parts:
+        raw = readers.complete(raw, [part.path for part in files.parts])
     sidecar, doubts = _sidecar(files)
     check_unchanged(files)
 
@@ -172,7 +174,7 @@ def _sidecar(files: TraceFiles) -> tuple[Sidecar | None, list[Finding]]:
 
 def without_paths(message: str, files: TraceFiles) -> str:
     """Return a text with names instead of paths: pages must not show the server's directories."""
-    for file in filter(None, (files.trace, files.sidecar)):
+    for file in files.own:
         for path in (file.path, printable(file.path)):
             message = i18n.replace_text(message, path, printable(file.name))
     return message

@@ -6,6 +6,8 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.vendor import Process, Vendor
 
 _HARDWARE = re.compile("^Ascend Hardware$")
+_GROUPS = re.compile(r"^(Group .*)?Communication( Aicpu)?\s*$")
+_NO_WORK = re.compile("^((EVENT|NOTIFY)_|MsTx)", re.IGNORECASE)
 _COLLECTIVES = re.compile("^(HCCL|Communication)$")
 
 VENDOR = Vendor(
@@ -18,10 +20,10 @@ VENDOR = Vendor(
     memcpy_categories=frozenset({"gpu_memcpy", "memcpy", "ascend_memcpy"}),
     processes=(
         Process(_HARDWARE, "ascend_memcpy", events=re.compile("^(MEMCPY|SDMA)")),
-        Process(_HARDWARE, "", events=re.compile("^(EVENT|NOTIFY)_", re.IGNORECASE)),
+        Process(_HARDWARE, "", events=_NO_WORK),
         Process(_HARDWARE, "ascend_kernel"),
         Process(re.compile("^CANN$"), "ascend_runtime"),
-        Process(_COLLECTIVES, "ascend_kernel", threads=re.compile("^Group .*Communication$")),
+        Process(_COLLECTIVES, "ascend_kernel", threads=_GROUPS),
     ),
     communication_names=re.compile(r"nccl|rccl|^(hccl|hcom|cncl|oneccl|xccl|mccl)"),
     communication_prefixes=("hccl",),
@@ -41,5 +43,7 @@ VENDOR = Vendor(
 its tasks. TransData converts between plain tensors and the fractal formats of the cube unit.
 
 Processes: those of ``trace_view.json`` (CANN's documentation, msprof: "Data at the Communication
-layer"). On its streams, waits for events and notifications are no work. A group's operator lasts as
+layer", and msprof's writer of it). Newer versions have no space in front of "Communication" and one
+behind it, and leave out a group without a name. On its streams, waits for events and notifications
+are no work, nor are the ranges of marks (MsTx), which span other tasks. A group's operator lasts as
 long as its tasks on all planes, which are left out."""

@@ -23,6 +23,13 @@ FORMATS = {
         *("hip_runtime_version", "hip_driver_version"),
     },
     "inference.trace_metadata": {"cuda_sync"},
+    "readers": {"ascend", "ASCEND"},
+    "readers.ascend": {"ASCEND", "ascend"},
+    "readers.ascend.collectives": {"HCCL"},
+    "readers.ascend.device": {"Ascend Hardware"},
+    "readers.ascend.metadata": {"torch_npu_version", "hccl"},
+    "readers.ascend.reading": {"ascend_runtime"},
+    "readers.ascend.schema": {"AscendCL", "ENUM_HCCL_DATA_TYPE", "CANN_API", "NPU_INFO"},
     "readers.chrome.event_schema": {"wait_on_cuda_event_record_corr_id"},
     "analysis.work.models.products": {"cutlass_scaled_mm"},
     "export.trace_tables": {
@@ -31,7 +38,8 @@ FORMATS = {
     },
 }
 """Words that a format prescribes, by module: keys and categories that Kineto writes for every
-device, names of other programs' operators, and how figures of the exported tables are defined."""
+device, what a vendor's own format is called and calls its content, names of other programs'
+operators, and how figures of the exported tables are defined."""
 
 
 def words(source: str) -> set[str]:

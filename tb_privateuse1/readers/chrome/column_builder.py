@@ -28,6 +28,7 @@ from tb_privateuse1.readers.chrome.event_schema import (
     INPUTS,
     LOOSE,
     NO_ARGS,
+    RANK_PART,
     Event,
 )
 from tb_privateuse1.readers.chrome.growing_columns import Column, Parts
@@ -69,6 +70,7 @@ _ARGUMENTS = {
     "operator": _OPERATOR,
     "user_annotation": ("external_id", "shapes", "dtypes"),
     "python_function": ("python_id", "python_parent", "module_id"),
+    "": (*_DEVICE_ARGUMENTS, "rank_elements"),
     # Added to a trace by our export and by the published recipe.
     "device_kernel": (
         *_DEVICE_ARGUMENTS,
@@ -85,6 +87,7 @@ _JSON = ("shapes", "dtypes", "strides", "concrete", "grid", "block", "occupancy"
 _MORE = {
     "shapes": INPUTS,
     "collective": COLLECTIVE,
+    "rank_elements": RANK_PART,
     "block": CONFIG,
     "kernel_gb": COUNTED,
 }

@@ -44,6 +44,7 @@ _NUMBERS = {
     "in_elements": "In msg nelems",
     "out_elements": "Out msg nelems",
     "group_size": "Group size",
+    "rank_elements": "count",
     "registers": "registers per thread",
     "shared_bytes": "shared memory",
 }
@@ -69,6 +70,7 @@ _TEXTS = {
     "process_group": "Process Group Name",
     "group_purpose": "Process Group Description",
     "unit": "Task Type",
+    "rank_type": "data_type",
 }
 COLLECTIVE = (
     "in_elements",
@@ -79,6 +81,8 @@ COLLECTIVE = (
     "group_purpose",
 )
 """Read only for events with the name of a collective."""
+RANK_PART = ("rank_type",)
+"""Read only for events without a category that count elements."""
 CONFIG = ("grid", "registers", "shared_bytes", "blocks_per_sm", "occupancy")
 """Read only for events with the size of a block."""
 INPUTS = ("strides", "concrete")

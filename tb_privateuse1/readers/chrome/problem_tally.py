@@ -45,6 +45,12 @@ _WORDS: dict[str, _Words] = {
     "metadata_damaged": _Words(
         say("The trace's metadata are damaged; some of them are missing."), affects=()
     ),
+    "tables_damaged": _Words(
+        say("The database is damaged: rows of these tables are lost: {example}."), _COPY, "error"
+    ),
+    "names_missing": _Words(
+        say("{n} events of the device have no name that says what they are; they are not shown.")
+    ),
     "several_event_lists": _Words(
         say("The file has {n} more lists of events; all are shown."), severity="info"
     ),

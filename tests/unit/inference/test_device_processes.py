@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tb_privateuse1 import inference
 from tb_privateuse1.analysis.steps import breakdown
@@ -118,3 +119,17 @@ def test_busy_time_is_that_of_the_files_own_analysis() -> None:
     # The tool rounds the end of one kernel differently.
     assert abs(intervals.length(breakdown.busy(kernels)) - own) <= 1
     assert np.count_nonzero(trace.kernels.op >= 0) == 274  # two copies have no arrow
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Group 0 Communication", "Group hccl_world_groupCommunication ", "Communication ",
+     "Group aCommunication Aicpu "],
+)  # fmt: skip
+def test_collectives_of_groups_as_versions_of_the_tool_name_them(tmp_path: Path, name: str) -> None:
+    events = recording()
+    (group,) = (e for e in events if e.get("args") == {"name": "Group 0 Communication"})
+    group["args"] = {"name": name}
+    trace = read(tmp_path, events)
+    assert "hcom_allReduce__1" in texts(trace, trace.kernels.name)
+    assert "Notify_Wait" not in texts(trace, trace.kernels.name)

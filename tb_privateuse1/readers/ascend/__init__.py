@@ -1,0 +1,90 @@
+"""Read recordings of Ascend's torch_npu: its databases, and the folder into which it writes.
+
+``ascend_pytorch_profiler_<rank>.db`` and ``msprof_<time>.db`` are sqlite databases of the same
+tables (``schema``). A folder ``<worker>_<time>_ascend_pt`` may have such a database, the same
+recording as Chrome trace JSON (``trace_view.json``), and tables of what it sums or adds. One of the
+two has the events, the database if both are there: it is exact to the nanosecond, and has the sizes
+of collectives and of inputs. The others add what it lacks (``folder``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tb_privateuse1.discovery.formats import DistributedInfo, Folder, Signs
+from tb_privateuse1.i18n import say
+from tb_privateuse1.readers.ascend import schema
+from tb_privateuse1.readers.ascend.collectives import with_collectives
+from tb_privateuse1.readers.ascend.device import HARDWARE
+from tb_privateuse1.readers.ascend.inputs import with_json_inputs
+from tb_privateuse1.readers.ascend.reading import read, read_row
+from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.raw import Raw
+
+__all__ = [
+    "ASCEND",
+]
+
+_MARKS = (schema.OPS, schema.CALLS, schema.COLLECTIVES, schema.COMPUTE)
+_OWN = r"^ascend_pytorch_profiler(?:_([0-9]{1,9}))?\.db(\.gz)?$"
+
+_FOLDER = Folder(
+    names=re.compile(
+        r"^(?P<worker>.+?)(?:_(?P<stamp>[0-9]{14}|[0-9]{17}))?_ascend_pt$|^ASCEND_PROFILER_OUTPUT$"
+        r"|^PROF_[0-9]+_[0-9]{14,17}_[0-9A-Za-z]+$"
+    ),
+    traces=(
+        re.compile(_OWN, re.IGNORECASE),
+        re.compile(r"^trace_view\.json(\.gz)?$"),
+        re.compile(r"^msprof_[0-9]+\.db$"),
+        re.compile(r"^msprof_[0-9]+\.json$"),
+    ),
+    parts=re.compile(
+        r"^(kernel_details|operator_memory)\.csv$"
+        r"|^(profiler_info(_[0-9]{1,9})?|profiler_metadata)\.json$"
+    ),
+    rank=re.compile(r"^(?:profiler_info|ascend_pytorch_profiler)_([0-9]{1,9})\."),
+    hint=say(
+        "It has raw data only: torch_npu.profiler.profiler.analyse(folder) makes a database or "
+        "trace_view.json of them, on the machine that recorded it."
+    ),
+)
+
+
+def sniff(text: bytes) -> Signs:
+    """Return the signs of such a database: sqlite's first bytes, and the names of its tables.
+
+    A list of tables that grew may be anywhere in the file, so that more of it may still show them.
+    """
+    if not text.startswith(schema.MAGIC):
+        return Signs(False, DistributedInfo(), sure=len(text) >= len(schema.MAGIC))
+    found = any(mark.encode() in text for mark in _MARKS)
+    return Signs(found, DistributedInfo(), sure=found)
+
+
+def complete(raw: Raw, parts: Sequence[str]) -> Raw:
+    """Return the raw columns with what files of the folder add; see ``folder.complete``.
+
+    In ``trace_view.json`` inputs and collectives become what torch would have written.
+    """
+    if parts:
+        # It takes pyarrow, which most programs that read do not need.
+        from tb_privateuse1.readers.ascend import folder
+
+        raw = folder.complete(raw, parts)
+    if raw.reader != ASCEND.name and HARDWARE in raw.process_names.values():
+        raw = with_collectives(with_json_inputs(raw))
+    return raw
+
+
+ASCEND = Reader(
+    name="ascend",
+    suffixes=(".db",),
+    sniff=sniff,
+    own_names=re.compile(_OWN, re.IGNORECASE),
+    folder=_FOLDER,
+    read=read,
+    record=read_row,
+    complete=complete,
+)
