@@ -6,10 +6,10 @@ from typing import Any
 
 
 class WindowOptions:
-    """Shapes and stacks in the first window and each n-th behind it; None: as torch was told."""
+    """Shapes and stacks in the first window and each n-th behind it; None: as given to torch."""
 
     def __init__(self, shapes_every: int | None, stacks_every: int | None) -> None:
-        """Raises ValueError for what is no positive whole number."""
+        """Raises ValueError for anything but positive whole numbers."""
         given = {"shapes_every": shapes_every, "stacks_every": stacks_every}
         for name, value in given.items():
             if value is not None and not (isinstance(value, int) and value > 0):

@@ -177,7 +177,7 @@ def read_jobs(
 ) -> list[RecordingJob]:
     """Return the jobs of these directories in the order of names, those that are gone included.
 
-    What is no description of a process becomes a warning, and the others still count.
+    A file without a description of a process becomes a warning; the others still count.
     """
     warnings = [] if warnings is None else warnings
     jobs = []

@@ -23,7 +23,7 @@ from tb_privateuse1.trace.findings import Finding
 class FolderRecording:
     """The files of one folder: the trace, what adds to it, and what its names say.
 
-    ``forms`` are all files with the events, of which ``trace`` is one.
+    ``forms`` are all files with the events; ``trace`` is one of them.
     """
 
     trace: File

@@ -53,7 +53,7 @@ def test_a_process_describes_itself_with_these_fields() -> None:
         for node in nodes(FILES[module].read_text()):
             if isinstance(node, ast.FunctionDef) and node.name == "_facts":
                 written |= {
-                    key.value
+                    str(key.value)
                     for part in ast.walk(node)
                     if isinstance(part, ast.Dict)
                     for key in part.keys

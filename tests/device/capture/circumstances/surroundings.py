@@ -158,6 +158,7 @@ SURROUNDINGS = [
         with profile(on_trace_ready=handler("a")):
             work()
             torch.refdev.synchronize = torch.accelerator.synchronize = lost
+            torch.accelerator.current_stream = lost
             lost()
         """, code=1, warnings=("no-synchronize", "stop-failed"), torch=-11),
     Circumstance("the device is lost, and the program goes on", """
@@ -166,5 +167,6 @@ SURROUNDINGS = [
         with profile(on_trace_ready=handler("a")):
             work()
             torch.refdev.synchronize = torch.accelerator.synchronize = lost
+            torch.accelerator.current_stream = lost
         """, warnings=("no-synchronize", "stop-failed"), torch=-11),
 ]  # fmt: skip
