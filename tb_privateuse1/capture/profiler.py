@@ -23,6 +23,7 @@ from tb_privateuse1.capture.route import Plan, Wanted, choose, settle
 from tb_privateuse1.capture.sessions import is_recorded
 from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
+from tb_privateuse1.capture.step_times import FACTS, StepTimes
 from tb_privateuse1.capture.trace_export import has_device_activity
 from tb_privateuse1.capture.warnings import Notes
 from tb_privateuse1.capture.window_limits import WindowLimits
@@ -66,6 +67,7 @@ class DeviceProfiler(torch_profile):
         self._primer = Primer(self.backend, self.notes)
         self._launches = LaunchLog(self.backend)
         self._markers = StepMarkers(self.backend)
+        self._times = StepTimes()
         self._memory_wanted = options.get("profile_memory")
         self._limits = WindowLimits(Limits(max_events, max_bytes, max_seconds))
         self._options = WindowOptions(shapes_every, stacks_every)
@@ -154,6 +156,7 @@ class DeviceProfiler(torch_profile):
         as a whole if one row's device time cannot be read.
         """
         self._limits.stop()
+        self._tell_costs()
         if self.route != "events":
             super().stop_trace()
             return
@@ -175,15 +178,18 @@ class DeviceProfiler(torch_profile):
         super().start()
         self._primer.stepped()
         self._prime_first()
+        self._times.begin()
 
     def step(self) -> None:
         """Tell that a step has ended, as in torch; prime the one that begins if it is the first."""
+        self._times.end(self.current_action)
         self._primer.finish()
         self._primer.stepped()
         self._markers.mark(self._cycle)
         self._limits.end_step(self, self._cycle)
         super().step()
         self._prime_first()
+        self._times.begin()
 
     def prime(self, ms: float | None = None) -> None:
         """Keep the device busy from here on for ``ms``; None: twice as long as the last step took.
@@ -283,6 +289,12 @@ class DeviceProfiler(torch_profile):
                 "warnings": self.notes.as_json(),
             }
             self.add_metadata_json(METADATA, json.dumps(about))
+
+    def _tell_costs(self) -> None:
+        """Say in the trace how long steps took, while that can still be added."""
+        costs = self._times.take()
+        if costs is not None and self._plan.device:
+            self.add_metadata_json(FACTS, json.dumps(costs))
 
     def _synchronize(self, name: str) -> None:
         with record_function(name):

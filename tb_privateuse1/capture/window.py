@@ -21,11 +21,8 @@ from torch.profiler.profiler import ProfilerAction
 
 from tb_privateuse1.capture.guarded import profile
 from tb_privateuse1.capture.output_files import TRACE, gzip_file, sidecar_path
+from tb_privateuse1.capture.step_times import FACTS, SCHEMA
 from tb_privateuse1.capture.trace_handler import tensorboard_trace_handler
-
-FACTS = "tb_privateuse1_window"
-"""The top-level key in the trace."""
-SCHEMA = "tb_privateuse1.window/1"
 
 
 @dataclass(frozen=True)
