@@ -26,7 +26,7 @@ Whatever goes wrong is a ``CaptureWarning``; the training goes on.
 from __future__ import annotations
 
 from tb_privateuse1.capture import replacement
-from tb_privateuse1.capture.demand import on_demand
+from tb_privateuse1.capture.demand.service import on_demand
 from tb_privateuse1.capture.guarded import profile
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.profiler import WINDOW_END, WINDOW_START

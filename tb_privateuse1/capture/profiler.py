@@ -13,9 +13,10 @@ from torch.profiler.profiler import ProfilerAction
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1.capture import backend, output_files, replacement
-from tb_privateuse1.capture.calibration import Calibration, calibrate
+from tb_privateuse1.capture.calibration.calibration import Calibration, calibrate
 from tb_privateuse1.capture.launch_log import LaunchLog
-from tb_privateuse1.capture.limits import MOST_EVENTS, Limits, Unit
+from tb_privateuse1.capture.limits.limits import MOST_EVENTS, Limits, Unit
+from tb_privateuse1.capture.limits.window_limits import WindowLimits
 from tb_privateuse1.capture.memory_snapshot import MemorySnapshot
 from tb_privateuse1.capture.output_files import sidecar_path
 from tb_privateuse1.capture.priming import MOST_MS, Primer
@@ -26,7 +27,6 @@ from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
 from tb_privateuse1.capture.trace_export import has_device_activity
 from tb_privateuse1.capture.warnings import Notes
-from tb_privateuse1.capture.window_limits import WindowLimits
 from tb_privateuse1.capture.window_options import WindowOptions
 
 WINDOW_START = "tb_privateuse1::window_start"

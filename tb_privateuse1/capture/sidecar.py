@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from tb_privateuse1.capture.backend import rank_and_world_size
-from tb_privateuse1.capture.calibration import Calibration
+from tb_privateuse1.capture.calibration.calibration import Calibration
 from tb_privateuse1.capture.result_rows import Rows, read_rows
 from tb_privateuse1.capture.warnings import Notes
 

@@ -17,7 +17,7 @@ from tb_privateuse1.discovery.recording_request import RecordingOptions
 from tests.support.fake_job import FOLDER, describe, description
 from tests.support.sources import FILES, nodes
 
-JOB_SIDE = "capture.demand_files"
+JOB_SIDE = "capture.demand.files"
 
 
 @pytest.fixture(scope="module")

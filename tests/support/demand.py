@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1.capture.demand_files import FOLDER, REQUEST, REQUEST_SCHEMA, write_atomically
+from tb_privateuse1.capture.demand.files import FOLDER, REQUEST, REQUEST_SCHEMA, write_atomically
 
 ID = "0123456789abcdef"
 

@@ -17,7 +17,7 @@ import json, threading, warnings
 import refdevice, torch
 from torch.profiler import ProfilerActivity as A, schedule
 from tb_privateuse1 import capture
-from tb_privateuse1.capture import calibration
+from tb_privateuse1.capture.calibration import calibration
 
 warnings.filterwarnings("ignore", "Warning: Profiler clears events")
 

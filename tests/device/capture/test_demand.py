@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture.demand_files import FOLDER, REQUEST
+from tb_privateuse1.capture.demand.files import FOLDER, REQUEST
 from tb_privateuse1.capture.profiler import DeviceProfiler
 from tb_privateuse1.capture.warnings import CaptureWarning
 from tests.support.capture import read

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.capture import demand_files
-from tb_privateuse1.capture.demand_files import RefusedError, job_path, parse, read_request
+from tb_privateuse1.capture.demand import files as demand_files
+from tb_privateuse1.capture.demand.files import RefusedError, job_path, parse, read_request
 from tests.support.demand import ID, request
 
 

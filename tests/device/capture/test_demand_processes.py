@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.capture.demand_files import FOLDER
+from tb_privateuse1.capture.demand.files import FOLDER
 from tests.support.capture import read
 from tests.support.demand import ask, recorded_steps, status, statuses
 from tests.support.on_device import ROOT

@@ -205,7 +205,7 @@ def test_warnings_as_errors_cost_no_file(tmp_path: Path) -> None:
 
 def test_every_code_is_documented() -> None:
     root = Path(capture.__file__).parent
-    sources = [*root.glob("*.py")]
+    sources = [*root.rglob("*.py")]
     noted = re.compile(r'(?:\.add\(|\.renew\(|\._lose\(|return )\s*"([a-z]+-[a-z-]+)"')
     warned = re.compile(r'f"\[([a-z-]+)\] ')
     texts = [path.read_text() for path in sources]

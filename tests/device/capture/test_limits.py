@@ -13,10 +13,10 @@ import torch
 from torch.profiler import ProfilerAction, schedule
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture import limits, operator_counter, process_memory, window_limits
-from tb_privateuse1.capture.limits import Limits
+from tb_privateuse1.capture.limits import limits, operator_counter, process_memory, window_limits
+from tb_privateuse1.capture.limits.limits import Limits
+from tb_privateuse1.capture.limits.window_limits import LimitedSchedule, Watch
 from tb_privateuse1.capture.warnings import Notes
-from tb_privateuse1.capture.window_limits import LimitedSchedule, Watch
 from tests.support.capture import CPU, read, written
 from tests.support.on_device import device
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.capture import queue_check
-from tb_privateuse1.capture.queue_check import Launch, Verdict, judge
+from tb_privateuse1.capture.calibration import queue_check
+from tb_privateuse1.capture.calibration.queue_check import Launch, Verdict, judge
 from tests.support.on_device import device
 
 LATE_NS = st.integers(0, 5_000_000)

@@ -34,7 +34,7 @@ def test_a_profiler_that_runs_already_prevents_the_measurement(tmp_path: Path) -
     done = device(
         tmp_path,
         """
-        from tb_privateuse1.capture import queue_costs
+        from tb_privateuse1.capture.calibration import queue_costs
         with torch.profiler.profile(activities=[A.CPU]):
             costs = queue_costs.measure_costs("refdev", 6000, torch.Event, {})
         answer["mark"] = costs.mark_ns
@@ -48,7 +48,7 @@ def test_a_kernel_that_took_longer_alone_than_in_a_row_shows_no_gap(tmp_path: Pa
     done = device(
         tmp_path,
         """
-        from tb_privateuse1.capture import queue_costs
+        from tb_privateuse1.capture.calibration import queue_costs
         answer["late"] = queue_costs.gap_between(56_000, 95_000, 99_000)
         answer["right"] = queue_costs.gap_between(57_000, 54_500, 58_000)
         """,

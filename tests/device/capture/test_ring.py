@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from tb_privateuse1 import capture
-from tb_privateuse1.capture import demand
-from tb_privateuse1.capture.demand_files import FOLDER
+from tb_privateuse1.capture.demand import service as demand
+from tb_privateuse1.capture.demand.files import FOLDER
 from tb_privateuse1.capture.warnings import CaptureWarning
 from tests.support.capture import read
 from tests.support.demand import ask, recorded_steps, status

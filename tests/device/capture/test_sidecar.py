@@ -12,10 +12,10 @@ import torch
 
 from tb_privateuse1 import capture
 from tb_privateuse1.capture import backend, sidecar
-from tb_privateuse1.capture import calibration as capture_calibration
-from tb_privateuse1.capture.calibration import Spread
-from tb_privateuse1.capture.calibration import _Try as Try
-from tb_privateuse1.capture.queue_check import Verdict
+from tb_privateuse1.capture.calibration import calibration as capture_calibration
+from tb_privateuse1.capture.calibration.calibration import Spread
+from tb_privateuse1.capture.calibration.calibration import _Try as Try
+from tb_privateuse1.capture.calibration.queue_check import Verdict
 from tb_privateuse1.capture.warnings import CaptureWarning, Notes
 
 

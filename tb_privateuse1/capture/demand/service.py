@@ -12,15 +12,17 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1.capture import backend, demand_files, window
-from tb_privateuse1.capture.demand_files import RefusedError, Request
-from tb_privateuse1.capture.inbox import Inbox
-from tb_privateuse1.capture.job_status import JobStatus, unavailable
-from tb_privateuse1.capture.ring import Ring
+from tb_privateuse1.capture import backend
+from tb_privateuse1.capture.demand import files as demand_files
+from tb_privateuse1.capture.demand import window
+from tb_privateuse1.capture.demand.files import RefusedError, Request
+from tb_privateuse1.capture.demand.inbox import Inbox
+from tb_privateuse1.capture.demand.job_status import JobStatus, unavailable
+from tb_privateuse1.capture.demand.ring import Ring
+from tb_privateuse1.capture.demand.window import Plan, Window
 from tb_privateuse1.capture.termination import termination
 from tb_privateuse1.capture.trace_export import default_worker_name
 from tb_privateuse1.capture.warnings import Notes
-from tb_privateuse1.capture.window import Plan, Window
 
 _serving: list[on_demand] = []
 """The one of this process, if any: a process has one status file."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch.profiler.profiler import ProfilerAction
 
-from tb_privateuse1.capture.limits import Limits, Unit
+from tb_privateuse1.capture.limits.limits import Limits, Unit
 from tb_privateuse1.capture.warnings import CaptureWarning, Notes
 
 _LOOK_S = 1.0

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1.capture.demand_files import job_path, write_atomically
+from tb_privateuse1.capture.demand.files import job_path, write_atomically
 from tb_privateuse1.capture.warnings import Notes
 
 _OLD_S = 7 * 86_400.0

@@ -19,8 +19,8 @@ from torch.autograd.profiler import profile as autograd_profile
 from torch.autograd.profiler import record_function
 
 from tb_privateuse1.capture.backend import synchronize
-from tb_privateuse1.capture.queue_check import check_queue
-from tb_privateuse1.capture.queue_costs import Costs, measure_costs
+from tb_privateuse1.capture.calibration.queue_check import check_queue
+from tb_privateuse1.capture.calibration.queue_costs import Costs, measure_costs
 
 TRIES = 9
 """The host can only delay what it sees, so that the least is nearest to the truth."""

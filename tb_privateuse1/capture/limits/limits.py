@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1.capture import process_memory
-from tb_privateuse1.capture.operator_counter import operators_so_far
+from tb_privateuse1.capture.limits import process_memory
+from tb_privateuse1.capture.limits.operator_counter import operators_so_far
 
 Unit = Literal["events", "bytes", "seconds"]
 

@@ -8,7 +8,7 @@ from collections import deque
 from pathlib import Path
 
 from tb_privateuse1.capture.backend import rank_and_world_size
-from tb_privateuse1.capture.demand_files import RefusedError, Request, read_request
+from tb_privateuse1.capture.demand.files import RefusedError, Request, read_request
 
 _CLOCKS_NS = 5_000_000_000
 """How far the clocks of two hosts may be apart."""
