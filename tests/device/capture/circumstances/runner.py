@@ -53,6 +53,10 @@ handler = torch.profiler.tensorboard_trace_handler
 """
 
 
+BUSY = {"kind-doubtful"}
+"""What a calibration on a busy machine adds; it has tests of its own."""
+
+
 @dataclass(frozen=True)
 class Circumstance:
     """A program, and what is expected of it with our profiler.
@@ -121,7 +125,7 @@ class Runner:
             code,
             sum(".pt.trace.json" in name for name in files),
             sum(".kernel_event.json" in name for name in files),
-            tuple(sorted(set(CODE.findall(output)))),
+            tuple(sorted(set(CODE.findall(output)) - BUSY)),
             output,
         )
 
