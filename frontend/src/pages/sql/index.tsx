@@ -6,6 +6,7 @@ import { asFailure, fetchExtras, type Failure } from "../../api/client";
 import { useSql } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
+import { columnMeaning } from "../../i18n/column-meanings";
 import { CodeBlock } from "../../widgets/controls/code-block";
 import { ColumnMemoryContext } from "../../widgets/table/column-chooser";
 import type { Column, Value } from "../../widgets/table/columns";
@@ -170,7 +171,7 @@ function Tables({ insert }: { insert: (word: string) => void }) {
                 {name}
               </button>{" "}
               <span class="muted">
-                {kind} · {t.columnMeanings.of(meaning ?? "")}
+                {kind} · {columnMeaning(meaning ?? "")}
               </span>
             </div>
           ))}

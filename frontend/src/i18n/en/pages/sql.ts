@@ -26,6 +26,3 @@ export const sql = {
   took: (ms: number) => `${count(ms)} ms`,
   firstRows: (rows: number, ms: number) => `the first ${plural(rows, "row")}, ${count(ms)} ms`,
 };
-
-/** What the columns of SQL's tables mean: `TABLES` of the API has it in English. */
-export const columnMeanings = { of: (english: string) => english };
