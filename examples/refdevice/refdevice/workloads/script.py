@@ -72,9 +72,6 @@ def record(step: Step, options: argparse.Namespace, profiler: ModuleType | None 
     activities = [ProfilerActivity.CPU]
     if options.device == "refdev":
         activities.append(ProfilerActivity.PrivateUse1)
-    if options.truth:
-        torch.refdev.synchronize()
-        refdevice.truth.start()
     with profiler.profile(
         activities=activities,
         schedule=schedule(wait=0, warmup=1, active=options.steps, repeat=1),
@@ -85,6 +82,9 @@ def record(step: Step, options: argparse.Namespace, profiler: ModuleType | None 
         profile_memory=True,
         with_stack=True,
     ) as profile:
+        if options.truth:  # from here on: what the profiler measured before is not of the program
+            torch.refdev.synchronize()
+            refdevice.truth.start()
         for _ in range(1 + options.steps):
             step()
             profile.step()
