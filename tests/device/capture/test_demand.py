@@ -21,7 +21,10 @@ from tb_privateuse1.capture.warnings import CaptureWarning
 from tests.support.capture import read
 from tests.support.demand import ID, ask, recorded_steps, status
 
-pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Warning. Profiler clears events"),
+    pytest.mark.usefixtures("host_alone"),
+]
 
 OTHER = "fedcba9876543210"
 

@@ -16,7 +16,10 @@ from tb_privateuse1.capture.warnings import CaptureWarning
 from tests.support.capture import read
 from tests.support.demand import ask, recorded_steps, status
 
-pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Warning. Profiler clears events"),
+    pytest.mark.usefixtures("host_alone"),
+]
 
 NAN = float("nan")
 
