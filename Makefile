@@ -131,10 +131,12 @@ $(VENV)/.run: $(VENV)/bin/python $(BUNDLE) pyproject.toml setup.py
 	$(BIN)/python -m pip install -qq -e .
 	@touch $@
 
-# torch first and by its version, so that no other package chooses one
+# torch first and by its version, so that no other package chooses one. Of torchtitan and verl the
+# tests run single functions, without the gigabytes that the packages depend on.
 $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install -q torch==2.13.0
 	$(BIN)/python -m pip install -qq -e ".[test,device,frameworks]"
+	$(BIN)/python -m pip install -qq --no-deps torchtitan==0.3.0 verl==0.9.1
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.run
