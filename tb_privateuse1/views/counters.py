@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -39,7 +40,7 @@ class CounterRow:
     min: float | None
     max: float | None
     busy_mean: float | None
-    """While anything runs on a device; null without device times."""
+    """While anything runs on a device; null without measured device times."""
     idle_mean: float | None
     """While nothing does."""
 
@@ -103,7 +104,7 @@ def counters(
     form = None if chosen is None else forms[chosen]
     return Counters(
         provenance=provenance(trace),
-        rows=tuple(_row(trace, one, names[one], forms[one], start, end) for one in forms),
+        rows=_rows(trace, forms, names, start, end),
         counter=chosen,
         counter_name=None if chosen is None else names[chosen],
         kernels=_kernels(trace, form, row) if form else (),
@@ -111,10 +112,30 @@ def counters(
     )
 
 
-def _row(trace: Trace, counter: int, name: str, form: Samples, start: int, end: int) -> CounterRow:
+def _rows(
+    trace: Trace, forms: Mapping[int, Samples], names: Sequence[str], start: int, end: int
+) -> tuple[CounterRow, ...]:
     busy = intervals.intersect(breakdown.busy(trace.kernels), _window(start, end))
     idle = intervals.complement(busy, start, end)
-    timed = trace.meta.timeline != "none" and not trace.meta.missing_lanes
+    work = (busy, idle) if _is_measured(trace) else None
+    return tuple(_row(trace, one, names[one], forms[one], (start, end), work) for one in forms)
+
+
+def _is_measured(trace: Trace) -> bool:
+    """Return whether it is measured when the device works: a counter's mean has no bound."""
+    return trace.meta.timeline == "measured" and device_times.all_known(trace)
+
+
+def _row(
+    trace: Trace,
+    counter: int,
+    name: str,
+    form: Samples,
+    window: tuple[int, int],
+    work: tuple[intervals.Set, intervals.Set] | None,
+) -> CounterRow:
+    """Return a row; ``work`` is when the devices are busy and when they are idle, if known."""
+    start, end = window
     low_high = form.extremes(start, end)
     first, last = np.searchsorted(form.at_ns, (start, end))
     gaps = np.diff(form.at_ns[first:last])
@@ -127,8 +148,8 @@ def _row(trace: Trace, counter: int, name: str, form: Samples, start: int, end: 
         mean=form.mean(*_window(start, end)),
         min=low_high[0] if low_high else None,
         max=low_high[1] if low_high else None,
-        busy_mean=form.mean(*busy) if timed else None,
-        idle_mean=form.mean(*idle) if timed else None,
+        busy_mean=form.mean(*work[0]) if work else None,
+        idle_mean=form.mean(*work[1]) if work else None,
     )
 
 
@@ -137,7 +158,7 @@ def _window(start: int, end: int) -> intervals.Set:
 
 
 def _kernels(trace: Trace, form: Samples, row: int | None) -> tuple[CounterOfKernel, ...]:
-    if trace.meta.timeline != "measured" or not device_times.all_known(trace):
+    if not _is_measured(trace):
         return ()
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
     mean = form.means(kernels.start_ns, kernels.end_ns)

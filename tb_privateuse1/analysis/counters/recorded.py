@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,13 +95,11 @@ def labels(trace: Trace) -> list[str]:
     names = [trace.text(name) for name in series.name.tolist()]
     keys = [trace.text(key) for key in series.key.tolist()]
     processes = [trace.text(process) for process in series.process.tolist()]
+    same = Counter(zip(names, keys, strict=True))  # the series of one process differ in these
     found = []
     for name, key, process in zip(names, keys, processes, strict=True):
         label = name if key in ("", "value", name) else f"{name} · {key}"
-        if any(n == name and k == key and p != process
-               for n, k, p in zip(names, keys, processes, strict=True)):  # fmt: skip
-            label = f"{process}: {label}"
-        found.append(label)
+        found.append(f"{process}: {label}" if same[name, key] > 1 else label)
     return found
 
 

@@ -67,3 +67,17 @@ def test_without_counters_there_are_no_rows() -> None:
 def test_what_is_not_there_is_an_error(option: dict[str, int]) -> None:
     with pytest.raises(TraceError, match="There is no"):
         counters(some(), **option)
+
+
+def test_a_counter_is_not_set_beside_inferred_work() -> None:
+    """The mean would look measured, and has no bound."""
+    events = [op("aten::mm", 100 * i, 100 * i + 50, id=i + 1) for i in range(8)]
+    made = trace(*events, value(0, W=5), elapsed={i + 1: 80.0 for i in range(8)})
+    result = counters(made)
+    assert result.provenance.timeline == "inferred"
+    assert (result.rows[0].mean, result.rows[0].busy_mean, result.rows[0].idle_mean) == (
+        5.0,
+        None,
+        None,
+    )
+    assert result.kernels == ()
