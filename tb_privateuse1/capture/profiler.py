@@ -107,7 +107,7 @@ class DeviceProfiler(torch_profile):
     def prepare_trace(self) -> None:
         """Prepare a cycle; in the event route, for the state in which torch calls the stubs.
 
-        Told of no device, torch prepares for the CPU alone, as that state wants it, and reads the
+        Given no device, torch prepares for the CPU alone, as that state wants it, and reads the
         state itself only when the recording starts. So nothing of torch is replaced, and no other
         profiler of the process is touched.
         """
@@ -156,7 +156,7 @@ class DeviceProfiler(torch_profile):
         as a whole if one row's device time cannot be read.
         """
         self._limits.stop()
-        self._tell_costs()
+        self._add_costs()
         if self.route != "events":
             super().stop_trace()
             return
@@ -290,7 +290,7 @@ class DeviceProfiler(torch_profile):
             }
             self.add_metadata_json(METADATA, json.dumps(about))
 
-    def _tell_costs(self) -> None:
+    def _add_costs(self) -> None:
         """Say in the trace how long steps took, while that can still be added."""
         costs = self._times.take()
         if costs is not None and self._plan.device:

@@ -74,7 +74,7 @@ class PhaseCount:
 
 
 @dataclasses.dataclass(frozen=True)
-class Recorded:
+class RecordingPlace:
     """The place of a new recording."""
 
     run: str
@@ -94,7 +94,7 @@ class RequestState:
     """Its file is there."""
     is_done: bool
     phases: tuple[PhaseCount, ...]
-    recorded: Recorded | None
+    recorded: RecordingPlace | None
     """Null until one of its traces is listed."""
 
 

@@ -22,7 +22,7 @@ from tb_privateuse1.server.messages import (
     Cancelled,
     JobProcess,
     PhaseCount,
-    Recorded,
+    RecordingPlace,
     RequestState,
     RunningJob,
     RunningJobs,
@@ -161,14 +161,14 @@ class RecordRoutes:
             request=state,
         )
 
-    def _recorded(self, job: RecordingJob, progress: RequestProgress) -> Recorded | None:
+    def _recorded(self, job: RecordingJob, progress: RequestProgress) -> RecordingPlace | None:
         """Return the first trace of a request that is in the catalog, by its run's name."""
         paths = {str(job.directory / rank.trace) for rank in progress.ranks if rank.trace}
         if not paths:
             return None
         files = self._scanner.catalog().files
         found = sorted(key for key, value in files.items() if value.trace.path in paths)
-        return Recorded(*found[0]) if found else None
+        return RecordingPlace(*found[0]) if found else None
 
 
 def _phases(progress: RequestProgress) -> tuple[PhaseCount, ...]:

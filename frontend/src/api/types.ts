@@ -1513,13 +1513,6 @@ export interface Reason {
   event: string | null;
 }
 
-/** The place of a new recording. */
-export interface Recorded {
-  run: string;
-  rank: number;
-  span: number;
-}
-
 /** The kind of recording, and what of it is judged. */
 export interface Recording {
   kind: "steady" | "partly_steady" | "startup" | "compilation" | "capture";
@@ -1544,6 +1537,13 @@ export interface RecordingPhase {
   table: "ops" | "frames" | "launches" | "kernels" | "memory" | "device_annotations" | null;
   row: number | null;
   event: string;
+}
+
+/** The place of a new recording. */
+export interface RecordingPlace {
+  run: string;
+  rank: number;
+  span: number;
 }
 
 /** By track, row and start. Several short ranges (``count``) show the longest. */
@@ -1582,7 +1582,7 @@ export interface RequestState {
   is_pending: boolean;
   is_done: boolean;
   phases: PhaseCount[];
-  recorded: Recorded | null;
+  recorded: RecordingPlace | null;
 }
 
 /** A roof: a ceiling of arithmetic for a data type, or the bandwidth of the memory. */

@@ -190,7 +190,7 @@ test("the meaning of each column of SQL is in Chinese", () => {
       .flat()
       .map(([, , told]) => told ?? ""),
   );
-  for (const told of meanings)
-    if (!/^(External id|Python (module )?id|correlation id|ProfilerStep#N)$/.test(told))
-      expect(MEANINGS[told]).toMatch(/[\u4e00-\u9fff]/);
+  for (const meaning of meanings)
+    if (!/^(External id|Python (module )?id|correlation id|ProfilerStep#N)$/.test(meaning))
+      expect(MEANINGS[meaning]).toMatch(/[\u4e00-\u9fff]/);
 });

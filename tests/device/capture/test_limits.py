@@ -193,7 +193,7 @@ def steps_of(path: Path) -> list[str]:
 
 
 def run(prof: Any, steps: int, calls: Callable[[int], int]) -> None:
-    """Run steps of so many calls of eight operators each."""
+    """Run steps; each number is that of a step's calls, of eight operators each."""
     with prof:
         for step in range(steps):
             for _ in range(calls(step)):

@@ -1,4 +1,4 @@
-"""Print the table of docs/internals/capture.md: torch's profiler, ours, and another checkout's."""
+"""Print the table of docs/internals/circumstances.md: torch, ours, and another checkout."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tests.support.on_device import device
 pytestmark = pytest.mark.long
 
 DEVICE = {"ACCELERATE_TORCH_DEVICE": "refdev:0"}
-"""Accelerate chooses among the devices that it knows, unless it is told."""
+"""Accelerate chooses among the devices that it knows, unless one is named."""
 
 TRAINER = (
     NET

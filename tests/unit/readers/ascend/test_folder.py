@@ -1,4 +1,4 @@
-"""Folders of torch_npu: one recording in several files, each of which adds what others lack."""
+"""Folders of torch_npu: one recording in several files; each adds what the others lack."""
 
 from __future__ import annotations
 
