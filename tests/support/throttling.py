@@ -60,6 +60,6 @@ def counter(
     ]
 
 
-def falls(every_us: float = 40_000, for_us: float = 10_000, low: float = 1_200.0) -> Curve:
+def falls(every_us: float = 8_000, for_us: float = 2_000, low: float = 1_200.0) -> Curve:
     """Return a clock that falls for a while again and again, on the grid of ``counter``."""
     return lambda at: low if at % every_us >= every_us - for_us else HIGH_MHZ

@@ -56,10 +56,9 @@ RULE = Rule(
         "or lock a clock that it can hold. See whether other programs use the device."
     ),
     threshold=say(
-        "1 % of the step. By chance, 1 recording in 1000 passes the test of shifted clocks. Two "
-        "kernels follow with slopes from 0.5 to 1.25, also over three falls and rises, and the "
-        "clock explains half of their variation: what varies as much at equal clocks does not "
-        "count."
+        "1 % of the step. Less than 1 unrelated clock in 100 passes the test of chance, which "
+        "takes about 12 falls. Two kernels follow with slopes from 0.5 to 1.25, and the clock "
+        "explains half of their variation: what varies as much at equal clocks does not count."
     ),
     reference=say("msprof-analyze frequency drop; nvidia-smi, clocks event reasons."),
     check=check,

@@ -2,12 +2,13 @@
 
 Work that the clock limits takes time in proportion to 1 / clock, so within calls of equal work
 log(duration) falls with log(clock) by a slope of about 1; work that memory limits has a slope of 0.
-Chance is judged by circular shifts of the clock along the calls, which leave the slow changes
-within both series as they are (Theiler et al., Testing for nonlinearity in time series, 1992).
+Slow drifts of two series correlate by chance, their changes do not (Granger & Newbold, Spurious
+regressions in econometrics, 1974): so each stretch of one clock is compared with its neighbors.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -23,19 +24,23 @@ _CLOCK = re.compile(r"(?<![a-z])[kmg]?hz(?![a-z])|clock|freq", re.IGNORECASE)
 _POWER = re.compile(r"(?<![A-Za-z])[mk]?W(?![A-Za-z])|(?i:power|watt)")
 """Units and words of all vendors, in a counter's name or key. They only choose candidates."""
 
-CHANCE = 0.001
-"""The most recordings in which unrelated counters pass the test of chance: 1 in 1000."""
+CHANCE = 0.01
+"""The most recordings in which unrelated counters pass the test of chance: 1 in 100."""
 LOW = 0.95
 """Below this share of the high clock a call is slow; within 5 % clocks vary without a reason."""
 _HIGH_QUANTILE = 0.9
 _CALLS, _EACH = 8, 3
-_KERNELS, _CHANGES = 2, 3
-"""What falls once has a companion by chance: the clock falls or rises three times."""
+_KERNELS = 2
 _SLOPE = (0.5, 1.25)
 _EXPLAINED = 0.5
 _AT_TOP, _SLOW_AT_TOP, _FAST_AT_TOP = 0.97, 0.8, 0.5
-_MOST = 1 << 18
-"""More calls are averaged in runs: the test needs no more shifts."""
+_BOUND = 3.18
+"""Of the Gaussian tail, for sums of random signs."""
+_LEVEL = 0.025
+"""A clock that changes by less has not changed."""
+
+Contrasts = tuple[F64, F64, F64]
+"""Of stretches against their neighbors: a clock, what may follow it, and the weight."""
 
 
 @dataclass(frozen=True)
@@ -122,25 +127,27 @@ def power_limit(trace: Trace, effect: ClockEffect) -> int | None:
         )
         if entries < _EACH or slow < _SLOW_AT_TOP or fast > _FAST_AT_TOP * slow:
             continue
-        if chance(_centered(top.astype(np.float64), effect.group), clock) > CHANCE / len(powers):
+        at_top = _centered(top.astype(np.float64), effect.group)
+        length = (end - start).astype(np.float64)
+        if chance(_contrasts(effect.value, clock, at_top, length)) > CHANCE / len(powers):
             continue
         best = max(best, (slow - fast, counter), key=lambda one: one[0])
     return best[1]
 
 
-def chance(effect: F64, cause: F64) -> float:
-    """Return the share of circular shifts of ``cause`` with a sum of products as low as its own.
+def chance(contrasts: Contrasts) -> float:
+    """Return a bound of the chance that two unrelated series go against each other as much.
 
-    Both have mean 0 and are by time. Runs of calls are averaged if there are many.
+    Each contrast of an unrelated series has either sign equally often, so their sum is one of
+    weighted random signs (Bentkus & Dzindzalieta, A tight Gaussian bound for weighted sums of
+    Rademacher random variables, 2015). One great change alone is no evidence.
     """
-    if len(effect) > _MOST:
-        cuts = np.arange(_MOST) * len(effect) // _MOST
-        size = np.diff(cuts, append=len(effect))
-        effect, cause = np.add.reduceat(effect, cuts), np.add.reduceat(cause, cuts) / size
-    products = np.conj(np.fft.rfft(effect)) * np.fft.rfft(cause)
-    sums = np.fft.irfft(products, len(effect))
-    rounding = 1e-9 * float(np.abs(sums).max(initial=0.0))
-    return float((sums <= sums[0] + rounding).mean())
+    cause, effect, weight = contrasts
+    products = -weight * cause * effect
+    norm = math.sqrt(float((products**2).sum()))
+    if norm == 0:
+        return 1.0
+    return min(1.0, _BOUND * math.erfc(float(products.sum()) / norm / math.sqrt(2)) / 2)
 
 
 def _effect(
@@ -152,21 +159,20 @@ def _effect(
     value = form.means(kernels.start_ns[rows], kernels.end_ns[rows])
     usable = (length > 0) & (value > 0)  # not before the first value, which is NaN
     rows, length, value = rows[usable], length[usable], value[usable]
-    if len(rows) * most < 1:  # too few shifts to tell
+    if not len(rows):
         return None
     high = _quantile(value, length)
     group = _equal_work(trace, rows)
     x, y = (_centered(np.log(one), group) for one in (value, length.astype(np.float64)))
     weight = (np.bincount(group, length) / np.bincount(group))[group]
-    if chance(weight * y, x) > most:
+    if chance(_contrasts(value, x, y, weight)) > most:
         return None
     usual, follows = _following(group, x, y, length, value < LOW * high)
     own = follows[group]
     if int(follows.sum()) < _KERNELS:
         return None
     fit = _fit(x[own], y[own], weight[own])
-    changes = _changes(value[own], high, x[own], y[own], weight[own])
-    if len(changes[0]) < _CHANGES or not _is_inverse(_fit(*changes)):
+    if not _is_inverse(_fit(*_contrasts(value[own], x[own], y[own], weight[own]))):
         return None
     return ClockEffect(
         counter=counter,
@@ -228,15 +234,30 @@ def _quantile(value: F64, length: I64) -> float:
     return float(value[order][np.searchsorted(until, _HIGH_QUANTILE * until[-1])])
 
 
-def _changes(value: F64, high: float, x: F64, y: F64, weight: F64) -> tuple[F64, F64, F64]:
-    """Return the changes of x and y at each fall and rise of the clock, and their weights.
+def _contrasts(value: F64, x: F64, y: F64, weight: F64) -> Contrasts:
+    """Return x and y of every third stretch of one clock, less the mean of the stretches beside it.
 
-    Slow drifts of both series correlate by chance, their changes do not (Granger & Newbold,
-    Spurious regressions in econometrics, 1974). What is near the border changes nothing.
+    No stretch counts twice, so contrasts of noise are independent; drifts cancel out.
     """
-    decided = np.flatnonzero((value < LOW * high) | (value >= (1 + LOW) / 2 * high))
-    low = value[decided] < LOW * high
-    episode = np.cumsum(np.diff(low, prepend=low[:1]).astype(np.int64))
-    total = np.bincount(episode, weight[decided])
-    mean_x, mean_y = (np.bincount(episode, (weight * one)[decided]) / total for one in (x, y))
-    return np.diff(mean_x), np.diff(mean_y), np.minimum(total[1:], total[:-1])
+    level = np.rint(np.log(value) / _LEVEL).astype(np.int64)
+    # A call with a change inside is a stretch of its own, and of neither clock.
+    long = np.flatnonzero(np.bincount(own := _stretches(level))[own] >= _EACH)
+    stretch = _stretches(level[long])
+    total = np.bincount(stretch, weight[long])
+    count = len(total) // 3 * 3
+    mean_x, mean_y = (
+        (np.bincount(stretch, (weight * one)[long]) / total)[:count].reshape(-1, 3)
+        for one in (x, y)
+    )
+    least = total[:count].reshape(-1, 3).min(axis=1, initial=np.inf)
+    return _contrast(mean_x), _contrast(mean_y), least
+
+
+def _stretches(level: I64) -> I64:
+    """Return numbers of runs of equal levels."""
+    return np.cumsum(np.diff(level, prepend=level[:1]) != 0)
+
+
+def _contrast(triples: F64) -> F64:
+    middle: F64 = triples[:, 1] - (triples[:, 0] + triples[:, 2]) / 2
+    return middle

@@ -28,12 +28,12 @@ def test_kernels_that_take_longer_at_a_low_clock() -> None:
     (row,) = found(RULE, trace)
     assert row.title.startswith("The clock falls from 1,500 to 1,200: the same kernels")
     kernels = trace.kernels
-    slow = kernels.start_ns // 1000 % 40_000 >= 30_000
+    slow = kernels.start_ns // 1000 % 8_000 >= 6_000
     length = (kernels.end_ns - kernels.start_ns)[slow]
     truth = int((length * (1 - 1_200 / HIGH_MHZ)).sum())
     assert row.saving_ns is not None
     assert 0.8 * truth < row.saving_ns < 1.01 * truth  # where the device is surely awaited
-    assert row.events == pytest.approx(slow.sum(), rel=0.02)
+    assert row.events == pytest.approx(slow.sum(), rel=0.05)  # the clock may fall inside a call
     assert "of 6 steps" in row.explanation
     late, usual = row.evidence
     assert (late.name, usual.name) == ("gemm", "gemm")
@@ -69,7 +69,7 @@ def test_durations_that_vary_as_much_at_equal_clocks_refute_it() -> None:
 
 def test_a_clock_at_another_time_is_not_the_reason() -> None:
     clock = falls()
-    shifted = counter(lambda at: clock(at + 15_000), LENGTH_US)
+    shifted = counter(lambda at: clock(at + 3_000), LENGTH_US)
     assert found(RULE, run(Device(clock), *shifted)) == []
 
 
@@ -78,10 +78,10 @@ def test_a_single_fall_may_have_another_reason() -> None:
     assert found(RULE, run(Device(clock), *counter(clock, LENGTH_US))) == []
 
 
-def test_too_few_calls_tell_nothing() -> None:
+def test_a_few_falls_tell_nothing() -> None:
     clock = falls()
-    few = run(Device(clock), *counter(clock, LENGTH_US), steps=4)
-    assert found(RULE, few) == []
+    assert found(RULE, run(Device(clock), *counter(clock, LENGTH_US), steps=4)) == []
+    assert len(found(RULE, run(Device(clock), *counter(clock, LENGTH_US), steps=6))) == 1
 
 
 def random_counter(trace: Trace, random: np.random.Generator) -> Trace:
@@ -103,13 +103,13 @@ def random_counter(trace: Trace, random: np.random.Generator) -> Trace:
 @pytest.mark.long
 def test_random_counters_never_accuse() -> None:
     """Durations that vary by chance, drift, and change now and then, beside 500 clocks."""
-    drift = [
+    devices = [
         Device(falls(), 0.0, 0.1),
         Device(falls(), 1.0, 0.02),
         Device(lambda at: HIGH_MHZ - at / 500, 1.0, 0.02),
         Device(falls(200_000, 150_000), 1.0, 0.02),
     ]
-    traces = [run(one, *counter(lambda at: 1.0, LENGTH_US)) for one in drift]
+    traces = [run(one, *counter(lambda at: 1.0, LENGTH_US)) for one in devices]
     accused = [
         seed
         for seed in range(500)
