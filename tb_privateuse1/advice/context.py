@@ -22,7 +22,16 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
 Need = Literal[
-    "device", "operators", "steps", "shapes", "stacks", "memory", "links", "collectives", "steady"
+    "device",
+    "operators",
+    "steps",
+    "shapes",
+    "stacks",
+    "memory",
+    "links",
+    "collectives",
+    "counters",
+    "steady",
 ]
 """A kind of data that a rule needs in the trace."""
 
@@ -35,6 +44,7 @@ LACKS: dict[Need, str] = {
     "memory": say("memory events (profile_memory=True)"),
     "links": say("links from device activities to operators"),
     "collectives": say("collectives with their sizes"),
+    "counters": say("counters of the device (clocks, power)"),
     "steady": say("a steady part (a schedule with wait and warmup)"),
 }
 """The words for each kind of data, and how to record it."""
@@ -127,6 +137,7 @@ class JudgedTrace:
             "memory": len(trace.memory) > 0,
             "links": bool((trace.kernels.op >= 0).any()),
             "collectives": len(trace.collectives) > 0,
+            "counters": len(trace.counter_samples) > 0,
             "steady": self.is_steady,
         }
         return frozenset(need for need, is_present in present.items() if is_present)

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1.analysis.counters import recorded
+from tb_privateuse1.analysis.counters import recorded, recorded_means
 from tb_privateuse1.analysis.counters.recorded import Samples
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import device_times, groupby, intervals
+from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
@@ -115,15 +115,10 @@ def counters(
 def _rows(
     trace: Trace, forms: Mapping[int, Samples], names: Sequence[str], start: int, end: int
 ) -> tuple[CounterRow, ...]:
-    busy = intervals.intersect(breakdown.busy(trace.kernels), _window(start, end))
+    busy = intervals.intersect(breakdown.busy(trace.kernels), recorded_means.window(start, end))
     idle = intervals.complement(busy, start, end)
-    work = (busy, idle) if _is_measured(trace) else None
+    work = (busy, idle) if recorded_means.has_call_times(trace) else None
     return tuple(_row(trace, one, names[one], forms[one], (start, end), work) for one in forms)
-
-
-def _is_measured(trace: Trace) -> bool:
-    """Return whether it is measured when the device works: a counter's mean has no bound."""
-    return trace.meta.timeline == "measured" and device_times.all_known(trace)
 
 
 def _row(
@@ -135,43 +130,29 @@ def _row(
     work: tuple[intervals.Set, intervals.Set] | None,
 ) -> CounterRow:
     """Return a row; ``work`` is when the devices are busy and when they are idle, if known."""
-    start, end = window
-    low_high = form.extremes(start, end)
-    first, last = np.searchsorted(form.at_ns, (start, end))
-    gaps = np.diff(form.at_ns[first:last])
+    own = recorded_means.window_values(form, *window)
     return CounterRow(
         counter=counter,
         name=name,
         process=trace.text(trace.counter_series.process[counter]),
-        values=int(last - first),
-        interval_ns=int(np.median(gaps)) if len(gaps) else None,
-        mean=form.mean(*_window(start, end)),
-        min=low_high[0] if low_high else None,
-        max=low_high[1] if low_high else None,
+        values=own.values,
+        interval_ns=own.interval_ns,
+        mean=own.mean,
+        min=own.min,
+        max=own.max,
         busy_mean=form.mean(*work[0]) if work else None,
         idle_mean=form.mean(*work[1]) if work else None,
     )
 
 
-def _window(start: int, end: int) -> intervals.Set:
-    return np.array([start]), np.array([end])
-
-
 def _kernels(trace: Trace, form: Samples, row: int | None) -> tuple[CounterOfKernel, ...]:
-    if not _is_measured(trace):
+    if not recorded_means.has_call_times(trace):
         return ()
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    mean = form.means(kernels.start_ns, kernels.end_ns)
-    length = form.known_ns(kernels.start_ns, kernels.end_ns)
     first, group = groupby.group_rows(kernels.name)
     count = len(first)
-    known = groupby.sums(group, length, count)
-    area = np.bincount(group, np.where(length > 0, mean, 0.0) * length, count)
+    own = recorded_means.group_means(form, kernels.start_ns, kernels.end_ns, group, count)
     whole = groupby.sums(group, kernels.end_ns - kernels.start_ns, count)
-    inside = np.searchsorted(form.at_ns, kernels.end_ns) - np.searchsorted(
-        form.at_ns, kernels.start_ns
-    )
-    samples = groupby.sums(group, inside.astype(np.int64), count)
     calls = np.bincount(group, minlength=count)
     order: I64 = np.argsort(-whole, kind="stable")
     return tuple(
@@ -179,10 +160,10 @@ def _kernels(trace: Trace, form: Samples, row: int | None) -> tuple[CounterOfKer
             name=trace.text(kernels.name[first[i]]),
             calls=int(calls[i]),
             device_ns=int(whole[i]),
-            mean=float(area[i] / known[i]),
-            samples=int(samples[i]),
+            mean=float(own.mean[i]),
+            samples=int(own.samples[i]),
         )
-        for i in order[known[order] > 0][:_MOST_KERNELS].tolist()
+        for i in order[own.known_ns[order] > 0][:_MOST_KERNELS].tolist()
     )
 
 
@@ -192,14 +173,14 @@ def _steps(trace: Trace, form: Samples) -> tuple[CounterOfStep, ...]:
     for name, start, end in zip(
         steps.name.tolist(), steps.start_ns.tolist(), steps.end_ns.tolist(), strict=True
     ):
-        low_high = form.extremes(start, end)
+        own = recorded_means.window_values(form, start, end)
         found.append(
             CounterOfStep(
                 step=trace.text(name),
                 length_ns=end - start,
-                mean=form.mean(*_window(start, end)),
-                min=low_high[0] if low_high else None,
-                max=low_high[1] if low_high else None,
+                mean=own.mean,
+                min=own.min,
+                max=own.max,
             )
         )
     return tuple(found)

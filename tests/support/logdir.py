@@ -1,7 +1,7 @@
 """A small logdir with every kind of run, made of events of known times.
 
 ``mlp``: inferred device times, two spans of one worker; ``ddp``: two ranks, measured, with modules;
-``host``: a trace without device times; ``unreadable``: a trace that is cut off.
+``host``: a trace without device times, with a counter; ``unreadable``: a trace that is cut off.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ def write(folder: Path) -> Path:
         trace = document(*_measured(), distributedInfo=info)
         _write(folder / "ddp" / f"host_{rank}.1700000000000.pt.trace.json", trace)
     host = [op("aten::mm", 100 * i, 100 * i + 50) for i in range(10)]
+    clock: Event = {"ph": "C", "name": "Clock", "pid": "CPU"}
+    host += [{**clock, "ts": 250 * i, "args": {"MHz": 2000 + i}} for i in range(4)]
     _write(folder / "host" / "cpu.1700000000000.pt.trace.json", document(*host))
     cut = folder / "unreadable" / "cut.1700000000000.pt.trace.json"
     cut.parent.mkdir()

@@ -58,6 +58,11 @@ STATES: dict[str, tuple[str, Open]] = {
         )
         for tab in ("operators", "callers", "streams", "idle", "calls")
     },
+    "selection by counters": (
+        "run=host view=timeline area=0..900000 group=counters",
+        showing("table-area-counters"),
+    ),
+    "counters by step": ("run=host view=counters", listing("counters")),
     "selection's flame graph": (
         "run=ddp view=timeline area=0..90000000 group=flame",
         showing("flamegraph"),

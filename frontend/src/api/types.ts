@@ -118,6 +118,17 @@ export interface AreaCall {
   launched: number;
 }
 
+/** A counter that the trace records, in its own unit. A value holds until the next one. */
+export interface AreaCounter {
+  counter: number;
+  name: string;
+  process: string;
+  values: number;
+  mean: number;
+  min: number;
+  max: number;
+}
+
 /** The operators, or the annotations, of one name, and what they launched themselves. */
 export interface AreaOperator {
   name: string | null;
@@ -165,6 +176,8 @@ export interface AreaTimes {
   streams_count: number;
   calls: AreaCall[];
   calls_count: number;
+  counters: AreaCounter[];
+  counters_count: number;
 }
 
 /** The answer to ``record``: the job that was asked, and the request. */
@@ -822,6 +835,15 @@ export interface Hotspots {
   step_ns: number;
 }
 
+/** A counter that the trace records, in its own unit, while the calls run. */
+export interface InstanceCounter {
+  counter: number;
+  name: string;
+  mean: number;
+  samples: number;
+  busy_mean: number;
+}
+
 /** The result of the lookup. */
 export interface Instances {
   name: string;
@@ -832,6 +854,7 @@ export interface Instances {
   items: Item[];
   sites: CallSite[];
   histogram: Bin[];
+  counters: InstanceCounter[];
 }
 
 /** One range: a row of a table of the trace. */

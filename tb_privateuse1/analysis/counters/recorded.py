@@ -103,9 +103,14 @@ def labels(trace: Trace) -> list[str]:
     return found
 
 
-def recorded_curves(trace: Trace) -> list[Curve]:
-    """Return the curves of the counters with most values, in the order of the trace."""
+def drawn_samples(trace: Trace) -> dict[int, Samples]:
+    """Return the values of the counters with most of them, by row and in the trace's order."""
     forms = recorded_samples(trace)
     most = sorted(forms, key=lambda row: -len(forms[row].at_ns))[:SHOWN]
+    return {row: forms[row] for row in sorted(most)}
+
+
+def recorded_curves(trace: Trace) -> list[Curve]:
+    """Return the curves of the counters with most values, in the order of the trace."""
     named = labels(trace)
-    return [Curve(named[row], "", "recorded", forms[row]) for row in sorted(most)]
+    return [Curve(named[row], "", "recorded", form) for row, form in drawn_samples(trace).items()]

@@ -1,4 +1,4 @@
-"""Sum up a selected stretch of time by operator, stream and runtime call."""
+"""Sum up a selected stretch of time by operator, stream, runtime call and recorded counter."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
+from tb_privateuse1.analysis.counters import recorded, recorded_means
 from tb_privateuse1.analysis.timeline import appearance
 from tb_privateuse1.analysis.timeline.level_of_detail import ANNOTATIONS, DEVICE, STEPS, Pyramid
 from tb_privateuse1.analysis.timeline.window import (
@@ -84,6 +85,22 @@ class AreaCall:
 
 
 @dataclass(frozen=True)
+class AreaCounter:
+    """A counter that the trace records, in its own unit. A value holds until the next one."""
+
+    counter: int
+    """Its row in the trace's ``counter_series``."""
+    name: str
+    process: str
+    values: int
+    """Those that were recorded in the selection."""
+    mean: float
+    """Over the time of the selection, from the first value on."""
+    min: float
+    max: float
+
+
+@dataclass(frozen=True)
 class AreaTimes:
     """The result of the lookup: of each table at most 500 rows, those with most time first."""
 
@@ -100,6 +117,10 @@ class AreaTimes:
     streams_count: int
     calls: tuple[AreaCall, ...]
     calls_count: int
+    counters: tuple[AreaCounter, ...]
+    """In the trace's order, whatever tracks are chosen. A counter without a value so far is not
+    among them."""
+    counters_count: int
 
 
 def area_times(
@@ -112,7 +133,7 @@ def area_times(
         str | None, "numbers of the tracks, separated by commas; by default all of them"
     ] = None,
 ) -> AreaTimes:
-    """The time in [start_ns, stop_ns) by operator, stream and runtime call.
+    """The time in [start_ns, stop_ns) by operator, stream and runtime call, and its counters.
 
     Raises TraceError ``bad_option``.
     """
@@ -122,6 +143,7 @@ def area_times(
     operators, host = _operators(trace, part, threads, window)
     streams = _streams(trace, pyramid, lanes, window)
     calls = _calls(trace, threads, window)
+    counters = _counters(trace, window)
     return AreaTimes(
         start_ns=window.start_ns,
         stop_ns=window.stop_ns,
@@ -133,6 +155,8 @@ def area_times(
         streams_count=len(streams),
         calls=tuple(calls[:_MOST]),
         calls_count=len(calls),
+        counters=tuple(counters[:_MOST]),
+        counters_count=len(counters),
     )
 
 
@@ -242,3 +266,23 @@ def _calls(trace: Trace, threads: Bools, window: Window) -> list[AreaCall]:
         )
         for at in order
     ]
+
+
+def _counters(trace: Trace, window: Window) -> list[AreaCounter]:
+    names, process = recorded.labels(trace), trace.counter_series.process
+    found = []
+    for row, form in recorded.recorded_samples(trace).items():
+        own = recorded_means.window_values(form, window.start_ns, window.stop_ns)
+        if own.mean is not None and own.min is not None and own.max is not None:
+            found.append(
+                AreaCounter(
+                    counter=row,
+                    name=names[row],
+                    process=trace.text(process[row]),
+                    values=own.values,
+                    mean=own.mean,
+                    min=own.min,
+                    max=own.max,
+                )
+            )
+    return found

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1.analysis.counters.instance_counters import InstanceCounter, instance_counters
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.kernels import time_groups
 from tb_privateuse1.analysis.timeline import level_of_detail as pyramids
@@ -128,6 +129,8 @@ class Instances:
     """Of operators and activities: the lines with most of their time; others have no line."""
     histogram: tuple[Bin, ...]
     """From the shortest to the longest, in equal ratios: four to a factor of two, at least ten."""
+    counters: tuple[InstanceCounter, ...] = ()
+    """Of activities: the counters that the trace records while they run, at most 100."""
 
 
 Order = Literal["duration", "time", "typical"]
@@ -178,6 +181,7 @@ def listed(
         ),
         sites=_sites(trace, table, rows, duration),
         histogram=_histogram(duration),
+        counters=instance_counters(trace, rows) if table == "kernels" else (),
     )
 
 

@@ -1,6 +1,5 @@
 // The page of the counters that the trace records: all of them, or one by kernel or by step.
 import type { CounterOfKernel, CounterOfStep, CounterRow, Counters as Result } from "../../api/types";
-import { counted } from "../../lib/format";
 import { tableInUrl } from "../../state/table-in-url";
 import { go, state } from "../../state/url";
 import { useLatest, useView } from "../../state/use-result";
@@ -9,6 +8,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { field, type Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import type { PageProps } from "../page-props";
+import { amount } from "../shared/counter-columns";
 import { Show } from "../shared/load-states";
 
 const texts = t.counters;
@@ -118,23 +118,6 @@ function Tabs({ result, tab }: { result: Result; tab: Tab }) {
     </>
   );
 }
-
-/** A value of a counter, in its own unit. */
-const amount = <Row,>(
-  key: "mean" | "min" | "max" | "busy_mean" | "idle_mean",
-  head: { title: string; help?: string },
-  value: (row: Row) => number | null,
-): Column<Row> => ({
-  key,
-  ...head,
-  kind: "count",
-  width: 92,
-  value,
-  cell: (row) => {
-    const own = value(row);
-    return own === null ? <span class="value muted">–</span> : <span class="value">{counted(own, "")}</span>;
-  },
-});
 
 const COUNTERS: readonly Column<CounterRow>[] = [
   field("name", heads.name, "text", 220, { full: (r) => r.name }),

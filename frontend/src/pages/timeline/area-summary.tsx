@@ -62,7 +62,7 @@ export function AreaSummary({ lanes, area, choose, close }: AreaProps) {
       )}
       <div class="toolbar">
         <PlaceChoice {...{ lane, at, tracks, choose }} />
-        <AreaTabs />
+        <AreaTabs lane={lane} />
       </div>
       <button type="button" class="quiet push" aria-label={texts.close} onClick={close}>
         ✕

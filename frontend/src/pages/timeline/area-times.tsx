@@ -19,14 +19,14 @@ const { columns: heads } = texts;
 
 type TimesProps = AreaTabProps & { children: (times: AreaTimes, length: number) => ComponentChildren };
 
-/** All three tables are one answer, which is there when one changes from one to another. */
-function Times({ lane, options, children }: TimesProps) {
+/** All tables are one answer, which is there when one changes from one to another. */
+export function Times({ lane, options, children }: TimesProps) {
   const resource = useView("area_times", lane.selected, options, null);
   return <Show resource={resource}>{(times) => children(times, times.stop_ns - times.start_ns)}</Show>;
 }
 
 /** How many rows there are, where not all came. */
-function Rest({ rows, all }: { rows: number; all: number }) {
+export function Rest({ rows, all }: { rows: number; all: number }) {
   return rows < all ? <p class="muted">{texts.rest(count(rows), count(all))}</p> : null;
 }
 

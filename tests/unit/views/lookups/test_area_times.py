@@ -13,9 +13,10 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.lookups import area, area_times
+from tb_privateuse1.views.lookups.area_times import AreaCounter
 from tb_privateuse1.views.reader import run_view
 from tests.support.lookups import ask
-from tests.support.make import annotation, kernel, launch, op, trace
+from tests.support.make import Event, annotation, kernel, launch, op, trace
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.support.uncertain import pair
 
@@ -69,10 +70,39 @@ def test_only_chosen_tracks() -> None:
         ask(area_times, one, tracks="99")
 
 
+def counted() -> Trace:
+    """Two counters; the clock has no value before 50 us."""
+    power = {"ph": "C", "name": "Power", "pid": "GPU"}
+    clock = {"ph": "C", "name": "Clock", "pid": "GPU", "ts": 50, "args": {"MHz": 900}}
+    values = ((0, 100), (20, 300), (40, 100), (60, 500))
+    samples: list[Event] = [{**power, "ts": at, "args": {"W": watts}} for at, watts in values]
+    return trace(op("a", 0, 80, id=1), launch(1, 2, 1), kernel("k", 15, 35, 1), *samples, clock)
+
+
+def test_counters_of_the_selection_by_what_holds_in_it() -> None:
+    found = ask(area_times, counted(), start_ns=10_000, stop_ns=50_000)
+    assert found.counters == (
+        AreaCounter(0, "Power · W", "GPU", 2, (10 * 100 + 20 * 300 + 10 * 100) / 40, 100.0, 300.0),
+    )  # the clock has no value yet
+    later = ask(area_times, counted(), start_ns=45_000, stop_ns=60_000)
+    assert [(one.name, one.values, one.mean) for one in later.counters] == [
+        ("Power · W", 0, 100.0), ("Clock · MHz", 1, 900.0),
+    ]  # fmt: skip
+    assert later.counters_count == 2
+
+
+def test_counters_are_of_all_tracks() -> None:
+    one = counted()
+    tracks = timeline_tracks.list_tracks(one, derived.derive(one).pyramid)
+    stream = next(t for t in tracks if t.kind == "device")
+    assert ask(area_times, one, tracks=str(stream.id)).counters == ask(area_times, one).counters
+
+
 def test_nothing() -> None:
     found = ask(area_times, Trace())
     assert (found.operators, found.streams, found.calls, found.host_ns) == ((), (), (), 0)
     assert found.device_ns is None
+    assert (found.counters, found.counters_count) == ((), 0)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tb_privateuse1.analysis.counters.instance_counters import InstanceCounter
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
@@ -99,3 +100,23 @@ def test_what_is_not_there() -> None:
     for options in ({"index": 99}, {"index": -1}, {"limit": -1}, {"step": 7}):
         with pytest.raises(TraceError):
             ask(some(), **options)
+
+
+def test_counters_while_they_run() -> None:
+    power = {"ph": "C", "name": "Power", "pid": "GPU"}
+    values = ((0, 100), (20, 300), (24, 100), (30, 200), (60, 50))
+    t = trace(
+        op("aten::mm", 0, 5), launch(1, 2, 1), kernel("k", 20, 24, 1), kernel("k", 29, 31, 1),
+        kernel("other", 60, 80),
+        *({**power, "ts": at, "args": {"W": watts}} for at, watts in values),
+        {**power, "name": "Late", "ts": 50, "args": {"W": 1}},
+    )  # fmt: skip
+    (found,) = ask(t, index=0).counters
+    mean, busy = (4 * 300 + 100 + 200) / 6, (4 * 300 + 100 + 200 + 20 * 50) / 26
+    assert found == InstanceCounter(0, "Power · W", mean, 2, busy)
+    assert [one.name for one in ask(t, index=2).counters] == ["Power · W", "Late · W"]
+
+
+def test_without_counters_there_are_none() -> None:
+    t = some()
+    assert ask(t, index=row_of(t, "aten::mm")).counters == ()

@@ -21,6 +21,7 @@ export const counters = {
   },
   columns: {
     name: { title: "Counter", help: "A row shows the counter by kernel." },
+    one: { title: "Counter" },
     process: { title: "Process", help: "The process of the trace that has it, often a device." },
     values: { title: "Values", help: "How many were recorded." },
     interval: { title: "Interval", help: "The median time from one value to the next." },

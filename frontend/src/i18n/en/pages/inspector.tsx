@@ -72,7 +72,9 @@ export const inspector = {
     record: "Raw record",
     sites: "Called from",
     work: "Rates and roof",
+    counters: "Counters",
   },
+  countersNote: "while the calls run",
   asIn: (file: string) => `As it is in ${file}.`,
   noRecord: (operator: ComponentChildren) => (
     <>

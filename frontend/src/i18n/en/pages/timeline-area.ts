@@ -11,6 +11,10 @@ export const timelineArea = {
     streams: { label: "Streams", title: "When each stream is busy" },
     idle: { label: "Idle", title: "What the device did, and what it waited for" },
     calls: { label: "Runtime calls", title: "Calls of the device's runtime and driver" },
+    counters: {
+      label: "Counters",
+      title: "Mean, least and greatest value of the counters that the trace has",
+    },
   },
   ofAllTracks: "of all tracks",
   time: "Time",
@@ -37,6 +41,7 @@ export const timelineArea = {
     streams: ["stream", "streams"],
     idle: ["class", "classes"],
     calls: ["runtime call", "runtime calls"],
+    counters: ["counter", "counters"],
   },
   columns: {
     operator: { title: "Operator" },
@@ -67,6 +72,7 @@ export const timelineArea = {
     max: { title: "Max", help: "Click to see the longest call." },
     launched: { title: "Launched", help: "Activities that these calls launched, whenever they run." },
   },
+  noCounters: "No counter has a value in the selection.",
   kinds: { operator: "operator", annotation: "annotation" },
   yes: "yes",
   no: "",

@@ -22,6 +22,7 @@ export const counters: Translation<typeof english.counters> = {
   },
   columns: {
     name: { title: "计数器", help: "点击一行可按 kernel 查看该计数器。" },
+    one: { title: "计数器" },
     process: { title: "进程", help: "trace 中该计数器所属的进程，通常是一个设备。" },
     values: { title: "数值个数", help: "记录了多少个值。" },
     interval: { title: "间隔", help: "相邻两个值之间时间的中位数。" },

@@ -69,7 +69,9 @@ export const inspector: Translation<typeof english.inspector> = {
     record: "原始记录",
     sites: "调用位置",
     work: "速率与上限",
+    counters: "计数器",
   },
+  countersNote: "各次调用运行期间",
   asIn: (file) => `${file} 中的原文。`,
   noRecord: (operator) => (
     <>该活动为推断所得：没有文件记录它。推断的依据是它的算子{operator && <> {operator}</>}。</>

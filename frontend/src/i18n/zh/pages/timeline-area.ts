@@ -11,6 +11,7 @@ export const timelineArea: Translation<typeof english.timelineArea> = {
     streams: { label: "流", title: "每个流的繁忙时间" },
     idle: { label: "空闲", title: "设备在做什么，又在等什么" },
     calls: { label: "运行时调用", title: "对设备运行时与驱动的调用" },
+    counters: { label: "计数器", title: "trace 中各计数器的均值、最小值与最大值" },
   },
   ofAllTracks: "所有轨道",
   time: "时间",
@@ -35,6 +36,7 @@ export const timelineArea: Translation<typeof english.timelineArea> = {
     streams: ["流", "流"],
     idle: ["类别", "类别"],
     calls: ["运行时调用", "运行时调用"],
+    counters: ["个计数器", "个计数器"],
   },
   columns: {
     operator: { title: "算子" },
@@ -62,6 +64,7 @@ export const timelineArea: Translation<typeof english.timelineArea> = {
     max: { title: "最长", help: "点击查看最长的调用。" },
     launched: { title: "启动", help: "这些调用启动的活动，不论何时运行。" },
   },
+  noCounters: "选区内没有计数器的值。",
   kinds: { operator: "算子", annotation: "标注" },
   yes: "是",
   no: "",

@@ -10,6 +10,7 @@ import { t } from "../../../i18n";
 import { Section } from "../../../widgets/inspector/section";
 import { Show } from "../load-states";
 import { CallSites } from "./call-sites";
+import { CallCounters } from "./call-counters";
 import { Durations } from "./durations";
 import { InstanceList, type Order } from "./instance-list";
 import { One } from "./one-call";
@@ -52,6 +53,7 @@ export function Calls({ selected, of, category, name, step, inferred }: CallsPro
               />
             </Section>
             <CallSites sites={found.sites} />
+            <CallCounters counters={found.counters} />
             {found.typical && chosen !== null && (
               <Chosen index={chosen} typical={found.typical} selected={selected} />
             )}

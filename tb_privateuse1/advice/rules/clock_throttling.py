@@ -1,0 +1,66 @@
+"""Kernels that take longer because the device's clock is low at times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice import clock
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.counters import recorded
+from tb_privateuse1.trace import intervals
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Yield what equal calls take at a low clock beyond what they take at the high one."""
+    for slowdown in clock.slowdowns(case):
+        if slowdown.power is not None:  # the reason is known: that is a finding of its own
+            continue
+        effect = slowdown.effect
+        low = float(np.median(effect.value[slowdown.late]))
+        yield RuleFinding(
+            title=say(
+                "The clock falls from {high} to {low}: the same kernels take longer, {share} of "
+                "the time",
+                high=clock.number(effect.high),
+                low=clock.number(low),
+                share=percent(case.share(intervals.length(slowdown.claim))),
+            ),
+            explanation=clock.reason(case, slowdown),
+            events=len(slowdown.rows),
+            evidence=clock.evidence(case, slowdown),
+            how=say(
+                "What these calls take beyond the median of the same calls while {counter} is at "
+                "{high}, while others waited for the device.",
+                counter=recorded.labels(case.trace)[effect.counter],
+                high=clock.number(effect.high),
+            ),
+            claim=slowdown.claim,
+            removes=slowdown.removes,
+            source=case.source(case.trace.kernels.op[slowdown.rows].astype(np.int64)),
+        )
+
+
+RULE = Rule(
+    name="clock_throttling",
+    title=say("Low clock"),
+    cause="device",
+    looks_for=say(
+        "A recorded clock (its name or key has Hz, clock or freq) below 95 % of its high value, "
+        "and kernels with the same shapes whose durations grow with 1 / clock."
+    ),
+    why=say("What computes runs at the speed of the clock. The device shows that it can do more."),
+    fix=say(
+        "Look at the device's temperature and its limits of clock and power; improve the cooling, "
+        "or lock a clock that it can hold. See whether other programs use the device."
+    ),
+    threshold=say(
+        "1 % of the step. Less than 1 unrelated clock in 100 passes the test of chance, which "
+        "takes about 12 falls. Two kernels follow with slopes from 0.5 to 1.25, and the clock "
+        "explains half of their variation: what varies as much at equal clocks does not count."
+    ),
+    reference=say("msprof-analyze frequency drop; nvidia-smi, clocks event reasons."),
+    check=check,
+    needs=("device", "counters"),
+)
