@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import inference, readers
 from tb_privateuse1.readers.ascend import schema
-from tb_privateuse1.readers.ascend.database import Database
+from tb_privateuse1.readers.sqlite.database import Database
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tests.support.ascend import Program, edited

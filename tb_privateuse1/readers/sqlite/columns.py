@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.readers.ascend import schema
-from tb_privateuse1.readers.ascend.database import ABSENT, Database
 from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.readers.sqlite.database import ABSENT, Database
 from tb_privateuse1.trace.model import NONE, Threads
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _LIMIT_NS = 1 << 62
 """Times and lengths from here on are none: year 2116."""
+NO_ID = 4294967295
+"""An id that tools write for none: -1 as a 32-bit number without a sign."""
 
 
 class Strings:
@@ -51,12 +52,15 @@ class Strings:
 
 
 class Names(Strings):
-    """The strings of a trace, and the database's ids of some of them."""
+    """The strings of a trace, and the database's ids of some of them.
 
-    def __init__(self, database: Database) -> None:
+    ``table`` has the strings in its column ``value``, and their numbers in ``id``.
+    """
+
+    def __init__(self, database: Database, table: str, value: str = "value") -> None:
         super().__init__()
-        ids = database.numbers(schema.STRINGS, ["id"])["id"]
-        texts = database.texts(schema.STRINGS, ["value"])
+        ids = database.numbers(table, ["id"])["id"]
+        texts = database.texts(table, [value])
         size = min(len(ids), len(texts))
         order = np.argsort(ids[:size], kind="stable")
         self._ids = ids[order]
@@ -76,21 +80,27 @@ class Names(Strings):
 
 
 class Places:
-    """The threads of a trace: those of the host, the streams and the groups of ranks."""
+    """The threads of a trace: those of the host, the streams and the groups of ranks.
 
-    def __init__(self, names: Names) -> None:
+    ``process`` is the name of the processes whose threads are the host's.
+    """
+
+    def __init__(self, names: Names, process: str) -> None:
         self._names = names
+        self._process = process
         self._rows: dict[tuple[str, str], int] = {}
         self._columns: list[tuple[int, int, int]] = []
         self.process_names: dict[str, str] = {}
+        self.thread_names: dict[tuple[int, int], str] = {}
+        """The host's, by the system's numbers."""
 
-    def host(self, global_tid: I64) -> I32:
-        """Return the thread of each id, whose upper half is the process."""
-        ids, code = np.unique(global_tid, return_inverse=True)
-        rows = []
-        for number in ids.tolist():
-            pid, tid = (number >> 32, number & 0xFFFFFFFF) if number >= 0 else (0, 0)
-            rows.append(self.add(str(pid), str(tid), f"Thread {tid}", "Python"))
+    def host(self, pid: I64, tid: I64) -> I32:
+        """Return the thread of each pair of system numbers; negative ones are 0."""
+        pairs, code = np.unique(np.stack((pid, tid)).clip(0), axis=1, return_inverse=True)
+        rows = [
+            self.add(str(p), str(t), self.thread_names.get((p, t), f"Thread {t}"), self._process)
+            for p, t in pairs.T.tolist()
+        ]
         return np.array(rows, np.int32)[code.reshape(-1)]
 
     def add(self, pid: str, tid: str, name: str, process: str) -> int:
@@ -165,7 +175,7 @@ def group(
 
 def ids_of(column: I64) -> I64:
     """Return ids in which absent ones, and those that the tool writes for none, are ``NONE``."""
-    none = (column == ABSENT) | (column < 0) | (column == schema.NO_CONNECTION)
+    none = (column == ABSENT) | (column < 0) | (column == NO_ID)
     return np.where(none, NONE, column)
 
 
