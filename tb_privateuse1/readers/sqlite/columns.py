@@ -60,18 +60,33 @@ class Names(Strings):
     def __init__(self, database: Database, table: str, value: str = "value") -> None:
         super().__init__()
         ids = database.numbers(table, ["id"])["id"]
-        texts = database.texts(table, [value])
-        size = min(len(ids), len(texts))
-        order = np.argsort(ids[:size], kind="stable")
-        self._ids = ids[order]
-        self._index = np.array([self.index(text) for (text,) in texts[:size]], np.int32)[order]
+        self._texts = database.texts(table, [value])
+        size = min(len(ids), len(self._texts))
+        self._order = np.argsort(ids[:size], kind="stable")
+        self._ids = ids[self._order]
+        self._index = np.full(size, NONE, np.int32)
 
     def find(self, ids: I64) -> I32:
-        """Return the index of each id's string, ``NONE`` without one."""
+        """Return the index of each id's string, ``NONE`` without one.
+
+        A string becomes one of the trace when it is first asked for.
+        """
         if not len(self._ids):
             return np.full(len(ids), NONE, np.int32)
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-        return np.where(self._ids[at] == ids, self._index[at], NONE).astype(np.int32)
+        found = self._ids[at] == ids
+        used = np.zeros(len(self._ids), np.bool_)
+        used[at[found]] = True
+        for row in np.flatnonzero(used & (self._index < 0)).tolist():
+            self._index[row] = self.index(self._texts[self._order[row]][0])
+        return np.where(found, self._index[at], NONE).astype(np.int32)
+
+    def text(self, number: int) -> str:
+        """Return the string of an id, which does not become one of the trace; empty without one."""
+        row = int(np.searchsorted(self._ids, number))
+        if row == len(self._ids) or self._ids[row] != number:
+            return ""
+        return str(self._texts[self._order[row]][0])
 
     def names(self, ids: I64) -> I32:
         """Return the index of each id's string, that of an empty one without one."""
@@ -93,12 +108,19 @@ class Places:
         self.process_names: dict[str, str] = {}
         self.thread_names: dict[tuple[int, int], str] = {}
         """The host's, by the system's numbers."""
+        self.host_names: dict[int, str] = {}
+        """The names of the host's processes that have one of their own."""
 
     def host(self, pid: I64, tid: I64) -> I32:
         """Return the thread of each pair of system numbers; negative ones are 0."""
         pairs, code = np.unique(np.stack((pid, tid)).clip(0), axis=1, return_inverse=True)
         rows = [
-            self.add(str(p), str(t), self.thread_names.get((p, t), f"Thread {t}"), self._process)
+            self.add(
+                str(p),
+                str(t),
+                self.thread_names.get((p, t), f"Thread {t}"),
+                self.host_names.get(p, self._process),
+            )
             for p, t in pairs.T.tolist()
         ]
         return np.array(rows, np.int32)[code.reshape(-1)]
@@ -144,9 +166,13 @@ def rows_of(table: dict[str, I64], times: Times) -> dict[str, I64]:
     return {key: column[times.rows] for key, column in table.items()}
 
 
-def valid_times(start_ns: I64, end_ns: I64) -> Times:
-    """Return the rows with possible times; a range that ends before it starts has no length."""
-    possible = (start_ns > 0) & (start_ns < _LIMIT_NS) & (end_ns > 0) & (end_ns < _LIMIT_NS)
+def valid_times(start_ns: I64, end_ns: I64, least_ns: int = 1) -> Times:
+    """Return the rows with possible times; a range that ends before it starts has no length.
+
+    ``least_ns`` is the first possible time: 1970 by default.
+    """
+    possible = (start_ns >= least_ns) & (start_ns < _LIMIT_NS)
+    possible &= (end_ns >= least_ns) & (end_ns < _LIMIT_NS)
     rows = np.flatnonzero(possible)
     start, end = (start_ns, end_ns) if possible.all() else (start_ns[rows], end_ns[rows])
     negative = int((end < start).sum())
