@@ -13,7 +13,7 @@ from tb_privateuse1.discovery.file import basename, file_at
 from tb_privateuse1.discovery.formats import is_own_name, stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import ascend, chrome, nsight
+from tb_privateuse1.readers import ascend, chrome, nsight, rocprof
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 
@@ -29,10 +29,11 @@ __all__ = [
     "raw",
     "read",
     "reader_named",
+    "rocprof",
     "sidecar",
 ]
 
-READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND, nsight.NSIGHT)
+READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND, nsight.NSIGHT, rocprof.ROCPROF)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
 

@@ -24,7 +24,7 @@ from typing import Any
 from tb_privateuse1 import inference, readers
 from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.errors import TraceError
-from tests.support import ascend, nsight
+from tests.support import ascend, nsight, rocprof
 
 SLOWEST_S = 10.0
 """No file of some kilobytes takes as long."""
@@ -148,6 +148,23 @@ def _nsight_plain(rows: Rows) -> Sums:
 _SESSION_LEAST = -(1 << 61)
 
 
+def _rocprof_plain(rows: Rows) -> Sums:
+    """The time of device events."""
+    tables = ("rocpd_kernel_dispatch", "rocpd_memory_copy")
+    found = [
+        rows(
+            "SELECT cast(start AS INTEGER), cast(end AS INTEGER) "
+            f"FROM {table}{rocprof.GUID} NOT INDEXED"
+        )
+        for table in tables
+    ]
+    return {"device": _total([row for each in found for row in each], 1)}
+
+
+def _rocprof_sums(raw: Raw) -> Sums:
+    return {"device": _read(raw, "kernel", "gpu_memcpy")}
+
+
 def _is_id(task: int | None) -> bool:
     return task is not None and task >= 0 and task != 0xFFFFFFFF
 
@@ -181,7 +198,10 @@ KINDS = {
         lambda path: ascend.Program(steps=3).database(path, 512), _ascend_sums, _ascend_plain
     ),
     "nsight": Kind(
-        lambda path: nsight.Program(steps=3).database(path, 512), _nsight_sums, _nsight_plain
+        lambda path: nsight.Program(steps=8).database(path, 512), _nsight_sums, _nsight_plain
+    ),
+    "rocprof": Kind(
+        lambda path: rocprof.Program(steps=8).database(path, 512), _rocprof_sums, _rocprof_plain
     ),
 }
 

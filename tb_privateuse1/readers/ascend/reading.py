@@ -78,13 +78,13 @@ def _read(database: Database) -> Raw:
     events.end(rows, times)
     events.add(_NO_CATEGORY, tasks)
     events.add(_NO_CATEGORY, collectives)
-    _add_annotations(events, ranges.get(_OF_HOST))
-    blocks = _memory(events, ranges.get(_OF_HOST))
+    _add_annotations(events, names, ranges.get(_OF_HOST))
+    blocks = _memory(events, names, ranges.get(_OF_HOST))
     return events.raw(facts, blocks, flows)
 
 
-def _add_annotations(events: Events, operators: Group | None) -> None:
-    database, names, places = events.database, events.names, events.places
+def _add_annotations(events: Events, names: Names, operators: Group | None) -> None:
+    database, places = events.database, events.places
     marks, times, rows = host.read_marks(database, names, places, events.begin(schema.MARKS))
     events.end(rows, times)
     events.add("user_annotation", marks)
@@ -96,11 +96,11 @@ def _add_annotations(events: Events, operators: Group | None) -> None:
         events.add("user_annotation", steps)
 
 
-def _memory(events: Events, operators: Group | None) -> Group:
+def _memory(events: Events, names: Names, operators: Group | None) -> Group:
     first = events.begin(schema.BLOCKS)
     blocks = memory.read_blocks(events.database)
-    name = events.names.find(blocks["name"])
-    label = events.names.index("[memory]")
+    name = names.find(blocks["name"])
+    label = names.index("[memory]")
     found, times = memory.memory_events(blocks, name, operators, label, first)
     if len(found) and not len(events.places.threads()):
         events.places.add("0", "0", "Memory", "Python")  # no operator has a thread

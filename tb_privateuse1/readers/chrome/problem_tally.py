@@ -56,9 +56,7 @@ _WORDS: dict[str, _Words] = {
             "{n} processes worked on devices; all are shown as one recording, in which steps and "
             "ranks cannot be told apart."
         ),
-        say(
-            "Record each rank in a file of its own with the rank in its name: report_rank0.nsys-rep."
-        ),
+        say("Record each rank in a file of its own, with the rank in its name: job_rank0."),
     ),
     "several_event_lists": _Words(
         say("The file has {n} more lists of events; all are shown."), severity="info"

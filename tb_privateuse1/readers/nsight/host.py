@@ -7,9 +7,9 @@ import re
 import numpy as np
 
 from tb_privateuse1.readers.nsight import schema
-from tb_privateuse1.readers.nsight.operators import RangeNames
 from tb_privateuse1.readers.nsight.processes import Processes, pids_of, tids_of
 from tb_privateuse1.readers.nsight.session import Session
+from tb_privateuse1.readers.range_names import RangeNames
 from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.readers.sqlite.columns import Names, Places, Times, group, rows_of
 from tb_privateuse1.readers.sqlite.database import ABSENT, Database

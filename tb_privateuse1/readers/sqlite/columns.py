@@ -54,11 +54,16 @@ class Strings:
 class Names(Strings):
     """The strings of a trace, and the database's ids of some of them.
 
-    ``table`` has the strings in its column ``value``, and their numbers in ``id``.
+    ``table`` has the strings in its column ``value``, and their numbers in ``id``. ``strings`` are
+    those of the trace that other tables have added.
     """
 
-    def __init__(self, database: Database, table: str, value: str = "value") -> None:
+    def __init__(
+        self, database: Database, table: str, value: str = "value", strings: Strings | None = None
+    ) -> None:
         super().__init__()
+        if strings is not None:
+            self.all, self._known = strings.all, strings._known
         ids = database.numbers(table, ["id"])["id"]
         self._texts = database.texts(table, [value])
         size = min(len(ids), len(self._texts))
@@ -100,7 +105,7 @@ class Places:
     ``process`` is the name of the processes whose threads are the host's.
     """
 
-    def __init__(self, names: Names, process: str) -> None:
+    def __init__(self, names: Strings, process: str) -> None:
         self._names = names
         self._process = process
         self._rows: dict[tuple[str, str], int] = {}

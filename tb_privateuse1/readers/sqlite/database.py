@@ -93,6 +93,11 @@ class Database:
         """Return whether there is a plain table of a name."""
         return table in self._tables
 
+    def endings(self, beginning: str) -> list[str]:
+        """Return what follows a beginning in the names of plain tables, sorted."""
+        names = (name for name in self._tables if name.startswith(beginning))
+        return sorted(name.removeprefix(beginning) for name in names)
+
     def numbers(self, table: str, columns: Sequence[str]) -> _Table:
         """Return columns of whole numbers, as long as the table; ``ABSENT`` where there is none.
 

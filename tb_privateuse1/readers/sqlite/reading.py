@@ -15,7 +15,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import MISSING_OF, Counters, Flows, Group, Progress, Raw
-from tb_privateuse1.readers.sqlite.columns import Names, Places, Times
+from tb_privateuse1.readers.sqlite.columns import Places, Strings, Times
 from tb_privateuse1.readers.sqlite.database import Database
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
@@ -28,7 +28,7 @@ class Events:
     ``tables`` are those with events, in the order in which their rows are numbered.
     """
 
-    def __init__(self, database: Database, names: Names, places: Places, tables: Sequence[str]):
+    def __init__(self, database: Database, names: Strings, places: Places, tables: Sequence[str]):
         self.database = database
         self.names = names
         self.places = places
@@ -146,12 +146,16 @@ def row_of_event(
 
 
 def with_names(
-    database: Database, row: Mapping[str, Any], columns: Sequence[str], strings: str
+    database: Database,
+    row: Mapping[str, Any],
+    columns: Sequence[str],
+    strings: str,
+    value: str = "value",
 ) -> dict[str, Any]:
     """Return a row in which ids of strings are the strings, in columns that hold such ids."""
     named = dict(row)
     for column in columns:
-        if isinstance(value := row.get(column), int):
-            found = database.find(strings, "id", value)
-            named[column] = found.get("value") if found else value
+        if isinstance(number := row.get(column), int):
+            found = database.find(strings, "id", number)
+            named[column] = found.get(value) if found else number
     return {key: v if not isinstance(v, bytes) else v.hex() for key, v in named.items()}

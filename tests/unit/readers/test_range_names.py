@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_privateuse1.readers.nsight.operators import RangeNames
+from tb_privateuse1.readers.range_names import RangeNames
 from tb_privateuse1.readers.sqlite.columns import Strings
 from tb_privateuse1.trace.model import NONE
 
