@@ -28,8 +28,8 @@ def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return inference.build_trace(readers.read(str(path)), None)
 
 
-@pytest.mark.parametrize("name", {**VIEWS, **LOOKUPS})
+@pytest.mark.parametrize("name", [*VIEWS, *LOOKUPS])
 def test_every_view_opens(trace: Trace, name: str) -> None:
-    view = {**VIEWS, **LOOKUPS}[name]
+    view = VIEWS[name] if name in VIEWS else LOOKUPS[name]
     options = {"table": "ops"} if name == "links" else {}
     assert encode(result(view, trace, **options))
