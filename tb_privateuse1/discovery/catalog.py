@@ -21,7 +21,7 @@ from typing import TypeVar
 from tb_privateuse1.discovery import recording_folders, workers
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
-from tb_privateuse1.discovery.formats import Folder, Format, is_own_name, stem
+from tb_privateuse1.discovery.formats import Folder, Format, is_own_name, is_source, stem
 from tb_privateuse1.discovery.recording_folders import Directory, rank_in_name
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
@@ -276,7 +276,7 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
         elif file not in taken and _is_trace(file, heads):
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(file.name.removesuffix(".gz"), file)
-    selected = [only] if only else [*traces.values(), *gathered]
+    selected = [only] if only else [*_without_sources(traces, heads), *gathered]
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
     sidecars = {file: side for file in selected if (side := _beside(stems[file], ours))}
     recordings = []
@@ -316,6 +316,17 @@ def _is_trace(file: File, heads: Heads) -> bool:
     if is_own_name(file.name, heads.formats):
         return True
     return stem(file.name, heads.formats) is not None and heads.trace(file).is_trace
+
+
+def _without_sources(traces: Mapping[str, File], heads: Heads) -> list[File]:
+    """Return the traces without files from which a tool has made one of the others."""
+    sources = {name for name in traces if is_source(name, heads.formats)}
+    made = {stem(name, heads.formats) for name in traces.keys() - sources}
+    return [
+        file
+        for name, file in traces.items()
+        if name not in sources or stem(name, heads.formats) not in made
+    ]
 
 
 def _beside(name: str, ours: Mapping[str, File]) -> File | None:

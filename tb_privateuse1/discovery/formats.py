@@ -62,6 +62,9 @@ class Format:
     """Find rank and world size in the last bytes of a file; None if they are never there."""
     own_names: re.Pattern[str] | None = None
     """Files with such names are listed even if they are empty, damaged or being written."""
+    sources: tuple[str, ...] = ()
+    """Suffixes of files from which its tool makes such traces. One is listed only where no other
+    file of its name without suffix is: to say what to do."""
     folder: Folder | None = None
     """The folder into which its tool writes; None if its files are recordings by themselves."""
 
@@ -92,3 +95,9 @@ def stem(name: str, formats: Iterable[Format]) -> str | None:
 def is_own_name(name: str, formats: Sequence[Format]) -> bool:
     """Return whether only a trace of one of these formats has such a name."""
     return any(each.own_names and each.own_names.search(name) for each in formats)
+
+
+def is_source(name: str, formats: Iterable[Format]) -> bool:
+    """Return whether a tool must make a trace from a file of this name first."""
+    ends = tuple(suffix for each in formats for suffix in each.sources)
+    return bool(ends) and name.lower().removesuffix(_PACKED).endswith(ends)

@@ -1,7 +1,7 @@
 """Read files of any format as raw columns: ``READERS`` is the list of formats.
 
 A new format is one file of this room with a ``Reader``, an entry in ``READERS``, a section in
-docs/reference/formats.md, a test and a sample. Order: base < decompress < formats.
+docs/reference/formats.md, a test and a sample. Order: base < decompress < sqlite < formats.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tb_privateuse1.discovery.file import basename, file_at
 from tb_privateuse1.discovery.formats import is_own_name, stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import ascend, chrome
+from tb_privateuse1.readers import ascend, chrome, nsight, rocprof
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 
@@ -25,13 +25,15 @@ __all__ = [
     "choose_reader",
     "chrome",
     "complete",
+    "nsight",
     "raw",
     "read",
     "reader_named",
+    "rocprof",
     "sidecar",
 ]
 
-READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND)
+READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND, nsight.NSIGHT, rocprof.ROCPROF)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
 

@@ -30,6 +30,17 @@ FORMATS = {
     "readers.ascend.metadata": {"torch_npu_version", "hccl"},
     "readers.ascend.reading": {"ascend_runtime"},
     "readers.ascend.schema": {"AscendCL", "ENUM_HCCL_DATA_TYPE", "CANN_API", "NPU_INFO"},
+    "readers.nsight.host": {"cuda_runtime", "cuda_driver"},
+    "readers.nsight.processes": {"cudaId"},
+    "readers.nsight.reading": {"cuda_sync"},
+    "readers.nsight.session": {"cudaId"},
+    "readers.nsight.schema": {
+        *("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL"),
+        *("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"),
+        *("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"),
+        *("CUPTI_ACTIVITY_KIND_CUDA_EVENT", "TARGET_INFO_CUDA_DEVICE", "ENUM_CUDA_MEM_KIND"),
+    },
+    "readers.rocprof.schema": {"HIP", "hip_runtime", "hip_driver", "RCCL"},
     "readers.chrome.event_schema": {"wait_on_cuda_event_record_corr_id"},
     "analysis.work.models.products": {"cutlass_scaled_mm"},
     "export.trace_tables": {

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tb_privateuse1.discovery.formats import DistributedInfo, Folder, Signs
+from tb_privateuse1.discovery.formats import Folder, Signs
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.ascend.collectives import with_collectives
@@ -21,6 +21,7 @@ from tb_privateuse1.readers.ascend.inputs import with_json_inputs
 from tb_privateuse1.readers.ascend.reading import read, read_row
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Raw
+from tb_privateuse1.readers.sqlite import sniff_tables
 
 __all__ = [
     "ASCEND",
@@ -53,14 +54,8 @@ _FOLDER = Folder(
 
 
 def sniff(text: bytes) -> Signs:
-    """Return the signs of such a database: sqlite's first bytes, and the names of its tables.
-
-    A list of tables that grew may be anywhere in the file, so that more of it may still show them.
-    """
-    if not text.startswith(schema.MAGIC):
-        return Signs(False, DistributedInfo(), sure=len(text) >= len(schema.MAGIC))
-    found = any(mark.encode() in text for mark in _MARKS)
-    return Signs(found, DistributedInfo(), sure=found)
+    """Return the signs of such a database: sqlite's first bytes, and the names of its tables."""
+    return sniff_tables(text, _MARKS)
 
 
 def complete(raw: Raw, parts: Sequence[str]) -> Raw:

@@ -12,9 +12,9 @@ import re
 import numpy as np
 
 from tb_privateuse1.readers.ascend import metadata, schema
-from tb_privateuse1.readers.ascend.columns import Strings
-from tb_privateuse1.readers.ascend.database import ABSENT
 from tb_privateuse1.readers.raw import Raw
+from tb_privateuse1.readers.sqlite.columns import Strings
+from tb_privateuse1.readers.sqlite.database import ABSENT
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
 

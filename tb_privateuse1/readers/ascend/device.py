@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.ascend.collectives import element_type, elements
-from tb_privateuse1.readers.ascend.columns import (
+from tb_privateuse1.readers.ascend.host import Connections
+from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.readers.sqlite.columns import (
     Names,
     Places,
     Times,
@@ -25,9 +27,7 @@ from tb_privateuse1.readers.ascend.columns import (
     rows_of,
     valid_times,
 )
-from tb_privateuse1.readers.ascend.database import ABSENT, Database
-from tb_privateuse1.readers.ascend.host import Connections
-from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.readers.sqlite.database import ABSENT, Database
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64
 

@@ -19,10 +19,10 @@ from pyarrow import csv
 from tb_privateuse1.discovery.file import basename, open_file
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import device, memory, metadata
-from tb_privateuse1.readers.ascend.columns import Strings
-from tb_privateuse1.readers.ascend.database import ABSENT
 from tb_privateuse1.readers.decompress import read_bytes
 from tb_privateuse1.readers.raw import Group, Raw
+from tb_privateuse1.readers.sqlite.columns import Strings
+from tb_privateuse1.readers.sqlite.database import ABSENT
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import ALL, Finding
 from tb_privateuse1.trace.model import NONE

@@ -7,7 +7,9 @@ import re
 import numpy as np
 
 from tb_privateuse1.readers.ascend import schema
-from tb_privateuse1.readers.ascend.columns import (
+from tb_privateuse1.readers.ascend.inputs import sizes_as_json, types_as_json
+from tb_privateuse1.readers.raw import Flows, Group
+from tb_privateuse1.readers.sqlite.columns import (
     Names,
     Places,
     Times,
@@ -17,9 +19,7 @@ from tb_privateuse1.readers.ascend.columns import (
     rows_of,
     valid_times,
 )
-from tb_privateuse1.readers.ascend.database import ABSENT, Database
-from tb_privateuse1.readers.ascend.inputs import sizes_as_json, types_as_json
-from tb_privateuse1.readers.raw import Flows, Group
+from tb_privateuse1.readers.sqlite.database import ABSENT, Database
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I32, I64
@@ -62,7 +62,7 @@ def read_ranges(
     )  # fmt: skip
     times = valid_times(table["startNs"], table["endNs"])
     row = rows_of(table, times)
-    name, thread = names.names(row["name"]), places.host(row["globalTid"])
+    name, thread = names.names(row["name"]), threads(places, row["globalTid"])
     named = names.matching(name, lambda text: _QUEUED.match(text) is not None)
     queued = (row["type"] == schema.QUEUE) | ((row["type"] == ABSENT) & named)
     dequeued = queued & names.matching(name, lambda text: text.startswith("Dequeue"))
@@ -109,7 +109,7 @@ def read_calls(
     title = np.array([names.index(text) for text in titles], np.int32)[code.reshape(-1)]
     connection = ids_of(row["connectionId"])
     calls = group(
-        times, title, places.host(row["globalTid"]), first,
+        times, title, threads(places, row["globalTid"]), first,
         correlation=connection,
         external_id=links.operator(connection),
     )  # fmt: skip
@@ -123,7 +123,7 @@ def read_marks(
     table = database.numbers(schema.MARKS, ["startNs", "endNs", "globalTid", "message"])
     times = valid_times(table["startNs"], table["endNs"])
     name = names.names(table["message"][times.rows])
-    marks = group(times, name, places.host(table["globalTid"][times.rows]), first)
+    marks = group(times, name, threads(places, table["globalTid"][times.rows]), first)
     ranges = times.end_ns > times.start_ns
     ranges &= ~names.matching(name, lambda text: text.startswith("{"))
     return marks.take(ranges), times, len(table["startNs"])
@@ -142,6 +142,11 @@ def read_steps(
     name = np.array([names.index(f"ProfilerStep#{n}") for n in numbers], np.int32)
     thread = np.full(len(name), places.add("0", "0", "Steps", "Python"), np.int32)
     return group(times, name, thread, first), times, len(table["id"])
+
+
+def threads(places: Places, global_tid: I64) -> I32:
+    """Return the thread of each id, whose upper half is the process."""
+    return places.host(global_tid >> 32, np.where(global_tid >= 0, global_tid & 0xFFFFFFFF, 0))
 
 
 def _title(level: int, name: str) -> str:

@@ -12,9 +12,9 @@ import json
 import re
 from collections.abc import Callable
 
-from tb_privateuse1.readers.ascend.columns import Strings
 from tb_privateuse1.readers.ascend.metadata import decoded
 from tb_privateuse1.readers.raw import Raw
+from tb_privateuse1.readers.sqlite.columns import Strings
 from tb_privateuse1.trace.table import I32
 
 _SIZES = re.compile(r"-?\d{1,18}(\s*,\s*-?\d{1,18})*")

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.readers.ascend import schema
-from tb_privateuse1.readers.ascend.columns import Times
-from tb_privateuse1.readers.ascend.database import ABSENT, Database
 from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.readers.sqlite.columns import Times
+from tb_privateuse1.readers.sqlite.database import ABSENT, Database
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
 

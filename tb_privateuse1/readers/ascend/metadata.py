@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1.readers.ascend import schema
-from tb_privateuse1.readers.ascend.database import Database
+from tb_privateuse1.readers.sqlite.database import Database
 
 _MOST_RANKS = 1 << 31
 _OPTIONS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")

@@ -7,8 +7,6 @@ msprof. Times are Unix times in ns, sizes are bytes. Names are ids of ``STRING_I
 
 from __future__ import annotations
 
-MAGIC = b"SQLite format 3\x00"
-
 STRINGS = "STRING_IDS"
 OPS = "PYTORCH_API"
 CALLS = "CANN_API"
@@ -51,9 +49,6 @@ LEVELS = {
 
 FIRST_HOST_CONNECTION = 5 << 28
 """Connections from here on are between host ranges; those below lead to the device."""
-
-NO_CONNECTION = 4294967295
-"""An id that the tool writes for none."""
 
 ELEMENTS = {
     "INT8": "char", "UINT8": "byte", "INT16": "short", "UINT16": "short", "INT32": "int",

@@ -51,6 +51,13 @@ _WORDS: dict[str, _Words] = {
     "names_missing": _Words(
         say("{n} events of the device have no name that says what they are; they are not shown.")
     ),
+    "several_processes": _Words(
+        say(
+            "{n} processes worked on devices; all are shown as one recording, in which steps and "
+            "ranks cannot be told apart."
+        ),
+        say("Record each rank in a file of its own, with the rank in its name: job_rank0."),
+    ),
     "several_event_lists": _Words(
         say("The file has {n} more lists of events; all are shown."), severity="info"
     ),

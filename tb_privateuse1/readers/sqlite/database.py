@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,7 +22,7 @@ import numpy as np
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I64
 
 ABSENT = int(MISSING)
@@ -93,6 +93,11 @@ class Database:
         """Return whether there is a plain table of a name."""
         return table in self._tables
 
+    def endings(self, beginning: str) -> list[str]:
+        """Return what follows a beginning in the names of plain tables, sorted."""
+        names = (name for name in self._tables if name.startswith(beginning))
+        return sorted(name.removeprefix(beginning) for name in names)
+
     def numbers(self, table: str, columns: Sequence[str]) -> _Table:
         """Return columns of whole numbers, as long as the table; ``ABSENT`` where there is none.
 
@@ -132,6 +137,26 @@ class Database:
                 break
             rows.append(row)
         return rows
+
+    def codes(self, table: str, column: str, index: Callable[[str], int]) -> I64:
+        """Return a column of texts as what ``index`` returns of each, which is not empty.
+
+        ``NONE`` stands for an empty one and for what is beyond the limit of ``texts``.
+        """
+        if column not in self._tables.get(table, frozenset()):
+            return np.empty(0, np.int64)
+        left = self._size
+
+        def code(text: str) -> int:
+            nonlocal left
+            left -= len(text)
+            return index(text) if text and left >= 0 else NONE
+
+        rows = self._select(table, f"ifnull(cast(\"{column}\" AS TEXT), '')")
+        found = np.fromiter((code(text) for (text,) in rows), np.int64)
+        if left < 0:
+            self.damaged.append(table)
+        return found
 
     def row(self, table: str, number: int) -> dict[str, Any] | None:
         """Return a row by its place in the table, with all plain columns; None if there is none."""

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.readers.ascend import schema
-from tb_privateuse1.readers.ascend.database import ABSENT, Database
 from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.readers.sqlite.database import ABSENT, Database
 from tb_privateuse1.trace.model import NONE, Threads
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _LIMIT_NS = 1 << 62
 """Times and lengths from here on are none: year 2116."""
+NO_ID = 4294967295
+"""An id that tools write for none: -1 as a 32-bit number without a sign."""
 
 
 class Strings:
@@ -51,23 +52,46 @@ class Strings:
 
 
 class Names(Strings):
-    """The strings of a trace, and the database's ids of some of them."""
+    """The strings of a trace, and the database's ids of some of them.
 
-    def __init__(self, database: Database) -> None:
+    ``table`` has the strings in its column ``value``, and their numbers in ``id``. ``strings`` are
+    those of the trace that other tables have added.
+    """
+
+    def __init__(
+        self, database: Database, table: str, value: str = "value", strings: Strings | None = None
+    ) -> None:
         super().__init__()
-        ids = database.numbers(schema.STRINGS, ["id"])["id"]
-        texts = database.texts(schema.STRINGS, ["value"])
-        size = min(len(ids), len(texts))
-        order = np.argsort(ids[:size], kind="stable")
-        self._ids = ids[order]
-        self._index = np.array([self.index(text) for (text,) in texts[:size]], np.int32)[order]
+        if strings is not None:
+            self.all, self._known = strings.all, strings._known
+        ids = database.numbers(table, ["id"])["id"]
+        self._texts = database.texts(table, [value])
+        size = min(len(ids), len(self._texts))
+        self._order = np.argsort(ids[:size], kind="stable")
+        self._ids = ids[self._order]
+        self._index = np.full(size, NONE, np.int32)
 
     def find(self, ids: I64) -> I32:
-        """Return the index of each id's string, ``NONE`` without one."""
+        """Return the index of each id's string, ``NONE`` without one.
+
+        A string becomes one of the trace when it is first asked for.
+        """
         if not len(self._ids):
             return np.full(len(ids), NONE, np.int32)
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-        return np.where(self._ids[at] == ids, self._index[at], NONE).astype(np.int32)
+        found = self._ids[at] == ids
+        used = np.zeros(len(self._ids), np.bool_)
+        used[at[found]] = True
+        for row in np.flatnonzero(used & (self._index < 0)).tolist():
+            self._index[row] = self.index(self._texts[self._order[row]][0])
+        return np.where(found, self._index[at], NONE).astype(np.int32)
+
+    def text(self, number: int) -> str:
+        """Return the string of an id, which does not become one of the trace; empty without one."""
+        row = int(np.searchsorted(self._ids, number))
+        if row == len(self._ids) or self._ids[row] != number:
+            return ""
+        return str(self._texts[self._order[row]][0])
 
     def names(self, ids: I64) -> I32:
         """Return the index of each id's string, that of an empty one without one."""
@@ -76,21 +100,34 @@ class Names(Strings):
 
 
 class Places:
-    """The threads of a trace: those of the host, the streams and the groups of ranks."""
+    """The threads of a trace: those of the host, the streams and the groups of ranks.
 
-    def __init__(self, names: Names) -> None:
+    ``process`` is the name of the processes whose threads are the host's.
+    """
+
+    def __init__(self, names: Strings, process: str) -> None:
         self._names = names
+        self._process = process
         self._rows: dict[tuple[str, str], int] = {}
         self._columns: list[tuple[int, int, int]] = []
         self.process_names: dict[str, str] = {}
+        self.thread_names: dict[tuple[int, int], str] = {}
+        """The host's, by the system's numbers."""
+        self.host_names: dict[int, str] = {}
+        """The names of the host's processes that have one of their own."""
 
-    def host(self, global_tid: I64) -> I32:
-        """Return the thread of each id, whose upper half is the process."""
-        ids, code = np.unique(global_tid, return_inverse=True)
-        rows = []
-        for number in ids.tolist():
-            pid, tid = (number >> 32, number & 0xFFFFFFFF) if number >= 0 else (0, 0)
-            rows.append(self.add(str(pid), str(tid), f"Thread {tid}", "Python"))
+    def host(self, pid: I64, tid: I64) -> I32:
+        """Return the thread of each pair of system numbers; negative ones are 0."""
+        pairs, code = np.unique(np.stack((pid, tid)).clip(0), axis=1, return_inverse=True)
+        rows = [
+            self.add(
+                str(p),
+                str(t),
+                self.thread_names.get((p, t), f"Thread {t}"),
+                self.host_names.get(p, self._process),
+            )
+            for p, t in pairs.T.tolist()
+        ]
         return np.array(rows, np.int32)[code.reshape(-1)]
 
     def add(self, pid: str, tid: str, name: str, process: str) -> int:
@@ -134,9 +171,13 @@ def rows_of(table: dict[str, I64], times: Times) -> dict[str, I64]:
     return {key: column[times.rows] for key, column in table.items()}
 
 
-def valid_times(start_ns: I64, end_ns: I64) -> Times:
-    """Return the rows with possible times; a range that ends before it starts has no length."""
-    possible = (start_ns > 0) & (start_ns < _LIMIT_NS) & (end_ns > 0) & (end_ns < _LIMIT_NS)
+def valid_times(start_ns: I64, end_ns: I64, least_ns: int = 1) -> Times:
+    """Return the rows with possible times; a range that ends before it starts has no length.
+
+    ``least_ns`` is the first possible time: 1970 by default.
+    """
+    possible = (start_ns >= least_ns) & (start_ns < _LIMIT_NS)
+    possible &= (end_ns >= least_ns) & (end_ns < _LIMIT_NS)
     rows = np.flatnonzero(possible)
     start, end = (start_ns, end_ns) if possible.all() else (start_ns[rows], end_ns[rows])
     negative = int((end < start).sum())
@@ -165,7 +206,7 @@ def group(
 
 def ids_of(column: I64) -> I64:
     """Return ids in which absent ones, and those that the tool writes for none, are ``NONE``."""
-    none = (column == ABSENT) | (column < 0) | (column == schema.NO_CONNECTION)
+    none = (column == ABSENT) | (column < 0) | (column == NO_ID)
     return np.where(none, NONE, column)
 
 
