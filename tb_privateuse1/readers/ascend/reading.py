@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.discovery import remote
-from tb_privateuse1.discovery.file import basename, open_file
+from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery.file import basename, has_own_file, open_file
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import device, host, memory, metadata, schema
 from tb_privateuse1.readers.ascend.columns import Names, Places, Times
@@ -179,9 +179,9 @@ def _opened(path: str, progress: Progress | None) -> Iterator[Database]:
     with contextlib.ExitStack() as stack:
         try:
             with open_file(path) as file:
-                packed = file.read(2) == b"\x1f\x8b"
+                packing = packed.packing_of(file.read(packed.HEAD_BYTES))
             local = path
-            if packed or remote.is_url(path):
+            if packing or not has_own_file(path):
                 copy = stack.enter_context(tempfile.NamedTemporaryFile(suffix=".db"))
                 for block in Source(path, progress).blocks():
                     copy.write(block)
