@@ -13,9 +13,10 @@ from tb_privateuse1.discovery.file import basename, file_at
 from tb_privateuse1.discovery.formats import is_own_name, stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import ascend, chrome
+from tb_privateuse1.readers import ascend, chrome, other_files
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
+from tb_privateuse1.trace.errors import TraceError
 
 __all__ = [
     "READERS",
@@ -34,11 +35,19 @@ __all__ = [
 READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
+_NOT_OURS = {"not_json", "not_a_trace", "not_a_database"}
+
 
 def read(path: str, progress: Progress | None = None) -> Raw:
     """Read a file of any format. Raises TraceError as its reader does."""
     reader = choose_reader(path)
-    return complete(dataclasses.replace(reader.read(path, progress), reader=reader.name))
+    try:
+        raw = reader.read(path, progress)
+    except TraceError as error:
+        if error.code not in _NOT_OURS:
+            raise
+        raise other_files.recognize(path, error) from error
+    return complete(dataclasses.replace(raw, reader=reader.name))
 
 
 def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
