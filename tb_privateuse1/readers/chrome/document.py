@@ -17,11 +17,7 @@ import msgspec
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome import metadata
 from tb_privateuse1.readers.chrome.buffer import Buffer
-from tb_privateuse1.readers.chrome.event_lines import (
-    FIRST_BYTES,
-    begins_with_event,
-    lines_as_list,
-)
+from tb_privateuse1.readers.chrome.event_lines import has_events_per_line, lines_as_list
 from tb_privateuse1.readers.chrome.members import Members
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.windows import Place, Windows
@@ -74,8 +70,7 @@ class Document:
     def _open(self) -> bool:
         """Go to the first event. Return whether the file is a bare list."""
         buffer = self._buffer
-        buffer.need(FIRST_BYTES)
-        if begins_with_event(buffer.text):
+        if has_events_per_line(buffer):
             buffer = self._buffer = Buffer(lines_as_list(chain((buffer.text,), self._blocks)))
             buffer.need(_REACH)
             buffer.at = buffer.text.index(b"{")

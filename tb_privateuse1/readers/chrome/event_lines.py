@@ -12,10 +12,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from tb_privateuse1.readers.chrome.buffer import Buffer
 from tb_privateuse1.readers.chrome.metadata import BROKEN, Keys, value_length
 
 FIRST_BYTES = 1 << 16
 """In so much of a file its first event ends."""
+_STEPS = (1 << 12, 1 << 14, FIRST_BYTES)
 
 _BREAK = re.compile(rb"\}[ \t\r]*\n\s*(?=\{)")
 _MOST_HELD = 1 << 20
@@ -23,18 +25,31 @@ _LETTER = re.compile(rb'"[^"\\]"')
 _BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?=\{)")
 
 
-def begins_with_event(text: bytes) -> bool:
-    """Return whether a text begins with an event that is in no list: the first of its lines."""
+def begins_with_event(text: bytes) -> bool | None:
+    """Return whether a text begins with an event that is in no list: the first of its lines.
+
+    None: the text ends before that is certain.
+    """
     before = _BEFORE.match(text)
     if before is None:
         return False
     text = text[before.end() :]
     try:
         keys = msgspec.json.decode(text[: value_length(text)], type=Keys)
-    except BROKEN:
-        return False
+    except BROKEN as error:
+        return None if "truncated" in str(error) else False
     phase = bytes(keys.get("ph", b""))
     return "traceEvents" not in keys and _LETTER.fullmatch(phase) is not None
+
+
+def has_events_per_line(buffer: Buffer) -> bool:
+    """Return whether a file whose text is in a buffer has one event per line."""
+    for size in _STEPS:
+        buffer.need(size)
+        found = begins_with_event(buffer.text)
+        if found is not None:
+            return found
+    return False
 
 
 def lines_as_list(blocks: Iterator[bytes]) -> Iterator[bytes]:

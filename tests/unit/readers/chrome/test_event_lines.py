@@ -81,8 +81,9 @@ def test_such_a_file_is_a_run(tmp_path: Path) -> None:
 
 
 def test_objects_that_are_no_events(tmp_path: Path) -> None:
-    for text in (b"", b"[{}]", b'{"ph": 7}', b'{"ph": "long"}', b'{"ph": "X"', b'{"a": 1}\n{}'):
+    for text in (b"", b"[{}]", b'{"ph": 7}', b'{"ph": "long"}', b'{"a": 1}\n{}'):
         assert not begins_with_event(text)
+    assert begins_with_event(b'{"ph": "X"') is None
     assert not begins_with_event(b'{"ph": "X", "traceEvents": []}')
     assert begins_with_event(b'\xef\xbb\xbf {"name": "traceEvents", "ph": "M"}')
 
