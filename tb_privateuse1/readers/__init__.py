@@ -35,7 +35,8 @@ __all__ = [
 READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
-_NOT_OURS = {"not_json", "not_a_trace", "not_a_database"}
+_NOT_OURS = {"not_json", "not_a_database"}
+"""Errors of files that are of no reader's format: what they are is looked up."""
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:
@@ -44,7 +45,8 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     try:
         raw = reader.read(path, progress)
     except TraceError as error:
-        if error.code not in _NOT_OURS:
+        is_fallback = reader is READERS[0] and error.code == "not_a_trace"
+        if not is_fallback and error.code not in _NOT_OURS:
             raise
         raise other_files.recognize(path, error) from error
     return complete(dataclasses.replace(raw, reader=reader.name))

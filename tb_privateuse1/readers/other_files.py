@@ -87,8 +87,8 @@ _KINDS = (
         r"\.(?:pftrace|perfetto-trace|perfetto)$",
     ),
     _kind(
-        say("{path} is a Python pickle, perhaps a memory snapshot of torch."),
-        say("Loading a pickle runs code, so it is not read. Open the recording's trace."),
+        say("{path} is a Python pickle that is not read."),
+        say("Loading a pickle may run code. Open the recording's trace."),
         rb"\x80[\x02-\x05]",
     ),
     _kind(
