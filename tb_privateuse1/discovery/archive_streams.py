@@ -44,7 +44,7 @@ class TooLarge(ValueError):
 
 
 class Bounded(io.RawIOBase):
-    """An archive's file, of which no one reads much at once. Raises ValueError at such a read.
+    """An archive's file, without large reads at once. Such a read raises ValueError.
 
     ``owners`` are closed with it.
     """
@@ -90,7 +90,7 @@ class Bounded(io.RawIOBase):
 
 
 class InOrder(Bounded):
-    """A tar, of which an entry behind another one cannot lead back: that would have no end."""
+    """A tar that is read forward: an entry that leads back would have no end."""
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a later place. Raises ValueError for an earlier one."""

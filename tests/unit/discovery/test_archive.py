@@ -132,15 +132,15 @@ def test_archives_beside_other_runs(tmp_path: Path, run: Files) -> None:
 @kinds
 @given(data=st.data())
 @settings(
-    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_reads_give_the_same(tmp_path: Path, name: str, data: st.DataObject) -> None:
-    content = os.urandom(1000) * 300
+    content = os.urandom(1000) * 100
     path = put(tmp_path, name, {"a.json": b"[]", "b.json": content})
     with open_file(archive.join(str(path), "b.json")) as file:
         for _ in range(data.draw(st.integers(1, 5))):
             at = data.draw(st.integers(0, len(content) + 10))
-            size = data.draw(st.integers(0, 100_000))
+            size = data.draw(st.integers(0, 70_000))
             assert file.seek(at) == at
             assert file.read(size) == content[at : at + size]
 
@@ -239,7 +239,7 @@ def test_a_bomb_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.Monkey
 @kinds
 @pytest.mark.parametrize("part", [0.5, 0.9])
 def test_a_cut_archive_has_what_is_there(tmp_path: Path, name: str, part: float) -> None:
-    content = {f"{i}.json": os.urandom(100_000) for i in range(10)}
+    content = {f"{i}.json": os.urandom(40_000) for i in range(10)}
     path = put(tmp_path, name, content)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(part * len(whole))])
