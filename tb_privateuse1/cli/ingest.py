@@ -29,7 +29,7 @@ _LOOK_S = 0.1
 _START_BYTES = 40_000_000
 """A reader could read about so much in the time that it takes to start."""
 _PACKED = 12
-"""How many bytes there are about in one of a ``.gz``."""
+"""How many bytes there are about in one of a packed file."""
 
 
 def add(commands: Commands) -> None:
@@ -93,8 +93,12 @@ class _Task:
     @property
     def effort(self) -> int:
         """Return the cost of reading it, in bytes of JSON."""
+        from tb_privateuse1.discovery import packed
+
         file = self.files.trace
-        return _START_BYTES + file.size * (_PACKED if file.name.endswith(".gz") else 1)
+        return _START_BYTES + file.size * (
+            _PACKED if file.name.lower().endswith(packed.SUFFIXES) else 1
+        )
 
     @property
     def share(self) -> float:

@@ -1,11 +1,14 @@
 """Find the runs and the running jobs of a logdir; no trace is parsed."""
 
 __all__ = [
+    "archive",
+    "archive_streams",
     "catalog",
     "daemon_pool",
     "file",
     "formats",
     "live_jobs",
+    "packed",
     "recording_request",
     "remote",
     "roots",

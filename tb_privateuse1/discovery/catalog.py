@@ -1,9 +1,9 @@
 """Find traces below a logdir: runs, workers, ranks and spans.
 
-A run is a directory with traces. A profiler's file names (``Format.own_names``) are traces whatever
-their content. Any other file with a format's suffix is one if its first bytes are those of a trace
-(``Format.sniff``). ``walk.py`` selects the directories, ``workers.py`` assigns ranks and spans to
-files.
+A run is a directory with traces, also one in an archive. A profiler's file names
+(``Format.own_names``) are traces whatever their content. Any other file with a format's suffix is
+one if its first bytes are those of a trace (``Format.sniff``). ``walk.py`` selects the directories,
+``workers.py`` assigns ranks and spans to files.
 
 The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
 recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
@@ -22,6 +22,7 @@ from tb_privateuse1.discovery import recording_folders, workers
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
 from tb_privateuse1.discovery.formats import Folder, Format, is_own_name, is_source, stem
+from tb_privateuse1.discovery.packed import SUFFIX_PATTERN, unpacked_name
 from tb_privateuse1.discovery.recording_folders import Directory, rank_in_name
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
@@ -95,7 +96,7 @@ class Catalog:
         """
         if not self.runs.runs:
             for warning in self.runs.warnings:
-                if warning.code.startswith("remote_"):
+                if warning.code.startswith(("remote_", "archive_")):
                     raise TraceError(warning.code, warning.message, warning.hint)
             hint = say("Record one with tb_privateuse1.capture, or with torch.profiler's handler.")
             message = say("There are no traces in {logdir}.", logdir=self.runs.logdir)
@@ -123,7 +124,8 @@ def scan(
     entries: list[Entry] = []
     for _, path in roots:
         locate(path)
-    if not spec and discovery_walk.is_file(root := locate(logdir)):
+    root = "" if spec else locate(logdir)
+    if root and discovery_walk.is_file(root) and not discovery_walk.is_archive(root):
         entries.append(_single(root, heads or Heads(formats)))
     else:
         entries += walk(roots, heads or Heads(formats), warnings, [])
@@ -256,8 +258,8 @@ def _single(path: str, heads: Heads) -> Entry:
     return entry
 
 
-_OURS = re.compile(r"^(.+)\.kernel_event\.json(\.gz)?$", re.IGNORECASE)
-_RECIPE = re.compile(r"^kernel_event(?:_([0-9]{1,9}))?\.json(\.gz)?$", re.IGNORECASE)
+_OURS = re.compile(rf"^(.+)\.kernel_event\.json{SUFFIX_PATTERN}", re.IGNORECASE)
+_RECIPE = re.compile(rf"^kernel_event(?:_([0-9]{{1,9}}))?\.json{SUFFIX_PATTERN}", re.IGNORECASE)
 _SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
 
 
@@ -275,7 +277,7 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
             recipe.setdefault(int(match[1] or 0), file)
         elif file not in taken and _is_trace(file, heads):
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
-            traces.setdefault(file.name.removesuffix(".gz"), file)
+            traces.setdefault(unpacked_name(file.name), file)
     selected = [only] if only else [*_without_sources(traces, heads), *gathered]
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
     sidecars = {file: side for file in selected if (side := _beside(stems[file], ours))}

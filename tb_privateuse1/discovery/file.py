@@ -1,6 +1,6 @@
 """Files of a logdir: identity, opening, natural order of names, and printable names.
 
-A path is local or a URL: only this module and ``walk`` distinguish them.
+A path is local, in a local archive or a URL: only this module and ``walk`` distinguish them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tb_privateuse1.discovery import remote
+from tb_privateuse1.discovery import archive, remote
 
 _DIGITS = re.compile("([0-9]+)")
 
@@ -52,6 +52,9 @@ def file_at(path: str) -> File:
     """
     if remote.is_url(path):
         return remote_file(remote.status(path))
+    if inside := archive.split(path):
+        entry = archive.find(*inside)
+        return File(path, entry.size, Path(inside[0]).stat().st_mtime_ns)
     status = Path(path).stat()
     return File(path, status.st_size, status.st_mtime_ns)
 
@@ -68,7 +71,14 @@ def open_file(path: str, size: int | None = None) -> BinaryIO:
     """
     if remote.is_url(path):
         return remote.open_url(path, size)
+    if inside := archive.split(path):
+        return archive.open_member(*inside)
     return open(path, "rb")
+
+
+def has_own_file(path: str) -> bool:
+    """Return whether a file can be opened by the system: it is behind no URL and in no archive."""
+    return not remote.is_url(path) and archive.split(path) is None
 
 
 def basename(path: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-_PACKED = ".gz"
+from tb_privateuse1.discovery import packed
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,15 @@ class Format:
     name: str
     """Lower case; a trace remembers its reader by it."""
     suffixes: tuple[str, ...]
-    """Of its files' names, in lower case; each may be followed by ``.gz``."""
+    """Of its files' names, in lower case; each may be followed by the ending of a packed file."""
     sniff: Callable[[bytes], Signs]
     """Examine the first bytes of a file; asked again with more unless it is sure."""
     last_info: Callable[[bytes], DistributedInfo] | None = None
     """Find rank and world size in the last bytes of a file; None if they are never there."""
     own_names: re.Pattern[str] | None = None
-    """Files with such names are listed even if they are empty, damaged or being written."""
+    """Files with such names are listed even if they are empty, damaged or being written.
+
+    The ending of a packed file is not part of the name."""
     sources: tuple[str, ...] = ()
     """Suffixes of files from which its tool makes such traces. One is listed only where no other
     file of its name without suffix is: to say what to do."""
@@ -72,7 +74,7 @@ class Format:
 def suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
     """Return the endings of trace files' names, in lower case, packed ones included."""
     plain = [suffix for each in formats for suffix in each.suffixes]
-    return (*plain, *(suffix + _PACKED for suffix in plain))
+    return (*plain, *(suffix + end for end in packed.SUFFIXES for suffix in plain))
 
 
 def folders(formats: Iterable[Format]) -> tuple[Folder, ...]:
@@ -94,10 +96,11 @@ def stem(name: str, formats: Iterable[Format]) -> str | None:
 
 def is_own_name(name: str, formats: Sequence[Format]) -> bool:
     """Return whether only a trace of one of these formats has such a name."""
-    return any(each.own_names and each.own_names.search(name) for each in formats)
+    plain = packed.unpacked_name(name)
+    return any(each.own_names and each.own_names.search(plain) for each in formats)
 
 
 def is_source(name: str, formats: Iterable[Format]) -> bool:
     """Return whether a tool must make a trace from a file of this name first."""
     ends = tuple(suffix for each in formats for suffix in each.sources)
-    return bool(ends) and name.lower().removesuffix(_PACKED).endswith(ends)
+    return bool(ends) and packed.unpacked_name(name).lower().endswith(ends)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import io
 import re
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import IO, Any, TypeVar
 
-from isal import igzip, igzip_lib
-
+from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery.archive_streams import Member
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
 from tb_privateuse1.discovery.formats import Format, Signs
@@ -134,6 +133,10 @@ class _Bounded(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._left = _MOST
+        return self._file.seek(offset, whence)
+
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
         block = self._file.read(min(len(view), self._left))
@@ -151,13 +154,12 @@ def find_format(file: File, formats: Sequence[_F]) -> _F | None:
 
 
 def _look(file: File, look: _Look[_T]) -> _T:
-    with open_file(file.path, file.size) as packed:
-        zipped = packed.read(2) == b"\x1f\x8b"
-        packed.seek(0)
-        plain: IO[bytes] = packed
-        if zipped:
-            plain = igzip.open(_Bounded(packed))  # type: ignore[no-untyped-call]
-        return look(plain, zipped, file.size)
+    with open_file(file.path, file.size) as opened:
+        packing = packed.packing_of(opened.read(packed.HEAD_BYTES))
+        opened.seek(0)
+        plain = packed.open_unpacked(_Bounded(opened), packing) if packing else opened
+        # To go to the end of a file in an archive takes as long as of a packed one.
+        return look(plain, packing is not None or isinstance(opened, Member), file.size)
 
 
 def _sniff(stream: IO[bytes], formats: Sequence[_F]) -> tuple[tuple[_F, Signs] | None, bytes]:
@@ -189,6 +191,6 @@ def _read(stream: IO[bytes], most: int) -> bytes:
             most -= len(block)
     except RemoteError:  # the connection failed, not the file
         raise
-    except (EOFError, OSError, zlib.error, igzip_lib.IsalError):  # type: ignore[misc]
+    except packed.BROKEN:
         pass  # the bytes before the damage still count
     return b"".join(blocks)

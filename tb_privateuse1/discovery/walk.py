@@ -12,13 +12,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tb_privateuse1.discovery import remote
+from tb_privateuse1.discovery import archive, packed, remote
 from tb_privateuse1.discovery.file import File, printable, remote_file
 from tb_privateuse1.discovery.formats import Format, folders, is_part, suffixes
+from tb_privateuse1.discovery.recording_folders import parents_first
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
-_SIDECAR_SUFFIXES = (".json", ".json.gz")
+_SIDECAR_SUFFIXES = (".json", *(".json" + end for end in packed.SUFFIXES))
 _Test = Callable[[str], bool]
 
 
@@ -39,8 +40,12 @@ def directories(
         for directory, statuses in remote.walk(root, _visible, wanted, warnings, unread):
             yield directory, _by_name(map(remote_file, statuses))
         return
+    if is_archive(root):
+        yield from _archived(root, ".", warnings, formats)
+        return
     seen: set[tuple[int, int]] = set()
     pending, links = [Path()], list[Path]()
+    archives: list[tuple[str, str]] = []
     while pending or links:
         below = pending.pop() if pending else links.pop()
         path = Path(root, below)
@@ -50,7 +55,9 @@ def directories(
                 continue
             seen.add((status.st_dev, status.st_ino))
             with os.scandir(path) as entries:
-                real, linked, files = _sort(entries, wanted)
+                real, linked, files = _sort(
+                    entries, lambda name: wanted(name) or name.lower().endswith(archive.SUFFIXES)
+                )
         except OSError as error:
             message = say(
                 "The directory {path} cannot be read: {error}.",
@@ -62,7 +69,46 @@ def directories(
         pending += [Path(below, name) for name in sorted(real, key=first, reverse=True)]
         # Links wait until all real directories have been seen under their own names.
         links += [Path(below, name) for name in sorted(linked, reverse=True)]
-        yield str(below), files
+        packs = [file for file in files if file.name.lower().endswith(archive.SUFFIXES)]
+        archives += [((below / file.name).as_posix(), file.path) for file in packs]
+        yield str(below), [file for file in files if file not in packs]
+    # A folder of a recording must follow its parent, so that archives are the last.
+    for name, found in sorted(archives):
+        if is_archive(found):
+            yield from _archived(found, name, warnings, formats)
+
+
+def _archived(
+    path: str, below: str, warnings: list[Finding], formats: Sequence[Format]
+) -> Iterator[tuple[str, list[File]]]:
+    """Yield the directories in an archive as ``directories`` does, each below its path."""
+    wanted = _name_test(formats)
+    try:
+        listing = archive.listing(path)
+        mtime_ns = Path(path).stat().st_mtime_ns
+    except OSError as error:
+        message = say(
+            "The archive {path} cannot be read: {error}.", path=printable(path), error=error
+        )
+        warnings.append(Finding("archive_unreadable", message))
+        return
+    warnings += listing.findings
+    held: dict[str, list[File]] = {".": []}
+    for name, entry in listing.entries.items():
+        folder, _, base = name.rpartition("/")
+        if wanted(base):
+            file = File(archive.join(path, name), entry.size, mtime_ns)
+            held.setdefault(folder or ".", []).append(file)
+    for folder, files in parents_first(held.items(), formats):
+        yield (Path(below) / folder).as_posix(), _by_name(files)
+
+
+def is_archive(path: str) -> bool:
+    """Return whether a path is an archive of this machine."""
+    try:
+        return not remote.is_url(path) and Path(path).is_file() and archive.is_archive(path)
+    except OSError:  # what reads it says why
+        return False
 
 
 def files_of(directory: str, formats: Sequence[Format]) -> list[File]:

@@ -10,12 +10,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from tb_privateuse1.discovery.file import basename, file_at
-from tb_privateuse1.discovery.formats import is_own_name, stem
+from tb_privateuse1.discovery.formats import is_own_name, is_source, stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import ascend, chrome, nsight, rocprof
+from tb_privateuse1.readers import ascend, chrome, nsight, other_files, rocprof
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
+from tb_privateuse1.trace.errors import TraceError
 
 __all__ = [
     "READERS",
@@ -36,11 +37,21 @@ __all__ = [
 READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND, nsight.NSIGHT, rocprof.ROCPROF)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
+_NOT_OURS = {"not_json", "not_a_database"}
+"""Errors of files that are of no reader's format: what they are is looked up."""
+
 
 def read(path: str, progress: Progress | None = None) -> Raw:
     """Read a file of any format. Raises TraceError as its reader does."""
     reader = choose_reader(path)
-    return complete(dataclasses.replace(reader.read(path, progress), reader=reader.name))
+    try:
+        raw = reader.read(path, progress)
+    except TraceError as error:
+        is_fallback = reader is READERS[0] and error.code == "not_a_trace"
+        if not is_fallback and error.code not in _NOT_OURS:
+            raise
+        raise other_files.recognize(path, error) from error
+    return complete(dataclasses.replace(raw, reader=reader.name))
 
 
 def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
@@ -61,7 +72,8 @@ def choose_reader(path: str) -> Reader:
     A name that only one tool writes needs no look at the content, which is a request of a server.
     Raises ``discovery.remote.RemoteError``; of a local file that cannot be read, its reader does.
     """
-    own = [reader for reader in READERS if is_own_name(basename(path), [reader])]
+    name = basename(path)
+    own = [each for each in READERS if is_own_name(name, [each]) and not is_source(name, [each])]
     if len(own) == 1:
         return own[0]
     try:
@@ -70,7 +82,7 @@ def choose_reader(path: str) -> Reader:
         raise
     except OSError:
         recognized = None
-    named = (reader for reader in READERS if stem(basename(path), [reader]) is not None)
+    named = (reader for reader in READERS if stem(name, [reader]) is not None)
     return recognized or next(named, READERS[0])
 
 

@@ -1,9 +1,8 @@
-"""Unpack a file block by block: plain or gzipped, complete or cut off.
+"""Unpack a file block by block: plain or packed, complete or cut off.
 
-Gzip is recognized by its first two bytes, not by the file's name. A stream that is cut or damaged
-yields what could be unpacked, and ``Source.fault`` says so. The unpacked size is limited to
-``TB_PRIVATEUSE1_MAX_BYTES``, else to ``MAX_BYTES`` and, against gzip bombs, to ``_MAX_RATIO``
-times the packed size (real traces pack 10 to 60 times).
+What it is packed with is in its first bytes (``discovery.packed``), not in its name. A stream that
+is cut or damaged yields what could be unpacked, and ``Source.fault`` says so. The unpacked size has
+a limit (``packed.most_bytes``).
 """
 
 from __future__ import annotations
@@ -15,17 +14,12 @@ from typing import BinaryIO
 
 from isal import igzip_lib
 
+from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery.archive_streams import Member
 from tb_privateuse1.discovery.file import open_file
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.trace.errors import TraceError
-
-MAX_BYTES = 32 << 30
-LIMIT_VARIABLE = "TB_PRIVATEUSE1_MAX_BYTES"
-
-_MAX_RATIO = 400
-_RATIO_FROM = 256 << 20
-"""Up to this unpacked size the ratio does not count."""
 
 _BLOCK = 1 << 20
 _PIECE = 512
@@ -62,18 +56,21 @@ class Source:
         try:
             with open_file(self.path) as file:
                 size = self.size = file.seek(0, os.SEEK_END)
+                packed_bytes = file.packed_bytes if isinstance(file, Member) else size
                 file.seek(0)
-                gzipped = file.read(2) == _GZIP
-                self._unpacked = 0 if gzipped else start
+                packing = packed.packing_of(file.read(packed.HEAD_BYTES))
+                self._unpacked = 0 if packing else start
                 file.seek(self._unpacked)
-                for block in self._unpack(file) if gzipped else _read(file):
+                for block in self._content(file, packing):
                     skip = max(0, start - self._unpacked)
                     self._unpacked += len(block)
-                    self._check(size)
+                    self._check(packed_bytes)
                     if self._progress:
                         self._progress("reading", file.tell(), size, self.events)
                     if skip < len(block):
                         yield block[skip:] if skip else block
+                if isinstance(file, Member):
+                    self.fault = self.fault or file.fault
         except TraceError:  # an OSError too, of a remote file
             raise
         except OSError as error:
@@ -81,32 +78,37 @@ class Source:
                 "unreadable", say("{path} cannot be read: {error}", path=self.path, error=error)
             ) from error
 
-    def _check(self, size: int) -> None:
-        set_limit = os.environ.get(LIMIT_VARIABLE, "")
-        if set_limit.isdecimal():
-            limit = int(set_limit)
-        else:
-            limit = MAX_BYTES
-            if self._unpacked > _RATIO_FROM:
-                limit = min(limit, size * _MAX_RATIO)
+    def _check(self, packed_bytes: int) -> None:
+        limit = packed.most_bytes(packed_bytes)
         if self._unpacked > limit:
             message = say(
                 "{path} unpacks to more than {limit:,} bytes.", path=self.path, limit=limit
             )
             hint = say(
                 "If it is a trace all the same, set {variable} to a larger number.",
-                variable=LIMIT_VARIABLE,
+                variable=packed.LIMIT_VARIABLE,
             )
             raise TraceError("too_large", message, hint)
 
-    def _unpack(self, file: BinaryIO) -> Iterator[bytes]:
+    def _content(self, file: BinaryIO, packing: str | None) -> Iterator[bytes]:
+        if packing is None:
+            yield from _read(file)
+        elif packing == "gzip":
+            yield from self._gunzip(file)
+        else:
+            try:
+                yield from packed.unpack(file, packing)
+            except packed.BrokenStream as error:
+                self.fault = error.fault
+
+    def _gunzip(self, file: BinaryIO) -> Iterator[bytes]:
         unpack = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
         start = done = 0
         out: list[bytes] = []
-        while packed := file.read(_BLOCK):
+        while block := file.read(_BLOCK):
             at = 0
-            while at < len(packed):
-                piece = packed[at : at + _PIECE]
+            while at < len(block):
+                piece = block[at : at + _PIECE]
                 try:
                     out.append(unpack.decompress(piece))
                 except _BROKEN:
@@ -117,7 +119,7 @@ class Source:
                 at += len(piece)
                 if unpack.eof:
                     at -= len(unpack.unused_data)
-                    if packed[at : at + 2] != _GZIP:  # the end, or padding behind it
+                    if block[at : at + 2] != _GZIP:  # the end, or padding behind it
                         yield b"".join(out)
                         return
                     start = done + at
@@ -125,7 +127,7 @@ class Source:
                 if len(out) == _PIECES:
                     yield b"".join(out)
                     out.clear()
-            done += len(packed)
+            done += len(block)
         self.fault = "cut"
         yield b"".join(out)
 
@@ -151,6 +153,20 @@ def _last(path: str, start: int, stop: int) -> bytes:
         return b"".join(out)
 
 
+def first_bytes(path: str, size: int) -> bytes:
+    """Return the first bytes of a file's unpacked content, fewer of a short or broken one.
+
+    Raises TraceError as ``Source.blocks`` does.
+    """
+    parts, missing = list[bytes](), size
+    for block in Source(path).blocks():
+        parts.append(block[:missing])
+        missing -= len(parts[-1])
+        if not missing:
+            break
+    return b"".join(parts)
+
+
 def read_bytes(path: str, limit: int = 1 << 30) -> bytes:
     """Return the content of a small file.
 
@@ -167,8 +183,8 @@ def read_bytes(path: str, limit: int = 1 << 30) -> bytes:
         parts.append(block)
     if source.fault:
         hint = say("Was the job killed while it wrote? Remove the file or record the run again.")
-        message = say("{path}: the gzip stream is damaged.", path=path)
+        message = say("{path}: the packed stream is damaged.", path=path)
         if source.fault == "cut":
-            message = say("{path}: the gzip stream ends early.", path=path)
+            message = say("{path}: the packed stream ends early.", path=path)
         raise TraceError("unreadable", message, hint)
     return b"".join(parts)

@@ -14,7 +14,8 @@ import os
 import time
 from pathlib import Path
 
-from tb_privateuse1.discovery.file import File, printable
+from tb_privateuse1.discovery import archive
+from tb_privateuse1.discovery.file import File, file_at, printable
 
 ENDS_BYTES = 1 << 16
 _TICK_NS = 100_000_000
@@ -28,9 +29,13 @@ def identity(file: File) -> tuple[int, int, str]:
     """
     if file.is_remote:
         return file.size, file.mtime_ns, f"{printable(file.path)} {file.version}"
+    if inside := archive.split(file.path):
+        # What the archive holds at a place is as old as the archive.
+        size, mtime_ns, digest = identity(file_at(inside[0]))
+        return size, mtime_ns, f"{digest} {printable(inside[1])}"
     inode, fresh = _inode(file.path)
-    digest = _digest if fresh else _remembered
-    return file.size, file.mtime_ns, digest(file.path, file.size, file.mtime_ns, inode)
+    digested = _digest if fresh else _remembered
+    return file.size, file.mtime_ns, digested(file.path, file.size, file.mtime_ns, inode)
 
 
 def _digest(path: str, size: int, _mtime_ns: int, _inode: tuple[int, ...]) -> str:

@@ -26,7 +26,7 @@ LIBRARIES = {
     "torch": ("capture",),
     "tensorboard": ("server", "cli"),
     "werkzeug": ("server",),
-    "pyarrow": ("readers", "storage", "views", "export"),
+    "pyarrow": ("discovery", "readers", "storage", "views", "export"),
     "duckdb": ("export",),
     "pandas": ("views",),
     "fsspec": ("discovery",),

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 
 from tb_privateuse1.discovery.formats import Folder, Signs
+from tb_privateuse1.discovery.packed import SUFFIX_PATTERN
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.ascend.collectives import with_collectives
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 _MARKS = (schema.OPS, schema.CALLS, schema.COLLECTIVES, schema.COMPUTE)
-_OWN = r"^ascend_pytorch_profiler(?:_([0-9]{1,9}))?\.db(\.gz)?$"
+_OWN = r"^ascend_pytorch_profiler(?:_([0-9]{1,9}))?\.db"
 
 _FOLDER = Folder(
     names=re.compile(
@@ -36,8 +37,8 @@ _FOLDER = Folder(
         r"|^PROF_[0-9]+_[0-9]{14,17}_[0-9A-Za-z]+$"
     ),
     traces=(
-        re.compile(_OWN, re.IGNORECASE),
-        re.compile(r"^trace_view\.json(\.gz)?$"),
+        re.compile(_OWN + SUFFIX_PATTERN, re.IGNORECASE),
+        re.compile(r"^trace_view\.json" + SUFFIX_PATTERN),
         re.compile(r"^msprof_[0-9]+\.db$"),
         re.compile(r"^msprof_[0-9]+\.json$"),
     ),
@@ -77,7 +78,7 @@ ASCEND = Reader(
     name="ascend",
     suffixes=(".db",),
     sniff=sniff,
-    own_names=re.compile(_OWN, re.IGNORECASE),
+    own_names=re.compile(_OWN + "$", re.IGNORECASE),
     folder=_FOLDER,
     read=read,
     record=read_row,

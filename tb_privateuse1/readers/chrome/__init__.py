@@ -1,9 +1,9 @@
-"""Read Chrome trace JSON as torch's Kineto and Python exporters write it, plain or gzipped.
+"""Read Chrome trace JSON as torch's Kineto and Python exporters write it, plain or packed.
 
-Supported: an object with ``traceEvents`` or a bare list; events ``X``, ``B``/``E``, ``i``
-(``[memory]``), ``s``/``f``, ``M``; numbers as numbers or strings; categories in any spelling,
-which stays unchanged. Other phases are counted and reported, as are damage, repairs and omissions
-(``problem_tally``). Format: the Chrome Trace Event Format; torch/csrc/profiler and
+Supported: an object with ``traceEvents``, a bare list or one event per line; events ``X``,
+``B``/``E``, ``i`` (``[memory]``), ``s``/``f``, ``M``; numbers as numbers or strings; categories in
+any spelling, which stays unchanged. Other phases are counted and reported, as are damage, repairs
+and omissions (``problem_tally``). Format: the Chrome Trace Event Format; torch/csrc/profiler and
 libkineto/src/output_json.cpp for the arguments.
 """
 
@@ -34,7 +34,7 @@ __all__ = [
     "single_event",
 ]
 
-_OWN_NAMES = re.compile(r"\.pt\.trace\.json(\.gz)?$|^libkineto_.*\.json(\.gz)?$", re.IGNORECASE)
+_OWN_NAMES = re.compile(r"\.pt\.trace\.json$|^libkineto_.*\.json$", re.IGNORECASE)
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:

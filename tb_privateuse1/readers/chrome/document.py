@@ -1,14 +1,15 @@
 """Find the lists of events and the top-level keys in the text of a trace file.
 
-Supported: an object with ``traceEvents`` (once or several times) among any other keys, or a bare
-list; any spacing; UTF-8 with or without a byte order mark. Only the current window and the other
-keys are in memory.
+Supported: an object with ``traceEvents`` (once or several times) among any other keys, a bare
+list, or one event per line; any spacing; UTF-8 with or without a byte order mark. Only the current
+window and the other keys are in memory.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome import metadata
 from tb_privateuse1.readers.chrome.buffer import Buffer
+from tb_privateuse1.readers.chrome.event_lines import has_events_per_line, lines_as_list
 from tb_privateuse1.readers.chrome.members import Members
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.windows import Place, Windows
@@ -42,6 +44,7 @@ class Document:
     ) -> None:
         self.keys: dict[str, msgspec.Raw] = {}
         self.place = place
+        self._blocks = blocks
         self._buffer = Buffer(blocks, place.offset_bytes if place else 0)
         self._name = name
         self._tally = tally
@@ -67,6 +70,11 @@ class Document:
     def _open(self) -> bool:
         """Go to the first event. Return whether the file is a bare list."""
         buffer = self._buffer
+        if has_events_per_line(buffer):
+            buffer = self._buffer = Buffer(lines_as_list(chain((buffer.text,), self._blocks)))
+            buffer.need(_REACH)
+            buffer.at = buffer.text.index(b"{")
+            return True
         buffer.need(_REACH)
         head = buffer.text[:_REACH]
         if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head[:2]:

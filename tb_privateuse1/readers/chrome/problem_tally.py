@@ -31,7 +31,7 @@ _WORDS: dict[str, _Words] = {
         "error",
     ),
     "gzip_damaged": _Words(
-        say("The gzip stream is damaged: what was packed behind the damage is lost."),
+        say("The packed stream is damaged: what was packed behind the damage is lost."),
         _COPY,
         "error",
     ),

@@ -11,10 +11,15 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome.checkpoints import checkpoint_before
 from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
 from tb_privateuse1.readers.chrome.document import Document
+from tb_privateuse1.readers.chrome.event_lines import (
+    FIRST_BYTES,
+    begins_with_event,
+    lines_as_list,
+)
 from tb_privateuse1.readers.chrome.metadata import BROKEN
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.repair import repair_text
-from tb_privateuse1.readers.decompress import Source
+from tb_privateuse1.readers.decompress import Source, first_bytes
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 
@@ -32,7 +37,10 @@ def read_event(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any
     place, number = checkpoint_before(checkpoints, event)
     start = place.offset_bytes if place else 0
     tally = Tally()
-    document = Document(Source(path).blocks(start), path, tally, place)
+    blocks = Source(path).blocks(start)
+    if place and place.bare and begins_with_event(first_bytes(path, FIRST_BYTES)):
+        blocks = lines_as_list(blocks)
+    document = Document(blocks, path, tally, place)
     # The same decoder as in the first reading, because it decides which places are damaged.
     for text, events in document.windows(Decoder(tally).decode):
         if event < number + len(events):

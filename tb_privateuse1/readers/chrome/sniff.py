@@ -37,6 +37,7 @@ def sniff(text: bytes) -> Signs:
     """Return the signs of a trace in the beginning of a text.
 
     A trace is an object with a list ``traceEvents``, or a list whose first item is an event. An
+    object that is an event itself begins a file of one event per line. An
     object that is cut off before its events counts if it has a ``schemaVersion``, which Kineto
     writes first.
     """
@@ -67,12 +68,16 @@ def _object(text: bytes, start: int) -> Signs:
         elif first in b"}]":
             depth -= 1
             if not depth:
-                return Signs(False, _NO_INFO, sure=True)
+                return Signs(_is_event(text, keys), _NO_INFO, sure=True)
         elif depth == 1 and (colon := _COLON.match(text, token.end())):
             keys.setdefault(token[0], colon.end())
             if token[0] == _EVENTS and _LIST.match(text, colon.end()):
                 return Signs(True, _info_of(text, keys), sure=True)
     return Signs(_SCHEMA in keys, _info_of(text, keys), sure=count == _MOST_TOKENS)
+
+
+def _is_event(text: bytes, keys: dict[bytes, int]) -> bool:
+    return _PHASE in keys and _LETTER.match(text, keys[_PHASE]) is not None
 
 
 def _bare(text: bytes, start: int) -> Signs:

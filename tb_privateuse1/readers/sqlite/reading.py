@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.discovery import remote
-from tb_privateuse1.discovery.file import basename, open_file
+from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery.file import has_own_file, open_file
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.decompress import Source
@@ -103,15 +103,15 @@ def open_database(path: str, progress: Progress | None = None) -> Iterator[Datab
     with contextlib.ExitStack() as stack:
         try:
             with open_file(path) as file:
-                packed = file.read(2) == b"\x1f\x8b"
+                packing = packed.packing_of(file.read(packed.HEAD_BYTES))
             local = path
-            if packed or remote.is_url(path):
+            if packing or not has_own_file(path):
                 copy = stack.enter_context(tempfile.NamedTemporaryFile(suffix=".db"))
                 for block in Source(path, progress).blocks():
                     copy.write(block)
                 copy.flush()
                 local = copy.name
-            database = Database(local, basename(path), progress)
+            database = Database(local, path, progress)
         except TraceError:  # an OSError too, of a remote file
             raise
         except OSError as error:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.readers import decompress
-from tb_privateuse1.readers.decompress import LIMIT_VARIABLE, Source, read_bytes
+from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery.packed import LIMIT_VARIABLE
+from tb_privateuse1.readers.decompress import Source, read_bytes
 from tb_privateuse1.trace.errors import TraceError
 
 TEXT = b"".join(b'{"n": %d}, ' % (i * 7919 % 100_003) for i in range(20_000))
@@ -66,8 +67,8 @@ def test_a_damaged_stream_yields_what_comes_before(tmp_path: Path, part: float) 
 
 def test_a_damaged_header_yields_nothing(tmp_path: Path) -> None:
     path = tmp_path / "t.gz"
-    for packed in (b"\x1f\x8b\xff" + bytes(2000), gzip.compress(b"a")[:10] + b"\xff" * 2000):
-        path.write_bytes(packed)
+    for data in (b"\x1f\x8b\xff" + bytes(2000), gzip.compress(b"a")[:10] + b"\xff" * 2000):
+        path.write_bytes(data)
         assert unpacked(path) == (b"", "damaged")
 
 
@@ -92,7 +93,7 @@ def test_the_limit_that_the_user_sets(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decompress, "_RATIO_FROM", 1 << 20)
+    monkeypatch.setattr(packed, "_RATIO_FROM", 1 << 20)
     path = tmp_path / "t.gz"
     path.write_bytes(gzip.compress(b" " * (8 << 20)))
     with pytest.raises(TraceError) as caught:
