@@ -62,6 +62,10 @@ class Format:
     """Find rank and world size in the last bytes of a file; None if they are never there."""
     own_names: re.Pattern[str] | None = None
     """Files with such names are listed even if they are empty, damaged or being written."""
+    beside: re.Pattern[str] | None = None
+    """Matches names of files that add to a trace beside them; group 1 is its name, no suffix.
+
+    Without that trace such a file is a recording of its own."""
     folder: Folder | None = None
     """The folder into which its tool writes; None if its files are recordings by themselves."""
 
@@ -80,6 +84,12 @@ def folders(formats: Iterable[Format]) -> tuple[Folder, ...]:
 def is_part(name: str, formats: Iterable[Format]) -> bool:
     """Return whether a file of this name may add to the events of a folder's recording."""
     return any(folder.parts.search(name) for folder in folders(formats))
+
+
+def completed_name(name: str, formats: Iterable[Format]) -> str | None:
+    """Return the name, without suffix, of the trace that a file adds to; None if to none."""
+    matches = (each.beside.search(name) for each in formats if each.beside)
+    return next((match[1] for match in matches if match), None)
 
 
 def stem(name: str, formats: Iterable[Format]) -> str | None:

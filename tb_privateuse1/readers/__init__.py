@@ -13,7 +13,7 @@ from tb_privateuse1.discovery.file import basename, file_at
 from tb_privateuse1.discovery.formats import is_own_name, stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import ascend, chrome
+from tb_privateuse1.readers import ascend, chrome, snapshot
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 
@@ -29,9 +29,10 @@ __all__ = [
     "read",
     "reader_named",
     "sidecar",
+    "snapshot",
 ]
 
-READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND)
+READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND, snapshot.SNAPSHOT)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
 
@@ -50,7 +51,9 @@ def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
 
 
 def _adds(reader: Reader, part: str) -> bool:
-    return reader.folder is not None and bool(reader.folder.parts.search(basename(part)))
+    name = basename(part)
+    in_folder = reader.folder is not None and reader.folder.parts.search(name)
+    return bool(in_folder or (reader.beside and reader.beside.search(name)))
 
 
 def choose_reader(path: str) -> Reader:
