@@ -1,25 +1,26 @@
 """Read torch's memory snapshots: ``torch.<device>.memory._dump_snapshot`` writes them as a pickle.
 
 ``containers`` reads the pickle and runs nothing of it, ``document`` has its lists as columns,
-``columns`` makes memory events of them.
+``columns`` makes memory events of them, ``completion`` adds these to a trace.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tb_privateuse1 import vendors
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
+from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.decompress import read_bytes
 from tb_privateuse1.readers.raw import Flows, Group, Progress, Raw
-from tb_privateuse1.readers.snapshot import columns, containers, document
+from tb_privateuse1.readers.snapshot import columns, completion, containers, document
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import DEVICE, Finding
@@ -75,6 +76,44 @@ def read(path: str, progress: Progress | None = None) -> Raw:
         findings=(*_findings(parts), _alone()),
         checkpoints=Checkpoints.empty(),
     )
+
+
+def complete(raw: Raw, parts: Sequence[str]) -> Raw:
+    """Return the trace with what a snapshot beside it adds; an unreadable one is a finding."""
+    for path in parts:
+        try:
+            content, size = _content(path)
+        except RemoteError:  # that may be otherwise in a moment
+            raise
+        except TraceError as error:
+            hint = say("What it adds to the recording is missing.")
+            found = Finding("part_unreadable", error.message, hint, affects=("memory", "stacks"))
+            raw = dataclasses.replace(raw, findings=(*raw.findings, found))
+            continue
+        raw = _completed(raw, document.parse(content, size))
+    return raw
+
+
+def _completed(raw: Raw, parts: document.Document) -> Raw:
+    kind = completion.device_type(raw)
+    named = device_type(parts.backend) if kind is None else kind
+    first = len(raw.strings)
+    events = columns.memory_events(parts, named, first, first + 1)
+    history = events.take(events.start_ns > 0)  # blocks without a history have no time
+    inside = completion.within(raw, history)
+    raw = dataclasses.replace(raw, strings=(*raw.strings, "[memory]", *parts.stacks))
+    raw, count = completion.with_events(raw, inside)
+    found = list(_findings(parts))
+    if len(history) and not len(inside):
+        message = say("The memory snapshot beside the trace has no event in the trace's time.")
+        hint = say("Does the trace count Unix time? Open the snapshot by itself.")
+        found.append(Finding("snapshot_elsewhere", message, hint, affects=("memory",)))
+    if count:
+        message = say("The device's memory is that of the memory snapshot beside the trace.")
+        hint = say("Sizes are those that the program asked for; the allocator rounds them up.")
+        info = Finding("memory_of_snapshot", message, hint, count, "info", ("memory",))
+        found.append(info)
+    return dataclasses.replace(raw, findings=(*raw.findings, *found))
 
 
 def read_entry(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str, Any]:
@@ -144,4 +183,5 @@ SNAPSHOT = Reader(
     beside=_OWN,
     read=read,
     record=read_entry,
+    complete=complete,
 )

@@ -114,7 +114,7 @@ def _of_allocations(stack: I32, change: I64) -> I32:
 
 
 def _backward(last: int, change: I64, code: str, document: Document) -> I64:
-    """Return the total after each change, the last of which is ``last``.
+    """Return the total after each change; the final one is ``last``.
 
     A total below 0 or beyond int64 cannot be: then the history is of other times than the blocks,
     and all totals are ``MISSING``.

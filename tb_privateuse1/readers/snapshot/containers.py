@@ -1,6 +1,6 @@
 """Read a pickle that holds plain containers, and run nothing of it.
 
-A pickle is a program of opcodes, some of which import and call what they name. Here each opcode is
+A pickle is a program of opcodes. Some import and call what they name. Here each opcode is
 checked against a list before the first is run: those that build dictionaries, lists, strings and
 numbers (pickletools has all of them). No opcode jumps, so the order in the file is the order in
 which they run. What is refused as well, as it takes memory or time out of proportion:

@@ -151,7 +151,7 @@ def _add_segments(listed: Any, size: int, stacks: _Stacks, document: Document) -
 
 
 def _blocks(segments: Sequence[dict[Any, Any]], most: int) -> Iterator[Any]:
-    """Yield the blocks of some segments, at most so many."""
+    """Yield up to ``most`` blocks of some segments."""
     for segment in segments:
         listed = _list(segment.get("blocks"))[: max(most, 0)]
         most -= len(listed)
