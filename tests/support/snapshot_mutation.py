@@ -96,7 +96,8 @@ def plain_sums(data: bytes) -> tuple[int, int]:
         entries = _list(histories[device]) if device < len(histories) else []
         plus, minus, shown = _of_history([e for e in entries if isinstance(e, dict)])
         if not shown:
-            plus = sum(_held(s) for s in segments if s.get("device", 0) == device)
+            own = [s for s in segments if type(d := s.get("device", 0)) is int and d == device]
+            plus = sum(map(_held, own))
         allocated, released = allocated + plus, released - minus
     return allocated, released
 
