@@ -7,7 +7,8 @@ one if its first bytes are those of a trace (``Format.sniff``). ``walk.py`` sele
 
 The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
 recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
-recipe overwrites it at every recording.
+recipe overwrites it at every recording. A file that adds to a trace (``Format.named_after``) is named
+after it, too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from typing import TypeVar
 from tb_privateuse1.discovery import recording_folders, workers
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
-from tb_privateuse1.discovery.formats import Folder, Format, is_own_name, is_source, stem
+from tb_privateuse1.discovery.formats import (
+    Folder,
+    Format,
+    completed_name,
+    is_own_name,
+    is_source,
+    stem,
+)
 from tb_privateuse1.discovery.packed import SUFFIX_PATTERN, unpacked_name
 from tb_privateuse1.discovery.recording_folders import Directory, rank_in_name
 from tb_privateuse1.discovery.remote import RemoteError, is_url
@@ -251,7 +259,7 @@ def _single(path: str, heads: Heads) -> Entry:
     recording = workers.Recording(file, None, None, heads.formats)
     is_latest = all(o.when <= recording.when for o in others if o.worker == recording.worker)
     pattern = _SIDECAR if is_latest else _OURS
-    sidecars = [f for f in beside if pattern.match(f.name)]
+    sidecars = [f for f in beside if pattern.match(f.name) or completed_name(f.name, heads.formats)]
     run = printable(basename(folder or "") or ".")
     entry = _run(run, Directory(".", sidecars), heads, only=file)
     assert entry is not None  # there is a trace
@@ -280,6 +288,9 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
             traces.setdefault(unpacked_name(file.name), file)
     selected = [only] if only else [*_without_sources(traces, heads), *gathered]
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
+    added = _additions(stems, directory, heads)
+    if not only:
+        selected = [file for file in selected if file not in added.values()]
     sidecars = {file: side for file in selected if (side := _beside(stems[file], ours))}
     recordings = []
     for file in selected:
@@ -309,9 +320,24 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
             rank = None if member.rank_source == "order" else member.rank
             worker = printable(recording.worker)
             parts = gathered[file].parts if file in gathered else ()
+            parts += (added[file],) if file in added else ()
             files[name, member.rank, number] = TraceFiles(file, sidecar, worker, rank, parts=parts)
         ranks.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
     return Run(name, tuple(ranks), tuple(findings)), with_others(files)
+
+
+def _additions(stems: Mapping[File, str], directory: Directory, heads: Heads) -> dict[File, File]:
+    """Return the file that adds to each trace (``Format.named_after``), where there is one."""
+    named: dict[str, File] = {}
+    for file in directory.files:
+        if name := completed_name(file.name, heads.formats):
+            named.setdefault(name, file)
+    found = {file: _beside(name, named) for file, name in stems.items()}
+    return {
+        file: other
+        for file, other in found.items()
+        if other is not None and completed_name(file.name, heads.formats) is None
+    }
 
 
 def _is_trace(file: File, heads: Heads) -> bool:

@@ -67,6 +67,10 @@ class Format:
     sources: tuple[str, ...] = ()
     """Suffixes of files from which its tool makes such traces. One is listed only where no other
     file of its name without suffix is: to say what to do."""
+    named_after: re.Pattern[str] | None = None
+    """Matches names of files that add to a trace beside them; group 1 is its name, no suffix.
+
+    Without that trace such a file is a recording of its own."""
     folder: Folder | None = None
     """The folder into which its tool writes; None if its files are recordings by themselves."""
 
@@ -85,6 +89,13 @@ def folders(formats: Iterable[Format]) -> tuple[Folder, ...]:
 def is_part(name: str, formats: Iterable[Format]) -> bool:
     """Return whether a file of this name may add to the events of a folder's recording."""
     return any(folder.parts.search(name) for folder in folders(formats))
+
+
+def completed_name(name: str, formats: Iterable[Format]) -> str | None:
+    """Return the name, without suffix, of the trace that a file adds to; None if to none."""
+    plain = packed.unpacked_name(name)
+    matches = (each.named_after.search(plain) for each in formats if each.named_after)
+    return next((match[1] for match in matches if match), None)
 
 
 def stem(name: str, formats: Iterable[Format]) -> str | None:

@@ -159,6 +159,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "allocated_bytes": "bytes allocated in all from then on",
         "reserved_bytes": "bytes reserved by the allocator from then on",
         "event": _EVENT,
+        "stack": "Python frames of an allocation, where a memory snapshot has them",
     },
     "steps": {
         "row": "its number",

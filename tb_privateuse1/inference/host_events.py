@@ -287,6 +287,7 @@ def _memory(raw: Raw, ops: Ops) -> Memory:
         allocated_bytes=_sizes(instants, "allocated_bytes"),
         reserved_bytes=_sizes(instants, "reserved_bytes"),
         event=instants.event,
+        stack=instants.text("stack"),
     )
 
 

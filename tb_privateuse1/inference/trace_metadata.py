@@ -114,7 +114,8 @@ def metadata_findings(
     found += _impossible_sizes(raw)
     found += _capture_warnings(_facts(raw, sidecar))
     refused = any(f.severity == "error" for f in activities.findings)
-    if not len(activities.kernels) and not refused:
+    has_said_so = any(f.code == "snapshot_alone" for f in raw.findings)
+    if not len(activities.kernels) and not refused and not has_said_so:
         found.append(_no_device_times(raw, sidecar))
     return tuple(found)
 

@@ -10,10 +10,10 @@ import dataclasses
 from collections.abc import Sequence
 
 from tb_privateuse1.discovery.file import basename, file_at
-from tb_privateuse1.discovery.formats import is_own_name, is_source, stem
+from tb_privateuse1.discovery.formats import completed_name, is_own_name, is_source, stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import ascend, chrome, nsight, other_files, rocprof
+from tb_privateuse1.readers import ascend, chrome, nsight, other_files, rocprof, snapshot
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.trace.errors import TraceError
@@ -32,9 +32,16 @@ __all__ = [
     "reader_named",
     "rocprof",
     "sidecar",
+    "snapshot",
 ]
 
-READERS: tuple[Reader, ...] = (chrome.CHROME, ascend.ASCEND, nsight.NSIGHT, rocprof.ROCPROF)
+READERS: tuple[Reader, ...] = (
+    chrome.CHROME,
+    ascend.ASCEND,
+    nsight.NSIGHT,
+    rocprof.ROCPROF,
+    snapshot.SNAPSHOT,
+)
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
 _NOT_OURS = {"not_json", "not_a_database"}
@@ -63,7 +70,9 @@ def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
 
 
 def _adds(reader: Reader, part: str) -> bool:
-    return reader.folder is not None and bool(reader.folder.parts.search(basename(part)))
+    name = basename(part)
+    in_folder = reader.folder is not None and reader.folder.parts.search(name)
+    return bool(in_folder or completed_name(name, [reader]))
 
 
 def choose_reader(path: str) -> Reader:

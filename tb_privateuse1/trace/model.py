@@ -266,6 +266,9 @@ class Memory(Table):
     allocated_bytes: I64
     reserved_bytes: I64
     event: I32
+    stack: I32
+    """The Python frames of an allocation, innermost first, joined by ``;``; only a memory snapshot
+    has them."""
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,7 @@ def allocation_rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) 
     name, shapes = _of(trace.ops.name, owner), _of(trace.ops.shapes, owner)
     inner = np.where(owner == op, NONE, _of(trace.ops.name, op))
     stacks = {int(one): operators_groups.python_stack(trace, int(one)) for one in np.unique(owner)}
+    recorded = _of(events.stack, at)
     return [
         Allocation(
             operator=_text(trace, name[i]),
@@ -139,7 +140,7 @@ def allocation_rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) 
             lifetime_ns=_none_if_missing(lifetime[i]),
             fate=FATES[blocks.fate[i]],
             category=CATEGORIES[category[i]],
-            stack=stacks[int(owner[i])],
+            stack=_text(trace, recorded[i]) or stacks[int(owner[i])],
         )
         for i in range(len(blocks))
     ]

@@ -47,6 +47,8 @@ def remaining_memory(
     operator = call_tree.take(trace.ops.name, owner)
     module = module_of.operator_modules(trace, op)
     stack, line = (call_tree.take(column, op) for column in source_lines.operator_lines(trace))
+    recorded = events.stack[blocks.allocation[alive]]
+    stack = np.where(recorded >= 0, recorded, stack).astype(np.int32)
 
     def line_text(i: int) -> str | None:
         text = trace.text(stack[i])

@@ -216,7 +216,7 @@ def _allocations(trace: Trace) -> Iterator[Finding]:
     made = (memory.bytes > 0) & (memory.bytes != MISSING)
     lost = made & (memory.op < 0)
     part, whole = int(memory.bytes[lost].sum()), int(memory.bytes[made].sum())
-    if part < LITTLE * whole or not lost.any():
+    if part < LITTLE * whole or not lost.any() or not len(trace.ops):
         return
     rows = np.flatnonzero(lost)
     rows = rows[np.argsort(-memory.bytes[rows], kind="stable")]

@@ -24,6 +24,8 @@ class _Words:
 
 _COPY = say("Was the file copied whole? Copy it again, or record the run again.")
 
+_HISTORY = say("Take the snapshot while the history is still recorded.")
+
 _WORDS: dict[str, _Words] = {
     "truncated": _Words(
         say("The file ends early: what came after its last complete event is lost."),
@@ -95,6 +97,35 @@ _WORDS: dict[str, _Words] = {
     ),
     "counters_dropped": _Words(
         say("The trace has too many counters: {n} values of all but the first are not shown.")
+    ),
+    "in_use_disagrees": _Words(
+        say(
+            "The snapshot's history does not lead to the blocks in use: the totals are unknown, "
+            "and the curve is the sum of all changes."
+        ),
+        _HISTORY,
+        affects=("memory",),
+    ),
+    "reserved_disagrees": _Words(
+        say("The snapshot's history does not lead to its segments: reserved bytes are unknown."),
+        _HISTORY,
+        affects=("memory",),
+    ),
+    "no_history": _Words(
+        say(
+            "The snapshot has blocks of {n} devices without a history: they are shown as if they "
+            "were allocated at its start."
+        ),
+        say("Call torch.<device>.memory._record_memory_history() before the allocations."),
+        affects=("memory",),
+    ),
+    "stacks_dropped": _Words(
+        say("The snapshot's stacks are too long together: {n} of them are not shown."),
+        affects=("stacks",),
+    ),
+    "sizes_impossible": _Words(
+        say("{n} entries of the history have no possible size; they are not shown."),
+        affects=("memory",),
     ),
     "phase_not_shown": _Words(
         say("{n} events of phase {example!r} are not shown."), severity="info"

@@ -32,6 +32,7 @@ def events(rows: list[Row], totals: list[int | None] | None = None) -> Memory:
         allocated_bytes=column(totals or [None] * n),
         reserved_bytes=column([None] * n),
         event=none.copy(),
+        stack=none.copy(),
     )
 
 

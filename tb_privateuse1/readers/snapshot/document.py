@@ -1,0 +1,271 @@
+"""The lists of a memory snapshot as columns: entries of the history, and blocks in use.
+
+The layout is that of ``torch.cuda.memory._snapshot`` (torch/cuda/memory.py), which other backends
+of torch share. A snapshot's parts may be shared objects, so that a small file could describe
+endless lists: there are at most as many rows as the file has bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.table import I32, I64
+
+ALLOCATED, FREED, RETURNED, GROWN, SHRUNK, REFUSED, OTHER = range(7)
+"""Actions: of blocks in use, of blocks that are free again, of segments, and out of memory."""
+
+_ACTIONS = {
+    "alloc": ALLOCATED,
+    "free_requested": FREED,
+    "free_completed": RETURNED,
+    "segment_alloc": GROWN,
+    "segment_map": GROWN,
+    "segment_free": SHRUNK,
+    "segment_unmap": SHRUNK,
+    "oom": REFUSED,
+}
+_IN_USE = "active_allocated"
+_LIMIT = 1 << 48
+"""Sizes from 256 TiB on are impossible, as those of memory events are."""
+_MOST_DEVICES = 1024
+_MOST_FRAMES = 200
+_LONGEST = 300
+_MOST_TEXT = 256 << 20
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What the allocator of one device did, in its order. ``number`` counts over all devices."""
+
+    action: I64
+    at_us: I64
+    """Unix time, ``MISSING`` before torch 2.1."""
+    address: I64
+    size: I64
+    stack: I32
+    number: I64
+
+
+@dataclass(frozen=True)
+class InUse:
+    """The memory of one device when the snapshot was taken: blocks in use, and bytes reserved."""
+
+    address: I64
+    size: I64
+    stack: I32
+    reserved: int
+
+
+@dataclass
+class Document:
+    """A snapshot's parts by device, the stacks' texts, and what is wrong with it."""
+
+    history: dict[int, Entries] = field(default_factory=dict)
+    in_use: dict[int, InUse] = field(default_factory=dict)
+    stacks: list[str] = field(default_factory=list)
+    backend: str | None = None
+    """torch's name of the device; None if the settings do not say it."""
+    tally: Tally = field(default_factory=Tally)
+
+
+def parse(content: Any, size: int) -> Document:
+    """Return the parts of a snapshot of ``size`` bytes; rows of an impossible kind are counted."""
+    document = Document(backend=_backend(content.get("allocator_settings")))
+    stacks = _Stacks(document)
+    number = 0
+    for device, listed in enumerate(_list(content.get("device_traces"))[:_MOST_DEVICES]):
+        rows = _list(listed)
+        if number + len(rows) > size:
+            document.tally.add("malformed_events", len(rows), "device_traces")
+            break
+        if rows:
+            document.history[device] = _entries(rows, number, stacks, document.tally)
+        number += len(rows)
+    _add_segments(content.get("segments"), size, stacks, document)
+    return document
+
+
+def entry(content: Any, number: int) -> dict[str, Any] | None:
+    """Return the entry of a number, counted over the histories of all devices; None without."""
+    for listed in _list(content.get("device_traces"))[:_MOST_DEVICES]:
+        rows = _list(listed)
+        if 0 <= number < len(rows):
+            found = rows[number]
+            return found if type(found) is dict else None
+        number -= len(rows)
+    return None
+
+
+def _entries(rows: list[Any], first: int, stacks: _Stacks, tally: Tally) -> Entries:
+    whole = [(i, row) for i, row in enumerate(rows) if _is_entry(row)]
+    tally.add("malformed_events", len(rows) - len(whole), "device_traces")
+    kept = [row for _, row in whole]
+    sizes = _sizes([row.get("size") for row in kept])
+    tally.add("sizes_impossible", int((sizes == MISSING).sum()))
+    return Entries(
+        action=np.array([_ACTIONS.get(row["action"], OTHER) for row in kept], np.int64),
+        at_us=_numbers([row.get("time_us") for row in kept]),
+        address=_numbers([row.get("addr") for row in kept]),
+        size=sizes,
+        stack=stacks.column([row.get("frames") for row in kept]),
+        number=np.array([first + i for i, _ in whole], np.int64),
+    )
+
+
+def _is_entry(row: Any) -> bool:
+    return type(row) is dict and type(row.get("action")) is str
+
+
+def _add_segments(listed: Any, size: int, stacks: _Stacks, document: Document) -> None:
+    if type(listed) is not list:
+        return
+    devices = set(document.history)
+    by_device: dict[int, list[dict[Any, Any]]] = {device: [] for device in devices}
+    for segment in listed[:size]:
+        device = segment.get("device", 0) if type(segment) is dict else None
+        if type(device) is not int or not 0 <= device < _MOST_DEVICES:
+            document.tally.add("malformed_events", 1, "segments")
+            continue
+        by_device.setdefault(device, []).append(segment)
+    left = size
+    for device, segments in sorted(by_device.items()):
+        blocks = [
+            block
+            for block in _blocks(segments, left)
+            if type(block) is dict and block.get("state") == _IN_USE
+        ]
+        left -= len(blocks)
+        totals = _sizes([segment.get("total_size") for segment in segments])
+        document.in_use[device] = InUse(
+            address=_numbers([block.get("address") for block in blocks]),
+            size=_sizes([_requested(block) for block in blocks]),
+            stack=stacks.column([block.get("frames") for block in blocks]),
+            reserved=int(totals[totals != MISSING].sum()),
+        )
+
+
+def _blocks(segments: Sequence[dict[Any, Any]], most: int) -> Iterator[Any]:
+    """Yield up to ``most`` blocks of some segments."""
+    for segment in segments:
+        listed = _list(segment.get("blocks"))[: max(most, 0)]
+        most -= len(listed)
+        yield from listed
+
+
+def _requested(block: dict[Any, Any]) -> Any:
+    """Return what the program asked for; torch before 2.0 has it in the block's own history."""
+    if (wanted := block.get("requested_size")) is not None:
+        return wanted
+    history = _list(block.get("history"))
+    first = history[0] if history else None
+    wanted = first.get("real_size") if type(first) is dict else None
+    return block.get("size") if wanted is None else wanted
+
+
+class _Stacks:
+    """The texts of stacks: each list of frames, and each frame, is read once."""
+
+    def __init__(self, document: Document) -> None:
+        self._texts = document.stacks
+        self._tally = document.tally
+        self._of_list: dict[int, int] = {}
+        self._of_frames: dict[tuple[int, ...], int] = {}
+        self._of_text: dict[str, int] = {}
+        self._frame: dict[int, tuple[str, bool]] = {}
+        self._left = _MOST_TEXT
+
+    def column(self, lists: Sequence[Any]) -> I32:
+        """Return the index of each list's text, ``NONE`` for an empty one."""
+        known, index = self._of_list, self._index
+        return np.array(
+            [known[id(one)] if id(one) in known else index(one) for one in lists], np.int32
+        )
+
+    def _index(self, frames: Any) -> int:
+        # The lists and frames live as long as the snapshot, and so their ids are theirs alone.
+        listed = _list(frames)[:_MOST_FRAMES]
+        key = tuple(map(id, listed))
+        if key not in self._of_frames:
+            self._of_frames[key] = self._new(listed)
+        if type(frames) is list:
+            self._of_list[id(frames)] = self._of_frames[key]
+        return self._of_frames[key]
+
+    def _new(self, frames: list[Any]) -> int:
+        read = [self._text_of(frame) for frame in frames]
+        # With C++ frames, which few can read, those of Python are the program's.
+        python = [text for text, is_python in read if text and is_python]
+        text = ";".join(python or [text for text, _ in read if text])
+        if not text:
+            return NONE
+        if text not in self._of_text:
+            self._left -= len(text)
+            if self._left < 0:
+                self._tally.add("stacks_dropped")
+                return NONE
+            self._of_text[text] = len(self._texts)
+            self._texts.append(text)
+        return self._of_text[text]
+
+    def _text_of(self, frame: Any) -> tuple[str, bool]:
+        if id(frame) not in self._frame:
+            self._frame[id(frame)] = _frame_text(frame)
+        return self._frame[id(frame)]
+
+
+def _frame_text(frame: Any) -> tuple[str, bool]:
+    """Return a frame as torch's profiler spells it, and whether it is one of Python."""
+    if type(frame) is not dict:
+        return "", False
+    file, name, line = (frame.get(key) for key in ("filename", "name", "line"))
+    file = _clean(file) if type(file) is str else "??"
+    name = _clean(name) if type(name) is str else "??"
+    number = line if type(line) is int and 0 <= line < 1 << 31 else 0
+    return f"{file}({number}): {name}", file.endswith(".py") or file.startswith("<")
+
+
+def _clean(text: str) -> str:
+    """Return valid text without the mark that separates frames; the end of a long one."""
+    short = text[-_LONGEST:].replace(";", ",")
+    return short.encode("utf-8", "replace").decode("utf-8")
+
+
+def _backend(settings: Any) -> str | None:
+    """Return the device that ``PYTORCH_<DEVICE>_ALLOC_CONF`` names, in lower case."""
+    for key in settings if type(settings) is dict else ():
+        if type(key) is str and key.startswith("PYTORCH_") and key.endswith("_ALLOC_CONF"):
+            name = key.removeprefix("PYTORCH_").removesuffix("_ALLOC_CONF").lower()
+            if name.isidentifier() and len(name) <= 20:
+                return name
+    return None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if type(value) is list else []
+
+
+def _sizes(values: list[Any]) -> I64:
+    column = _numbers(values)
+    return np.where((column >= 0) & (column < _LIMIT), column, MISSING)
+
+
+def _numbers(values: list[Any]) -> I64:
+    """Return integers; unsigned ones of 64 bits keep their bits, and others are ``MISSING``."""
+    if set(map(type, values)) <= {int}:
+        try:
+            return np.array(values, np.int64)
+        except OverflowError:
+            pass
+    return np.array([_number(value) for value in values], np.int64)
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or not -(1 << 63) <= value < 1 << 64:
+        return int(MISSING)
+    return value if value < 1 << 63 else value - (1 << 64)
