@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from tb_privateuse1.discovery import recording_folders, workers
+from tb_privateuse1.discovery import beside, recording_folders, workers
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
 from tb_privateuse1.discovery.formats import Folder, Format, is_own_name, stem
@@ -26,7 +26,7 @@ from tb_privateuse1.discovery.recording_folders import Directory, rank_in_name
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
 from tb_privateuse1.discovery.trace_files import TraceFiles, with_others
-from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.discovery.trace_head import Head, Heads
 from tb_privateuse1.i18n import fill, say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -240,22 +240,25 @@ def _single(path: str, heads: Heads) -> Entry:
     file = file_at(path)
     folder = parent(path)
     try:
-        beside = discovery_walk.files_of(folder, heads.formats) if folder else []
+        neighbors = discovery_walk.files_of(folder, heads.formats) if folder else []
     except OSError:  # the directory may be unreadable while its files are readable
-        beside = []
+        neighbors = []
     # The recipe's sidecar is the latest recording's (see above).
-    named = [f for f in beside if is_own_name(f.name, heads.formats)]
-    others = [workers.Recording(f, None, None, heads.formats) for f in named]
+    named = [f for f in neighbors if is_own_name(f.name, heads.formats)]
+    earlier = [workers.Recording(f, None, None, heads.formats) for f in named]
     recording = workers.Recording(file, None, None, heads.formats)
-    is_latest = all(o.when <= recording.when for o in others if o.worker == recording.worker)
+    is_latest = all(o.when <= recording.when for o in earlier if o.worker == recording.worker)
     pattern = _SIDECAR if is_latest else _OURS
-    sidecars = [f for f in beside if pattern.match(f.name)]
+    sidecars = [f for f in neighbors if pattern.match(f.name)]
+    others = [f for f in neighbors if not _SIDECAR.match(f.name) and f != file]
     run = printable(basename(folder or "") or ".")
-    entry = _run(run, Directory(".", sidecars), heads, only=file)
+    entry = _run(run, Directory(".", [*sidecars, *others[:_MOST_NEIGHBORS]]), heads, only=file)
     assert entry is not None  # there is a trace
     return entry
 
 
+_MOST_NEIGHBORS = 64
+"""Files beside a single trace whose first bytes are read, as one may be an execution trace."""
 _OURS = re.compile(r"^(.+)\.kernel_event\.json(\.gz)?$", re.IGNORECASE)
 _RECIPE = re.compile(r"^kernel_event(?:_([0-9]{1,9}))?\.json(\.gz)?$", re.IGNORECASE)
 _SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
@@ -276,6 +279,7 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
         elif file not in taken and _is_trace(file, heads):
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(file.name.removesuffix(".gz"), file)
+    additions = _additions(directory, taken, heads)
     selected = [only] if only else [*traces.values(), *gathered]
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
     sidecars = {file: side for file in selected if (side := _beside(stems[file], ours))}
@@ -307,9 +311,24 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
             rank = None if member.rank_source == "order" else member.rank
             worker = printable(recording.worker)
             parts = gathered[file].parts if file in gathered else ()
+            parts += beside.files_beside(file, heads.trace(file), rank, additions)
             files[name, member.rank, number] = TraceFiles(file, sidecar, worker, rank, parts=parts)
         ranks.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
     return Run(name, tuple(ranks), tuple(findings)), with_others(files)
+
+
+def _additions(directory: Directory, taken: set[File], heads: Heads) -> list[tuple[File, Head]]:
+    """Return the files of a directory that add to traces, by their first bytes."""
+    files = [
+        file
+        for file in directory.files
+        if file not in taken
+        and not _SIDECAR.match(file.name)
+        and not is_own_name(file.name, heads.formats)
+        and stem(file.name, heads.formats) is not None
+    ]
+    found = [(file, heads.trace(file)) for file in beside.distinct(files)]
+    return [(file, head) for file, head in found if head.adds]
 
 
 def _is_trace(file: File, heads: Heads) -> bool:

@@ -62,6 +62,9 @@ class Format:
     """Find rank and world size in the last bytes of a file; None if they are never there."""
     own_names: re.Pattern[str] | None = None
     """Files with such names are listed even if they are empty, damaged or being written."""
+    beside: Callable[[bytes], int | None] | None = None
+    """Return the process of a file that lies beside a trace and adds to its events, by the file's
+    first bytes: 0 if it does not say one, None for other files. Traces are not asked about."""
     folder: Folder | None = None
     """The folder into which its tool writes; None if its files are recordings by themselves."""
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from tb_privateuse1.discovery.file import basename, file_at
-from tb_privateuse1.discovery.formats import is_own_name, stem
+from tb_privateuse1.discovery.formats import is_own_name, is_part, stem
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
 from tb_privateuse1.readers import ascend, chrome
@@ -50,7 +50,10 @@ def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
 
 
 def _adds(reader: Reader, part: str) -> bool:
-    return reader.folder is not None and bool(reader.folder.parts.search(basename(part)))
+    name = basename(part)
+    if reader.folder is not None and reader.folder.parts.search(name):
+        return True
+    return reader.beside is not None and not is_part(name, READERS)
 
 
 def choose_reader(path: str) -> Reader:
