@@ -45,6 +45,8 @@ def spelled(slots: Slots) -> Inputs | None:
     if not isinstance(values, list) or not isinstance(shapes, list) or not isinstance(kinds, list):
         return None
     known = isinstance(strides, list) and len(strides) == len(kinds)
+    if not all(isinstance(kind, str) for kind in kinds):
+        return None
     if not kinds or len(values) != len(kinds) or len(shapes) != len(kinds):
         return None
     columns = zip(values, shapes, kinds, strides if known else [[]] * len(kinds), strict=True)
@@ -62,8 +64,10 @@ def _one(value: Any, shape: Any, kind: Any, stride: Any) -> tuple[Any, str, Any,
         return shape, "TensorList", stride, ""
     if not all(member in _SCALARS for member in members):
         return [], "", [], ""
-    texts = [_text(v, k) for v, k in zip(value, members, strict=False)]
-    if not isinstance(value, list) or len(value) != len(members) or "" in texts:
+    if not isinstance(value, list) or len(value) != len(members):
+        return [], "ScalarList", [], ""
+    texts = [_text(v, k) for v, k in zip(value, members, strict=True)]
+    if "" in texts:
         return [], "ScalarList", [], ""
     return [], "ScalarList", [], f"[{', '.join(texts)}]"
 

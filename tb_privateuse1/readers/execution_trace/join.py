@@ -79,7 +79,10 @@ def join(raw: Raw, path: str) -> Joined:
 
 
 def add(raw: Raw, joined: Joined) -> Raw:
-    """Return the trace with what a file adds; what the trace has stays."""
+    """Return the trace with what a file adds; what the trace has stays.
+
+    Which tensors share memory depends on all nodes, so a file that lacks some adds no tensors.
+    """
     groups = dict(raw.groups)
     first = 0
     for category in operator_categories(raw):
@@ -91,9 +94,11 @@ def add(raw: Raw, joined: Joined) -> Raw:
                 texts[key] = np.where(own >= 0, own, added).astype(np.int32)
         groups[category] = dataclasses.replace(group, texts=texts)
         first += len(group)
+    lacks = joined.truncated or joined.damages
+    more = TensorUses.empty() if lacks else joined.tensors
     both = [
         np.concatenate((old, new))
-        for (_, old), (_, new) in zip(raw.tensors.columns(), joined.tensors.columns(), strict=True)
+        for (_, old), (_, new) in zip(raw.tensors.columns(), more.columns(), strict=True)
     ]
     return dataclasses.replace(
         raw, groups=groups, strings=tuple(joined.strings), tensors=TensorUses(*both)
@@ -110,7 +115,10 @@ def problems(path: str, joined: Joined) -> list[Finding]:
     found = []
     if joined.truncated:
         message = say("The execution trace {name} ends early.", name=basename(path))
-        hint = say("It is complete once the program has ended, or called unregister_callback().")
+        hint = say(
+            "Only sizes and types of inputs are used. It is complete once the program has ended, "
+            "or called unregister_callback()."
+        )
         found.append(Finding("execution_trace_cut", message, hint, affects=("operators",)))
     if joined.damages:
         message = say(

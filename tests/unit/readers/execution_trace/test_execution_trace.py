@@ -182,7 +182,8 @@ def test_whole_nodes_of_a_cut_file_count(tmp_path: Path) -> None:
     for length in range(len(text) - 1, 200, -37):
         raw = raw_of(tmp_path, text[:length])
         whole = text[:length].count('"attrs": [')
-        assert len(raw.tensors) <= len(raw_of(tmp_path, text).tensors)
+        # Which tensors share memory depends on all nodes.
+        assert not len(raw.tensors) or length > text.rindex("]")
         assert set(codes(raw)) <= {"execution_trace_cut", "execution_trace_other"}, length
         if whole > 3:
             assert texts(trace_of(raw), "aten::mm")[0] == "[[2,3],[3,4]]"
@@ -192,6 +193,7 @@ def test_a_damaged_node_costs_no_other(tmp_path: Path) -> None:
     text = execution_traces.text(*NODES).replace('"name": "aten::mm"', '"name": aten')
     raw = raw_of(tmp_path, text)
     assert codes(raw) == ["part_unreadable"]
+    assert not len(raw.tensors)
     trace = trace_of(raw)
     assert texts(trace, "aten::mm")[0] == ""
     assert texts(trace, "aten::add_")[0] == "[[8],[8],[]]"
@@ -213,6 +215,10 @@ def test_a_damaged_node_costs_no_other(tmp_path: Path) -> None:
         b'{"values": [[1, 99999999999999999999999999, 0, 1, 4, "cpu"], [1, 2], null], "types": '
         b'["Tensor(float)", "Tensor(float)", "Tensor(float)"], "shapes": [[], [], []]}}]}',
         b'{"schema": "1.1.0", "nodes": [{"id": 1, "name": "aten::mm", "rf_id": 1e999}]}',
+        b'{"schema": "1.1.0", "nodes": [{"id": 1, "name": "aten::mm", "rf_id": 13, "inputs": '
+        b'{"values": [1, 2], "types": [[], "GenericList[Int]"], "shapes": [[], []]}}]}',
+        b'{"schema": "1.1.0", "nodes": [{"id": 1, "name": "aten::mm", "rf_id": 13, "inputs": '
+        b'{"values": [2], "types": ["GenericList[Int]"], "shapes": [[]]}}]}',
         gzip.compress(b'{"schema": "1.1.0", "nodes": [')[:-9],
     ],
 )
