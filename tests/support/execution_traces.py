@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from tb_privateuse1 import inference, readers
+from tb_privateuse1.trace.model import Trace
+from tests.support import make
 
 Node = dict[str, Any]
 
@@ -66,6 +73,16 @@ def document(*nodes: Node, pid: int = 1) -> dict[str, Any]:
 def text(*nodes: Node, pid: int = 1) -> str:
     """The text of a file, with spaces as torch sets them."""
     return json.dumps(document(*nodes, pid=pid), indent=2)
+
+
+def trace_of(events: Sequence[make.Event], *nodes: Node, **keys: Any) -> Trace:
+    """The Trace of some events with an execution trace beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, beside = Path(folder, "worker.1.pt.trace.json"), Path(folder, "beside.json")
+        path.write_text(json.dumps(make.document(*events, **keys)))
+        beside.write_text(text(*nodes))
+        raw = readers.complete(readers.read(str(path)), [str(beside)])
+        return inference.build_trace(raw, None, worker="worker", files=(path.name,))
 
 
 def of_2022(one: Node) -> Node:
