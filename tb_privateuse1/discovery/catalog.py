@@ -7,8 +7,7 @@ one if its first bytes are those of a trace (``Format.sniff``). ``walk.py`` sele
 
 The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
 recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
-recipe overwrites it at every recording. A file that adds to a trace (``Format.named_after``) is named
-after it, too.
+recipe overwrites it at every recording. ``beside.py`` finds other files that add to a trace.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from tb_privateuse1.discovery import recording_folders, workers
+from tb_privateuse1.discovery import beside, recording_folders, workers
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
 from tb_privateuse1.discovery.formats import (
@@ -250,22 +249,27 @@ def _single(path: str, heads: Heads) -> Entry:
     file = file_at(path)
     folder = parent(path)
     try:
-        beside = discovery_walk.files_of(folder, heads.formats) if folder else []
+        neighbors = discovery_walk.files_of(folder, heads.formats) if folder else []
     except OSError:  # the directory may be unreadable while its files are readable
-        beside = []
+        neighbors = []
     # The recipe's sidecar is the latest recording's (see above).
-    named = [f for f in beside if is_own_name(f.name, heads.formats)]
-    others = [workers.Recording(f, None, None, heads.formats) for f in named]
+    named = [f for f in neighbors if is_own_name(f.name, heads.formats)]
+    earlier = [workers.Recording(f, None, None, heads.formats) for f in named]
     recording = workers.Recording(file, None, None, heads.formats)
-    is_latest = all(o.when <= recording.when for o in others if o.worker == recording.worker)
+    is_latest = all(o.when <= recording.when for o in earlier if o.worker == recording.worker)
     pattern = _SIDECAR if is_latest else _OURS
-    sidecars = [f for f in beside if pattern.match(f.name) or completed_name(f.name, heads.formats)]
+    sidecars = [
+        f for f in neighbors if pattern.match(f.name) or completed_name(f.name, heads.formats)
+    ]
+    others = [f for f in neighbors if not _SIDECAR.match(f.name) and f not in (file, *sidecars)]
     run = printable(basename(folder or "") or ".")
-    entry = _run(run, Directory(".", sidecars), heads, only=file)
+    entry = _run(run, Directory(".", [*sidecars, *others[:_MOST_NEIGHBORS]]), heads, only=file)
     assert entry is not None  # there is a trace
     return entry
 
 
+_MOST_NEIGHBORS = 64
+"""Files beside a single trace whose first bytes are read, as one may be an execution trace."""
 _OURS = re.compile(rf"^(.+)\.kernel_event\.json{SUFFIX_PATTERN}", re.IGNORECASE)
 _RECIPE = re.compile(rf"^kernel_event(?:_([0-9]{{1,9}}))?\.json{SUFFIX_PATTERN}", re.IGNORECASE)
 _SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
@@ -286,12 +290,15 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
         elif file not in taken and _is_trace(file, heads):
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(unpacked_name(file.name), file)
+    additions = beside.additions(
+        [f for f in directory.files if f not in taken and not _SIDECAR.match(f.name)], heads
+    )
     selected = [only] if only else [*_without_sources(traces, heads), *gathered]
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
-    added = _additions(stems, directory, heads)
+    added = beside.named_after(stems, directory.files, heads)
     if not only:
         selected = [file for file in selected if file not in added.values()]
-    sidecars = {file: side for file in selected if (side := _beside(stems[file], ours))}
+    sidecars = {file: side for file in selected if (side := beside.of_stem(stems[file], ours))}
     recordings = []
     for file in selected:
         head = heads.trace(file)
@@ -321,23 +328,10 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
             worker = printable(recording.worker)
             parts = gathered[file].parts if file in gathered else ()
             parts += (added[file],) if file in added else ()
+            parts += beside.files_beside(file, heads.trace(file), rank, additions)
             files[name, member.rank, number] = TraceFiles(file, sidecar, worker, rank, parts=parts)
         ranks.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
     return Run(name, tuple(ranks), tuple(findings)), with_others(files)
-
-
-def _additions(stems: Mapping[File, str], directory: Directory, heads: Heads) -> dict[File, File]:
-    """Return the file that adds to each trace (``Format.named_after``), where there is one."""
-    named: dict[str, File] = {}
-    for file in directory.files:
-        if name := completed_name(file.name, heads.formats):
-            named.setdefault(name, file)
-    found = {file: _beside(name, named) for file, name in stems.items()}
-    return {
-        file: other
-        for file, other in found.items()
-        if other is not None and completed_name(file.name, heads.formats) is None
-    }
 
 
 def _is_trace(file: File, heads: Heads) -> bool:
@@ -355,11 +349,3 @@ def _without_sources(traces: Mapping[str, File], heads: Heads) -> list[File]:
         for name, file in traces.items()
         if name not in sources or stem(name, heads.formats) not in made
     ]
-
-
-def _beside(name: str, ours: Mapping[str, File]) -> File | None:
-    """Return the sidecar of a trace by its name without suffix."""
-    for candidate in (name.removesuffix(".pt.trace"), name.removesuffix(".trace"), name):
-        if candidate in ours:
-            return ours[candidate]
-    return None

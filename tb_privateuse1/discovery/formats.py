@@ -71,6 +71,9 @@ class Format:
     """Matches names of files that add to a trace beside them; group 1 is its name, no suffix.
 
     Without that trace such a file is a recording of its own."""
+    beside: Callable[[bytes], int | None] | None = None
+    """Return the process of a file that lies beside a trace and adds to its events, by the file's
+    first bytes: 0 if it does not say one, None for other files. Traces are not asked about."""
     folder: Folder | None = None
     """The folder into which its tool writes; None if its files are recordings by themselves."""
 

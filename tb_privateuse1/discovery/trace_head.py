@@ -25,6 +25,7 @@ _MOST = 4 << 20
 """The limit of unpacked bytes: thousands of process groups take megabytes."""
 _SMALL_GZIP = 256 << 10
 """Packed files up to this size are unpacked up to ``_MOST``, for metadata after the events."""
+_PROCESS = re.compile(rb'"pid"\s*:\s*"?([0-9]{1,18})\b')
 _SIDECAR_RANK = re.compile(rb'"rank"\s*:\s*([0-9]{1,9})\b')
 
 
@@ -41,6 +42,10 @@ class Head:
     is_trace: bool
     rank: int | None
     world_size: int | None = None
+    processes: frozenset[int] = frozenset()
+    """The numbers of processes in its beginning."""
+    adds: bool = False
+    """It lies beside a trace and adds to its events (``Format.beside``)."""
 
 
 _F = TypeVar("_F", bound=Format)
@@ -96,7 +101,8 @@ class Heads:
     def _trace(self, stream: IO[bytes], zipped: bool, size: int) -> Head:
         sniffed, text = _sniff(stream, self.formats)
         if sniffed is None:
-            return Head(False, None)
+            return _added(text, self.formats)
+        processes = frozenset(int(number) for number in _PROCESS.findall(text[:_BLOCK]))
         kind, info = sniffed[0], sniffed[1].info
         if info.rank is None and kind.last_info:
             if not zipped:
@@ -105,7 +111,7 @@ class Heads:
             elif size <= _SMALL_GZIP:
                 text += _read(stream, _MOST)
             info = kind.last_info(text)
-        return Head(True, info.rank, info.world_size)
+        return Head(True, info.rank, info.world_size, processes)
 
     def _get(self, file: File, look: _Look[Head]) -> Head:
         if file not in self._known:
@@ -174,6 +180,15 @@ def _sniff(stream: IO[bytes], formats: Sequence[_F]) -> tuple[tuple[_F, Signs] |
         if decided or len(text) < wanted or wanted == _MOST:
             return (matches[0] if matches else None), text
         wanted *= 4  # sniff starts from the beginning each time: the sum stays linear
+
+
+def _added(text: bytes, formats: Sequence[Format]) -> Head:
+    """Return the head of a file that is no trace: it may add to one."""
+    asked = (each.beside(text) for each in formats if each.beside)
+    process = next((number for number in asked if number is not None), None)
+    if process is None:
+        return Head(False, None)
+    return Head(False, None, processes=frozenset({process} - {0}), adds=True)
 
 
 def _sidecar(stream: IO[bytes]) -> Head:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import Collectives, Memory, Trace
+from tb_privateuse1.trace.model import Collectives, Memory, Tensors, Trace
 from tb_privateuse1.trace.recorded_counters import CounterSamples
 from tb_privateuse1.trace.table import I64, Bools, Table
 
@@ -49,6 +49,9 @@ class Window:
             return np.arange(len(table))
         if isinstance(table, Memory | CounterSamples):
             return np.flatnonzero(self.touches(table.ts_ns, table.ts_ns))
+        if isinstance(table, Tensors):
+            ops = trace.ops
+            return np.flatnonzero(self.touches(ops.start_ns[table.op], ops.end_ns[table.op]))
         if isinstance(table, Collectives):
             return np.flatnonzero(self.touches(*_of_collectives(trace)))
         start, end = getattr(table, "start_ns", None), getattr(table, "end_ns", None)

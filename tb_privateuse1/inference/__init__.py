@@ -23,6 +23,7 @@ from tb_privateuse1.inference import (
     recording_window,
     steps,
     task_queue,
+    tensor_identities,
     trace_metadata,
 )
 from tb_privateuse1.inference.base import Activities, Strings
@@ -151,6 +152,7 @@ def _assemble(
         device_annotations=marks,
         event_waits=activities.waits,
         memory=host.memory,
+        tensors=tensor_identities.build_tensors(raw.tensors, host.ops),
         steps=table,
         collectives=rows,
         checkpoints=raw.checkpoints,

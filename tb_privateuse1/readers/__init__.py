@@ -10,7 +10,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from tb_privateuse1.discovery.file import basename, file_at
-from tb_privateuse1.discovery.formats import completed_name, is_own_name, is_source, stem
+from tb_privateuse1.discovery.formats import (
+    completed_name,
+    is_own_name,
+    is_part,
+    is_source,
+    stem,
+)
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
 from tb_privateuse1.readers import ascend, chrome, nsight, other_files, rocprof, snapshot
@@ -71,8 +77,11 @@ def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
 
 def _adds(reader: Reader, part: str) -> bool:
     name = basename(part)
-    in_folder = reader.folder is not None and reader.folder.parts.search(name)
-    return bool(in_folder or completed_name(name, [reader]))
+    if reader.folder is not None and reader.folder.parts.search(name):
+        return True
+    if completed_name(name, READERS) is not None:
+        return completed_name(name, [reader]) is not None
+    return reader.beside is not None and not is_part(name, READERS)
 
 
 def choose_reader(path: str) -> Reader:

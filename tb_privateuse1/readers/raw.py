@@ -13,7 +13,7 @@ from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Threads
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.table import I32, I64, Table
+from tb_privateuse1.trace.table import I8, I32, I64, Table
 
 _IDS = (
     "external_id",
@@ -28,6 +28,7 @@ _IDS = (
     "python_id",
     "python_parent",
     "module_id",
+    "record_function",
 )
 _QUANTITIES = (
     "bytes",
@@ -134,6 +135,25 @@ class Flows(Table):
 
 
 @dataclass(frozen=True)
+class TensorUses(Table):
+    """Tensors that operators take and return, in the order of an execution trace.
+
+    ``event`` is the number of the operator's event, ``access`` and the others are as in
+    ``trace.model.Tensors``; ``storage`` is the number that torch gave to an address, which a later
+    tensor may have again, ``NONE`` without memory.
+    """
+
+    event: I32
+    access: I8
+    argument: I32
+    storage: I64
+    offset: I64
+    elements: I64
+    item_bytes: I64
+    device_name: I32
+
+
+@dataclass(frozen=True)
 class Counters:
     """Recorded counters: ``samples`` are in the file's order, processes as ``threads`` spells."""
 
@@ -157,6 +177,7 @@ class Raw:
     findings: tuple[Finding, ...] = ()
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
     counters: Counters = field(default_factory=Counters)
+    tensors: TensorUses = field(default_factory=TensorUses.empty)
     process_names: Mapping[str, str] = field(default_factory=dict)
     """By pid, as ``threads`` spells it."""
     reader: str = "chrome"

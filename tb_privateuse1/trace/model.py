@@ -35,6 +35,9 @@ OPERATOR, ANNOTATION, FRAME = 0, 1, 2
 """``Ops.kind``: an operator (category ``cpu_op``) or a ``record_function`` range.
 ``Captures.kind`` is also ``FRAME``, a Python frame."""
 
+READ, WRITTEN, RETURNED = range(3)
+"""``Tensors.access``: an input, an input that the operator writes to, and a result."""
+
 Evidence = Literal["measured", "events", "end_pinned", "catalogue", "sync", "bound"]
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 """``Kernels.evidence`` is an index into this: how a kernel's start and duration are known.
@@ -272,6 +275,25 @@ class Memory(Table):
 
 
 @dataclass(frozen=True)
+class Tensors(Table):
+    """Tensors that operators take and return, by operator, from an execution trace.
+
+    ``argument`` is the position among the inputs, or the results. Tensors of one ``storage`` share
+    its memory: it is a number of the block from its allocation on, ``NONE`` without memory.
+    ``offset`` and ``elements`` count elements of ``item_bytes``; ``device_name`` is torch's.
+    """
+
+    op: I32
+    access: I8
+    argument: I32
+    storage: I32
+    offset: I64
+    elements: I64
+    item_bytes: I64
+    device_name: I32
+
+
+@dataclass(frozen=True)
 class Steps(Table):
     """``ProfilerStep#N`` ranges in order of time; without any, one row over everything.
 
@@ -331,6 +353,7 @@ TABLES: dict[str, type[Table]] = {
     "device_annotations": DeviceAnnotations,
     "event_waits": EventWaits,
     "memory": Memory,
+    "tensors": Tensors,
     "steps": Steps,
     "checkpoints": Checkpoints,
     "configs": Configs,
@@ -365,6 +388,7 @@ class Trace:
     device_annotations: DeviceAnnotations = field(default_factory=DeviceAnnotations.empty)
     event_waits: EventWaits = field(default_factory=EventWaits.empty)
     memory: Memory = field(default_factory=Memory.empty)
+    tensors: Tensors = field(default_factory=Tensors.empty)
     steps: Steps = field(default_factory=Steps.empty)
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
     configs: Configs = field(default_factory=Configs.empty)

@@ -18,6 +18,7 @@ from tb_privateuse1.advice.rules.base import (
 )
 from tb_privateuse1.analysis.memory import by_operator
 from tb_privateuse1.analysis.memory.late_releases import LateReleases, late_releases
+from tb_privateuse1.i18n import fill
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.table import I64
@@ -71,12 +72,7 @@ def _finding(
             "activations to them. Nothing reads them any more."
         )
         if is_gradient
-        else say(
-            "A name holds its tensor until it gets the next one. So what {operators} made in the "
-            "step before is released only behind its successor, although no operator reads a "
-            "tensor of that size before.",
-            operators=_names(case, owners),
-        ),
+        else fill(_FOLLOWED if found.followed.all() else _BY_SIZE, operators=_names(case, owners)),
         events=len(found),
         evidence=case.examples("memory", use.rows[rows]),
         how=say("Saves memory, and time only where the device runs out of it."),
@@ -94,6 +90,16 @@ def _names(case: RuleContext, owners: I64) -> str:
     return join_list(list(names)[:_TOP])
 
 
+_BY_SIZE = say(
+    "A name holds its tensor until it gets the next one. So what {operators} made in the "
+    "step before is released only behind its successor, although no operator reads a "
+    "tensor of that size before."
+)
+_FOLLOWED = say(
+    "A name holds its tensor until it gets the next one. So what {operators} made in the "
+    "step before is released only behind its successor. By the execution trace, no operator reads "
+    "it in that step."
+)
 _RESET = say(
     "Call optimizer.zero_grad(), which sets gradients to None, directly behind optimizer.step()."
 )

@@ -4,11 +4,13 @@
 selects devices. ``by_operator`` sums memory by operator and lists live blocks. ``categories``
 guesses the purpose of a block, with ``parameter_sizes`` for parameters and optimizer state.
 ``by_module`` sums blocks by classes of modules. ``late_releases`` finds memory of the previous step
-that fills the peak. ``remaining`` finds what a part allocated and did not free.
+that fills the peak, with the storages that ``block_storages`` finds in blocks. ``remaining`` finds
+what a part allocated and did not free.
 """
 
 __all__ = [
     "allocations",
+    "block_storages",
     "by_module",
     "by_operator",
     "categories",

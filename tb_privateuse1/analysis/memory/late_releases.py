@@ -2,7 +2,8 @@
 
 A name in Python holds a tensor until it gets its next value: the result of one step stays until the
 same operator of the next one has made its successor. Gradients stay until they are reset. A trace
-has no addresses of inputs. So a block may be read if any operator reads a tensor of its size.
+has no addresses of inputs. So a block may be read if any operator reads a tensor of its size. With
+an execution trace it is known who reads it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis.memory import by_operator, categories
+from tb_privateuse1.analysis.memory import block_storages, by_operator, categories
 from tb_privateuse1.analysis.memory.allocations import RELEASED, Blocks, Level
 from tb_privateuse1.analysis.memory.categories import Split
 from tb_privateuse1.analysis.steps import training_phases
@@ -32,12 +33,13 @@ class LateReleases(Table):
     """Blocks of the previous step that are alive at a step's peak and not read any more.
 
     ``block`` is a row of the blocks, ``step`` that of ``trace.steps`` with the peak. A ``gradient``
-    was reset behind the peak.
+    was reset behind the peak. ``followed``: an execution trace says that nothing reads it.
     """
 
     block: I64
     step: I64
     gradient: Bools
+    followed: Bools
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,14 @@ def late_releases(
             found |= own & (blocks.allocation[rows] <= at) & (blocks.release[rows] > at)
     rows = rows[found]
     gradient = (split.of[rows] == categories.GRADIENTS) & _resets(trace, events, blocks, rows)
-    bound = (lives.twin_ns[rows] < lives.gone_ns[rows]) & ~_is_read(trace, blocks, lives, rows)
+    storage = block_storages.block_storages(trace, events, blocks)[rows]
+    begins, gone = begin[lives.freed[rows]], lives.gone_ns[rows]
+    followed = (storage >= 0) & block_storages.is_covered(trace, begins, gone)
+    used = block_storages.is_used(trace, storage, begins, gone)
+    read = np.where(followed, used, _is_read(trace, blocks, lives, rows))
+    bound = (lives.twin_ns[rows] < gone) & ~read
     kept = gradient | (bound & (split.of[rows] != categories.GRADIENTS))
-    return LateReleases(rows[kept], lives.freed[rows][kept], gradient[kept])
+    return LateReleases(rows[kept], lives.freed[rows][kept], gradient[kept], followed[kept])
 
 
 def _lives(trace: Trace, events: Memory, blocks: Blocks) -> _Lives:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.single_event import read_event
 from tb_privateuse1.readers.chrome.timestamps import Inexact
 from tb_privateuse1.readers.decompress import Source
+from tb_privateuse1.readers.execution_trace_head import process_of
 from tb_privateuse1.readers.raw import Progress, Raw
 
 __all__ = [
@@ -104,12 +105,24 @@ def _value(raw: msgspec.Raw) -> Any:
         return None
 
 
+def complete(raw: Raw, parts: Sequence[str]) -> Raw:
+    """Return the raw columns with what execution traces beside the file add."""
+    if not parts:
+        return raw
+    # It takes this package, and most programs that read have no execution traces.
+    from tb_privateuse1.readers import execution_trace
+
+    return execution_trace.complete(raw, parts)
+
+
 CHROME = Reader(
     name="chrome",
     suffixes=(".json",),
     sniff=sniff.sniff,
     last_info=sniff.last_info,
     own_names=_OWN_NAMES,
+    beside=process_of,
+    complete=complete,
     read=read,
     record=read_event,
     verbatim=Verbatim,

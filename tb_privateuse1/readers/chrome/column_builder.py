@@ -50,6 +50,7 @@ _OPERATOR = (
     "stack",
     "collective",
     "kernel_gb",
+    "record_function",
 )
 _LAUNCH = re.compile(r"(runtime|driver)$|^dequeue$")
 _LAUNCH_ARGUMENTS = ("external_id", "correlation", "kernel")

@@ -31,6 +31,7 @@ _NUMBERS = {
     "python_id": "Python id",
     "python_parent": "Python parent id",
     "module_id": "Python module id",
+    "record_function": "Record function id",
     "bytes": "bytes",
     "start_bound_ns": "start_bound_ns",
     "shift_bound_ns": "shift_bound_ns",

@@ -28,6 +28,7 @@ _EVENTS = b'"traceEvents"'
 _SCHEMA = b'"schemaVersion"'
 _DISTRIBUTED = b'"distributedInfo"'
 _PHASE = b'"ph"'
+_NODES, _TRACE_SCHEMA = b'"nodes"', b'"schema"'
 
 
 _NO_INFO = DistributedInfo()
@@ -71,6 +72,8 @@ def _object(text: bytes, start: int) -> Signs:
                 return Signs(_is_event(text, keys), _NO_INFO, sure=True)
         elif depth == 1 and (colon := _COLON.match(text, token.end())):
             keys.setdefault(token[0], colon.end())
+            if token[0] == _NODES and _TRACE_SCHEMA in keys:
+                return Signs(False, _NO_INFO, sure=True)  # an execution trace
             if token[0] == _EVENTS and _LIST.match(text, colon.end()):
                 return Signs(True, _info_of(text, keys), sure=True)
     return Signs(_SCHEMA in keys, _info_of(text, keys), sure=count == _MOST_TOKENS)

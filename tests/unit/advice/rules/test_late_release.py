@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tb_privateuse1.advice.rules.late_release import RULE
-from tests.support import make
+from tests.support import execution_traces, make
+from tests.support.execution_traces import tensor
 from tests.support.program import found
 
 GIB = 1 << 30
@@ -104,3 +105,56 @@ def test_gradients_that_are_reset_before_it_are_fine() -> None:
 def test_without_want_of_memory_it_is_no_finding() -> None:
     assert len(found_in(Training(late=True), 16 * GIB)) == 1
     assert found_in(Training(late=True), 32 * GIB) == []
+
+
+STATE, FIRST = 50, 100
+"""Storages: of a tensor as large as the logits, and of the logits of step 0."""
+
+
+def nodes_of(training: Training, reads: int | None, at: float = 50) -> list[execution_traces.Node]:
+    """Return an execution trace; each step reads the logits of ``reads`` steps before, or STATE.
+
+    Adds the operator that reads them, ``at`` from the step's start, and numbers all operators.
+    """
+    nodes = []
+    for number in range(5):
+        begin = LENGTH * number + at
+        training.events.append(make.op("aten::tanh", begin, begin + 5, **shape(LOGITS)))
+    operators = [event for event in training.events if event["cat"] == "cpu_op"]
+    for record, event in enumerate(operators, 1):
+        event["args"]["Record function id"] = record
+        number = int(event["ts"] // LENGTH)
+        takes, returns = [tensor(STATE + 1, HIDDEN // 4)], [tensor(STATE + 2, HIDDEN // 4)]
+        if event["name"] == "aten::linear":
+            returns = [tensor(FIRST + number, LOGITS // 4)]
+        elif event["name"] == "aten::tanh":
+            storage = STATE if reads is None else FIRST + number - reads
+            takes = [tensor(storage, LOGITS // 4)]
+        elif event["name"].startswith("autograd"):
+            takes = returns = []
+        nodes.append(execution_traces.node(record, event["name"], takes, returns))
+    return nodes
+
+
+def followed(training: Training, reads: int | None, at: float = 50) -> list[str]:
+    nodes = nodes_of(training, reads, at)
+    trace = execution_traces.trace_of(training.events, *nodes)
+    assert len(trace.tensors)
+    return [row.explanation for row in found(RULE, trace)]
+
+
+def test_another_tensor_of_the_size_hides_nothing_that_an_execution_trace_follows() -> None:
+    assert found_in(Training(late=True, read=True)) == []
+    (explanation,) = followed(Training(late=True), None)
+    assert "By the execution trace, no operator reads it" in explanation
+
+
+def test_an_operator_that_reads_the_logits_themselves_needs_them() -> None:
+    assert followed(Training(late=True), 1) == []
+    # Also one behind the next logits: a comparison with those of the step before.
+    assert followed(Training(late=True), 1, at=305) == []
+
+
+def test_own_logits_that_a_step_reads_are_not_the_ones_of_the_step_before() -> None:
+    (explanation,) = followed(Training(late=True), 0, at=305)
+    assert "By the execution trace" in explanation
