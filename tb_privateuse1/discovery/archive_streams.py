@@ -33,7 +33,7 @@ _PIECE = 64 << 10
 
 
 class Closed(Protocol):
-    """What has to be closed."""
+    """A thing to be closed."""
 
     def close(self) -> None:
         """Close it."""

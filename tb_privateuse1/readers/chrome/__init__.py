@@ -27,7 +27,7 @@ from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.single_event import read_event
 from tb_privateuse1.readers.chrome.timestamps import Inexact
 from tb_privateuse1.readers.decompress import Source
-from tb_privateuse1.readers.execution_trace_head import process_of
+from tb_privateuse1.readers.chrome.execution_trace_head import process_of
 from tb_privateuse1.readers.raw import Progress, Raw
 
 __all__ = [
