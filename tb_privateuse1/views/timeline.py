@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.timeline.level_of_detail import (
     Pyramid,
 )
 from tb_privateuse1.analysis.timeline.rectangles import Ranges
+from tb_privateuse1.analysis.timeline.window import recording_end
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import kernel_context, uncertainty
@@ -171,7 +172,7 @@ def timeline(
     counters, joined = _counters(curves, start, stop, parts)
     return Timeline(
         provenance=provenance(trace),
-        end_ns=trace.end_ns,
+        end_ns=recording_end(trace),
         shift_bound_ns=uncertainty.shift_bound(trace.kernels),
         start_ns=start,
         stop_ns=stop,
@@ -209,7 +210,7 @@ def _counters(
 def _extent(trace: Trace, step: int | None) -> tuple[int, int]:
     row = step_row(trace, step)
     if row is None:
-        return 0, trace.end_ns
+        return 0, recording_end(trace)
     return int(trace.steps.start_ns[row]), int(trace.steps.end_ns[row])
 
 

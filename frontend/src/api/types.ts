@@ -55,6 +55,16 @@ export interface AdviceTable {
   steps: number;
 }
 
+/** Memory that is alive at a peak, by source line; the rows sum to the peak. */
+export interface AliveLine {
+  source: "operator" | "earlier" | "unexplained";
+  line: string | null;
+  operator: string | null;
+  allocations: number | null;
+  bytes: number;
+  share: number;
+}
+
 /** Memory that is alive at a peak, by class of module and phase; the rows sum to the peak. */
 export interface AliveModule {
   module: string | null;
@@ -1082,6 +1092,7 @@ export interface MemoryUse {
   steps: MemoryStep[];
   alive: AliveRow[];
   alive_modules: AliveModule[];
+  alive_lines: AliveLine[];
   remaining_modules: RemainingMemory[];
   remaining_lines: RemainingMemory[];
   operators: MemoryOperator[];

@@ -41,7 +41,7 @@ _MOST_TEXT = 256 << 20
 
 @dataclass(frozen=True)
 class Entries:
-    """Actions of the allocator of one device, in its order. ``number`` counts over all devices."""
+    """The history of one device's allocator, in its order. ``number`` counts over all devices."""
 
     action: I64
     at_us: I64
