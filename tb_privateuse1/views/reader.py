@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
+from tb_privateuse1.analysis.ranks.collectives import reduce_trace
 from tb_privateuse1.discovery.catalog import Catalog, Worker
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
@@ -209,6 +210,8 @@ class Reader:
     def _read(self, key: _Key) -> Any:
         # A short wait for each trace in turn: waiting for the first one would starve the others.
         reduce, files = key
+        if reduce is reduce_trace:  # which is stored
+            return self._store.part(files, _SHARE_S)
         return reduce(self._store.trace(files, _SHARE_S))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.analysis.ranks.collectives import reduce_trace
+from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
@@ -52,17 +52,17 @@ def waiting(wait_s: float) -> Request:
 
 
 class Slow(Store):
-    """A store whose traces become ready one by one."""
+    """A store whose parts become ready one by one."""
 
     def __init__(self) -> None:
         super().__init__(jobs=0)
         self.asked: list[str] = []
         self.ready: set[str] = set()
 
-    def trace(self, files: TraceFiles, wait_s: float | None = None) -> Trace:
+    def part(self, files: TraceFiles, wait_s: float | None = None) -> RankPart:
         self.asked.append(files.trace.name)
         if files.trace.name in self.ready:
-            return super().trace(files, None)
+            return super().part(files, None)
         raise Pending(Progress("reading", 10, files.trace.size, 5, 1.0))
 
 
