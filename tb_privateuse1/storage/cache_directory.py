@@ -180,7 +180,7 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
         for _, size, path in sorted(stored):
             if total <= bound:
                 break
-            if path not in kept and _evict(path):
+            if path not in kept and evict(path):
                 total -= size
 
 
@@ -220,7 +220,7 @@ def clear(directory: Path) -> DiskUse:
     with contextlib.suppress(FileNotFoundError):
         for stored in _stored(directory):
             for _, _, path in stored:
-                _evict(path)
+                evict(path)
     return disk_use(directory)
 
 
@@ -273,10 +273,10 @@ def _bounds(directory: Path, traces: _Stored, parts: _Stored) -> list[int]:
 
 def remove(path: Path) -> bool:
     """Remove a trace's cache file, its pyramid and its part; whether all are gone."""
-    return _evict(path) and _evict(part_path(path))
+    return evict(path) and evict(part_path(path))
 
 
-def _evict(path: Path) -> bool:
+def evict(path: Path) -> bool:
     """Remove a part, or a trace with its pyramid and without its part; whether it is gone."""
     try:
         path.unlink(missing_ok=True)  # another server may have been faster

@@ -53,14 +53,14 @@ def main(where: str, mark: str, folder: str, logdir: str) -> None:
     if where == "evicting":
         space: dict[str, Any] = {}
         exec(code, space)
-        removed = cache_directory.remove
+        removed = cache_directory.evict
 
         def some(path: Path) -> bool:
             assert removed(path)
             space["hold"]()
             return True
 
-        cache_directory.remove = some
+        cache_directory.evict = some
     else:
         popen = subprocess.Popen
 
