@@ -188,10 +188,17 @@ class Jobs:
         with self._lock:
             self._end(job, result)
 
-    def cancel(self, error: TraceError, path: str | None = None) -> bool:
-        """End the jobs of a trace file, or all, with this error; whether there were any."""
+    def cancel(self, error: TraceError, path: str | None = None, *, parts: bool = False) -> bool:
+        """End the jobs of a trace file, or all, with this error; whether there were any.
+
+        With ``parts`` only those of which nobody needs more than the part.
+        """
         with self._lock:
-            chosen = [j for j in self._jobs.values() if path is None or j.files.trace.path == path]
+            chosen = [
+                job
+                for job in self._jobs.values()
+                if path in (None, job.files.trace.path) and not (parts and job.columns)
+            ]
             for job in chosen:
                 self._kill(job, error)
         return bool(chosen)

@@ -133,11 +133,13 @@ def pack(part: RankPart) -> arrow_file.Content:
         return [name, first, count]
 
     tree = msgspec.Raw(msgspec.json.encode(part, enc_hook=place))
-    tables = {
-        name: kind(**{"values": np.concatenate([np.empty(0, name), *arrays[name]])})
-        for name, kind in _KINDS.items()
-    }
+    tables = {name: _column(kind, name, arrays[name]) for name, kind in _KINDS.items()}
     return arrow_file.Content(msgspec.json.encode(_Head(version(), tree)), tables)
+
+
+def _column(kind: type[Table], name: str, arrays: list[NDArray[Any]]) -> Table:
+    columns = {"values": np.concatenate([np.empty(0, name), *arrays])}
+    return kind(**columns)
 
 
 def unpack(content: arrow_file.Content) -> RankPart:

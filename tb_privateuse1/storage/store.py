@@ -180,12 +180,13 @@ class Store:
         for path in self._paths(key, files):
             cache_directory.remove(path)
 
-    def cancel(self, files: TraceFiles) -> bool:
+    def cancel(self, files: TraceFiles, *, parts: bool = False) -> bool:
         """Give up reading a trace; whether it was being read, or waited for it.
 
-        Its reader is killed, and who asked for it hears TraceError ``cancelled``.
+        Its reader is killed, and who asked for it hears TraceError ``cancelled``. With ``parts``
+        it goes on if somebody needs more than its part.
         """
-        return self._jobs.cancel(cancelled_error(files), files.trace.path)
+        return self._jobs.cancel(cancelled_error(files), files.trace.path, parts=parts)
 
     def close(self) -> None:
         """Give up what is being read, and wait until nothing of it is left running or on disk.

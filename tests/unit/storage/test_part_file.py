@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache, part
 from tests.contract.test_layers import FILES, imports
 from tests.support.make import op, trace
 from tests.support.rank_runs import FINE, STEPS, rank
+from tests.support.same import values
 from tests.support.shared_traces import TRACES, load, needs_traces
 
 PATH = f"{1:032x}.arrow"
@@ -28,19 +28,6 @@ PATH = f"{1:032x}.arrow"
 def some(number: int = 0, computes: float = 3000) -> RankPart:
     one = dataclasses.replace(FINE, computes=computes)
     return reduce_trace(rank(number, [one] * STEPS, [4000] * STEPS, transfer=100))
-
-
-def values(part: Any) -> Any:
-    """All that a part has, with the type of each array."""
-    if isinstance(part, np.ndarray):
-        return part.dtype.name, part.tolist()
-    if dataclasses.is_dataclass(part):
-        return [(f.name, values(getattr(part, f.name))) for f in dataclasses.fields(part)]
-    if isinstance(part, dict):
-        return [(name, values(value)) for name, value in part.items()]
-    if isinstance(part, tuple):
-        return tuple(map(values, part))
-    return part
 
 
 def test_what_is_read_is_what_was_stored(tmp_path: Path) -> None:
