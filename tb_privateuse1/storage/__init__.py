@@ -7,5 +7,6 @@ __all__ = [
     "ingest",
     "jobs",
     "memory_limit",
+    "part_file",
     "store",
 ]
