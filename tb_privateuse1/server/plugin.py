@@ -14,7 +14,7 @@ from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
-from tb_privateuse1.server import record_permission, static_files
+from tb_privateuse1.server import access, record_permission, static_files
 from tb_privateuse1.server.record_routes import RecordRoutes
 from tb_privateuse1.server.routes import PLUGIN, Routes
 from tb_privateuse1.storage.store import Store
@@ -39,10 +39,8 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         interval_s = getattr(context.flags, "reload_interval", 5.0)
         named = roots.parse_spec(spec)
         self._scanner = Scanner(context.logdir or "", readers.READERS, named, interval_s)
-        sql_allowed = sql.allowed(
-            getattr(context.flags, "host", None),
-            bind_all=bool(getattr(context.flags, "bind_all", False)),
-        )
+        host = getattr(context.flags, "host", None)
+        bind_all = bool(getattr(context.flags, "bind_all", False))
         record = RecordRoutes(
             named or [("", path) for path in (context.logdir,) if path],
             self._scanner,
@@ -62,7 +60,8 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             store,
             reader=Reader(store, self._scanner, rules.usable),
             warnings=tuple(warnings),
-            sql_allowed=sql_allowed,
+            access=access.from_environment(host),
+            sql_audience=sql.audience(host, bind_all=bind_all),
             record=record,
         )
 

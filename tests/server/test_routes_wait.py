@@ -58,7 +58,7 @@ def log(tmp_path: Path) -> Path:
 def client(log: Path) -> Iterator[Client]:
     scan = Scanner(str(log), READERS, interval_s=0)
     scan.find("r")
-    yield Client(Routes(scan, Store(jobs=0, cache_dir=log / "cache"), sql_allowed=True))
+    yield Client(Routes(scan, Store(jobs=0, cache_dir=log / "cache"), sql_audience="everybody"))
     scan.close()
 
 
