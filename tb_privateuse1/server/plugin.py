@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ from tb_privateuse1.vendors.user_file import OURS
 from tb_privateuse1.views import user_models
 from tb_privateuse1.views.reader import Reader
 
+LINKS_VARIABLE = "TB_PRIVATEUSE1_LINKS"
+
 _log = logging.getLogger(__name__)
 
 
@@ -38,7 +41,13 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         spec = getattr(context.flags, "logdir_spec", "") or ""
         interval_s = getattr(context.flags, "reload_interval", 5.0)
         named = roots.parse_spec(spec)
-        self._scanner = Scanner(context.logdir or "", readers.READERS, named, interval_s)
+        self._scanner = Scanner(
+            context.logdir or "",
+            readers.READERS,
+            named,
+            interval_s,
+            links_out=os.environ.get(LINKS_VARIABLE, "").strip().lower() == "follow",
+        )
         host = getattr(context.flags, "host", None)
         bind_all = bool(getattr(context.flags, "bind_all", False))
         record = RecordRoutes(

@@ -218,9 +218,9 @@ def test_a_run_that_is_still_being_looked_for_answers_with_progress(
     go_on = threading.Event()
     walk = discovery_catalog.walk
 
-    def slow(*arguments: Any) -> Any:
+    def slow(*arguments: Any, **options: Any) -> Any:
         go_on.wait(30)
-        return walk(*arguments)
+        return walk(*arguments, **options)
 
     monkeypatch.setattr(discovery_catalog, "walk", slow)
     scan = Scanner(str(logdir), READERS, interval_s=0)
