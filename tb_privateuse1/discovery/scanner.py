@@ -32,7 +32,8 @@ class Scanner:
     remote one: its known runs stay listed, and it is tried again. So do the known runs of a
     remote directory or file that cannot be read for a while. Slow scans pause as long as
     they took, so that they use at most half of the time. Without ``links_out``, links that lead
-    out of a local root are a warning. ``clock`` returns seconds; ``wait`` waits for an event and returns whether it was set in time.
+    out of a local root are a warning. ``clock`` returns seconds; ``wait`` waits for an event and
+    returns whether it was set in time.
     """
 
     def __init__(

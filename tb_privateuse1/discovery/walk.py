@@ -1,10 +1,11 @@
 """Walk a directory tree for the files of traces and sidecars.
 
 Symbolic links are followed, unless those that lead out of the root are refused: where several
-people write into a logdir, a server would show each of them what it may read. Every real directory is visited once, under its real name if it has
-one below the root, so links cannot make a loop or list a run twice. Hidden files and directories
-are skipped (``.git``, half-written files of our capture), as is everything that is not a regular
-file. The same holds for a URL, except that links are not followed.
+people write into a logdir, a server would show each of them what it may read. Every real directory
+is visited once, under its real name if it has one below the root, so links cannot make a loop or
+list a run twice. Hidden files and directories are skipped (``.git``, half-written files of our
+capture), as is everything that is not a regular file. The same holds for a URL, except that links
+are not followed.
 """
 
 from __future__ import annotations

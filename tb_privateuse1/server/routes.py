@@ -70,6 +70,7 @@ _STATUS = {
     "record_no_rank": 404,
     "record_pending": 409,
     "bad_method": 405,
+    "answer_too_large": 413,
     "cancelled": 409,
     "internal": 500,
 }
@@ -81,6 +82,8 @@ _CANCEL = "cancel"
 _RECORD = (record_routes.JOBS, record_routes.ASK, record_routes.CANCEL)
 _POSTS = (_CANCEL, record_routes.ASK, record_routes.CANCEL)
 _WORTH_PACKING_BYTES = 1024
+_MOST_BYTES = 128 << 20
+"""Of one answer: the views' own limits keep all that a page asks for far below."""
 _PACKED = "application/octet-stream"
 """A client must accept it by name: see ``encode_columns``."""
 
@@ -257,6 +260,10 @@ def _json(request: Request, result: Any, status: int) -> Response:
     packing = _PACKED in request.accept_mimetypes.values()
     columns = encode_columns(result, language) if packing else None
     body = columns or encode(result, language)
+    if len(body) > _MOST_BYTES:
+        message = say("The answer would have {count:,} bytes.", count=len(body))
+        hint = say("Ask for less, or use the command line: it has no limit.")
+        raise TraceError("answer_too_large", message, hint)
     zipped = len(body) >= _WORTH_PACKING_BYTES and request.accept_encodings.quality("gzip") > 0
     content = igzip.compress(body, 1) if zipped else body
     kind = _PACKED if columns else "application/json"

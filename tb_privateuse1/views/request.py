@@ -27,6 +27,8 @@ SELECTION = (*PLACE, "wait_ms")
 """The texts of every HTTP query of a trace."""
 _BASE_SELECTION = tuple(f"base_{name}" for name in PLACE)
 _LONGEST_WAIT_MS = 60_000
+_GREATEST = {"limit": 20_000, "points": 20_000}
+"""The greatest value of options that an answer's size depends on."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def parse_request(name: str, texts: Mapping[str, str]) -> Request:
     """Return the request of an HTTP path and query.
 
     ``base_rank`` and ``base_span`` are by default those of the selection, unless ``base_run`` names
-    another run. Raises TraceError ``unknown_view``, ``unknown_option`` or ``bad_option``.
+    another run. An answer over HTTP has bounds that the command line and Python do not have.
+    Raises TraceError ``unknown_view``, ``unknown_option`` or ``bad_option``.
     """
     view = read_record if name == "event" else view_named(name)
     query = query_of(view)
@@ -70,6 +73,10 @@ def parse_request(name: str, texts: Mapping[str, str]) -> Request:
     options = _options(query, texts)
     own = {} if "base_run" in texts else {key: texts[key] for key in PLACE if key in texts}
     base = own | {key: texts[f"base_{key}"] for key in PLACE if f"base_{key}" in texts}
+    for option, most in _GREATEST.items():
+        if options.get(option, 0) > most:
+            message = say("{name} must be at most {most:,}.", name=option, most=most)
+            raise TraceError("bad_option", message)
     return Request(view, parse_selection(texts), parse_selection(base), options, deadline_s)
 
 

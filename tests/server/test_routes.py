@@ -17,6 +17,7 @@ from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
+from tb_privateuse1.server import routes
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.jobs import Pending, Progress
@@ -195,6 +196,13 @@ def test_data_is_for_our_own_pages(client: Client, path: str) -> None:
         problem(client.get(BASE + path, headers=told), 403, "other_site")
     # The page itself says what is wrong.
     assert client.get(BASE + "static/index.js", headers=rebound).status_code == 200
+
+
+def test_an_answer_has_a_bound(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "_MOST_BYTES", 1000)
+    said = problem(client.get(BASE + "overview?run=ddp"), 413, "answer_too_large")
+    assert "command line" in said
+    assert client.get(BASE + "extras").status_code == 200
 
 
 def ask(scan: Scanner, store: Any, path: str) -> TestResponse:
