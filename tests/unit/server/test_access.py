@@ -6,6 +6,7 @@ import socket
 from typing import Any
 
 import pytest
+from werkzeug.datastructures import Headers
 from werkzeug.test import EnvironBuilder
 from werkzeug.wrappers import Request
 
@@ -21,7 +22,7 @@ def request(address: str = "127.0.0.1", **headers: str) -> Request:
     """A request with these headers; by default a program's on this machine."""
     sent = {"Host": HERE} | {name.replace("_", "-"): value for name, value in headers.items()}
     base = {"REMOTE_ADDR": address}
-    return Request(EnvironBuilder(headers=sent, environ_base=base).get_environ())
+    return Request(EnvironBuilder(headers=Headers(sent), environ_base=base).get_environ())
 
 
 def refused(sent: Request, names: tuple[str, ...] = (), *, change: bool = False) -> str | None:
