@@ -21,12 +21,15 @@ from tb_privateuse1.server.routes import PLUGIN, Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS
 from tb_privateuse1.views import user_models
 from tb_privateuse1.views.reader import Reader
 
 LINKS_VARIABLE = "TB_PRIVATEUSE1_LINKS"
+_IDLE_S = 600.0
+"""What nobody asks for that long is dropped from memory."""
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +67,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         with _warned(warnings):
             user_models.use_from_environment()
         store = Store(vendors=vendors)
+        BUDGET.drop_when_idle(_IDLE_S)
         self._routes = Routes(
             self._scanner,
             store,

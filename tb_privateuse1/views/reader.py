@@ -20,7 +20,7 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import derived
-from tb_privateuse1.storage.jobs import Pending, Phase, Progress
+from tb_privateuse1.storage.jobs import Pending, Phase, Progress, cancelled_error
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -103,6 +103,11 @@ class Reader:
     def find(self, selection: Selection, deadline_s: float | None = None) -> TraceFiles:
         """Return the files of a trace. Raises TraceError, or Pending during the first scan."""
         return _find(self.catalog, selection, deadline_s)
+
+    def cancel(self, files: TraceFiles) -> bool:
+        """Give up reading a trace, and what is computed of it; whether there was anything."""
+        is_computed = self._computations.cancel(files, cancelled_error(files))
+        return self._store.cancel(files) or is_computed
 
     def use_trace(
         self,

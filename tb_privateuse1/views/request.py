@@ -27,6 +27,8 @@ SELECTION = (*PLACE, "wait_ms")
 """The texts of every HTTP query of a trace."""
 _BASE_SELECTION = tuple(f"base_{name}" for name in PLACE)
 _LONGEST_WAIT_MS = 60_000
+_PATIENT_MS = 600_000
+"""Of a client that says nothing: no request takes a thread of the server for ever."""
 _GREATEST = {"limit": 20_000, "points": 20_000}
 """The greatest value of options that an answer's size depends on."""
 
@@ -104,15 +106,14 @@ def parse_selection(texts: Mapping[str, str]) -> Selection:
     return Selection(texts.get("run"), rank, span)
 
 
-def parse_deadline(texts: Mapping[str, str]) -> float | None:
-    """Return the deadline of ``wait_ms``, at most a minute from now; None without it.
+def parse_deadline(texts: Mapping[str, str]) -> float:
+    """Return the deadline of ``wait_ms``, at most a minute from now; without it in ten minutes.
 
     Raises TraceError ``bad_option``.
     """
     wait_ms = parse_whole("wait_ms", texts.get("wait_ms"))
-    if wait_ms is None:
-        return None
-    return time.monotonic() + min(max(wait_ms, 0), _LONGEST_WAIT_MS) / 1000
+    allowed_ms = _PATIENT_MS if wait_ms is None else min(max(wait_ms, 0), _LONGEST_WAIT_MS)
+    return time.monotonic() + allowed_ms / 1000
 
 
 def parse_options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:

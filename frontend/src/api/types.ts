@@ -1368,6 +1368,8 @@ export interface Progress {
   seconds_left: number | null;
   traces_done: number;
   traces: number;
+  parts_done: number;
+  parts: number;
 }
 
 /** The sources of a result's figures; part of every result. */

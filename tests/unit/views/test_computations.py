@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from tb_privateuse1.discovery.file import File
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage.jobs import Pending, Progress
+from tb_privateuse1.trace import interruption
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import computations
 from tb_privateuse1.views.computations import Computations, Report
@@ -142,6 +145,78 @@ def test_work_that_nobody_waits_for_ends(
     work.go_on.set()
     while len(works):
         threading.Event().wait(0.01)
+
+
+def test_checkpoints_tell_the_progress_and_end_what_nobody_waits_for(
+    works: Computations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part, go_on, ended = threading.Semaphore(0), threading.Semaphore(0), threading.Event()
+
+    def work(report: Report) -> Any:
+        try:
+            for done in range(4):
+                interruption.checkpoint(done, 4)
+                interruption.checkpoint()
+                part.release()
+                assert go_on.acquire(timeout=WAIT_S)
+        finally:
+            ended.set()
+
+    for done in range(3):
+        with pytest.raises(Pending):
+            works.run("key", work, 0)
+        assert part.acquire(timeout=WAIT_S)
+        with pytest.raises(Pending) as caught:
+            works.run("key", work, 0)
+        told = caught.value.progress
+        assert (told.phase, told.parts_done, told.parts) == ("computing", done, 4)
+        if done < 2:
+            go_on.release()
+    monkeypatch.setattr(computations, "_PATIENCE_S", -1.0)
+    go_on.release()
+    assert ended.wait(WAIT_S)
+    assert len(works) == 0
+
+
+def test_work_that_takes_too_long_is_told(
+    works: Computations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work()
+    begin(works, work)
+    monkeypatch.setattr(computations, "_LONGEST_S", -1.0)
+    with pytest.raises(TraceError, match="took longer than") as caught:
+        works.run("key", work, 0)
+    assert caught.value.code == "computation_time"
+    assert len(works) == 0
+    work.go_on.set()
+    assert work.ended.acquire(timeout=WAIT_S)  # it ends at its next report
+
+
+def test_work_can_be_cancelled(works: Computations) -> None:
+    path = File("/log/a.json", 1, 1)
+    files, other = TraceFiles(path, None, "a", 0), TraceFiles(path, None, "b", 1)
+    ranks = ((0, "a", files), (1, "b", other))
+    error = TraceError("cancelled", "It was cancelled.")
+    for key in (("view", (files,), ""), ("view", (other, files), ""), (files, "sql")):
+        work = Work()
+        with pytest.raises(Pending):
+            works.run(key, work, 0)
+        assert work.begun.acquire(timeout=WAIT_S)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(works.run, key, work, WAIT_S)
+            while works._by_key[key].askers < 1:
+                threading.Event().wait(0.01)
+            assert works.cancel(files, error)
+            assert waiting.exception(WAIT_S) is error
+        assert not works.cancel(files, error)
+        work.go_on.set()
+        assert work.ended.acquire(timeout=WAIT_S)
+    work = Work()
+    with pytest.raises(Pending):
+        works.run(("view", ranks), work, 0)
+    assert not works.cancel(files, error)  # the other ranks are wanted all the same
+    work.go_on.set()
+    works.run(("view", ranks), work, WAIT_S)
 
 
 def test_an_outcome_that_nobody_fetches_is_dropped(

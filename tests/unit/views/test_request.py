@@ -96,7 +96,7 @@ def test_the_base_inherits_from_the_selection_of_its_run(
     request = parse_request("diff", {"run": "a", "rank": "3", "step": "1", **texts})
     assert request.view is VIEWS["diff"]
     assert (request.selection, request.base) == (Selection("a", 3), base)
-    assert (request.options, request.deadline_s) == ({"step": 1}, None)
+    assert request.options == {"step": 1}
     assert request.reads == ("trace", "base")
 
 
