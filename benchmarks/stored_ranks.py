@@ -116,7 +116,10 @@ def serving(folder: Path, cache: Path) -> dict[str, Any]:
         url, pid = found[1] + PLUGIN, process.pid
         while get(url + "runs")[1]["scanning"]:
             time.sleep(0.1)
-        result = {"listed_cpu_s": cpu_s(pid), "resident_bytes": resident(pid, "VmRSS")}
+        result: dict[str, Any] = {
+            "listed_cpu_s": cpu_s(pid),
+            "resident_bytes": resident(pid, "VmRSS"),
+        }
         result["first"] = ask(url + "distributed?measure=step", pid)
         result["first_resident_bytes"] = resident(pid, "VmRSS")
         result["again"] = ask(url + "distributed?measure=idle", pid)

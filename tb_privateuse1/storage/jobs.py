@@ -45,6 +45,9 @@ class Progress:
     traces_done: int = 0
     traces: int = 1
     """How many a view reads; bytes and events are of those that are not done."""
+    parts_done: int = 0
+    parts: int = 0
+    """Of a long computation; 0: not known."""
 
 
 class Pending(Exception):

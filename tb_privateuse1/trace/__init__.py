@@ -10,6 +10,7 @@ __all__ = [
     "findings",
     "groupby",
     "inference_basis",
+    "interruption",
     "intervals",
     "kernel_context",
     "labels",

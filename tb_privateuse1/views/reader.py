@@ -61,6 +61,11 @@ class _RanksKey:
     ranks: tuple[tuple[int, str, TraceFiles | None], ...]
     options: str
 
+    @property
+    def files(self) -> frozenset[TraceFiles]:
+        """Return the files of its ranks."""
+        return frozenset(own for _, _, own in self.ranks if own is not None)
+
 
 class Reader:
     """Runs requests on the traces of ``catalog``. Its methods may be called from any thread.
@@ -136,18 +141,18 @@ class Reader:
         return self._computations.run((files, *key), work, _seconds_left(deadline_s))
 
     def cancel(self, files: TraceFiles) -> bool:
-        """Give up reading a trace, and the views of all ranks that read it; whether any did.
+        """Give up reading a trace, and what is computed of it; whether there was anything.
 
-        Who waits for these hears TraceError ``cancelled``. Other ranks that are read for these
-        views alone are given up, too.
+        Who waits for these hears TraceError ``cancelled``. Other ranks that are read for a view of
+        all ranks alone are given up, too.
         """
-
-        def reads(key: Hashable) -> bool:
-            return isinstance(key, _RanksKey) and files in (own for _, _, own in key.ranks)
-
-        ended = self._computations.cancel(reads, cancelled_error(files))
+        ended = self._computations.cancel(lambda key: _is_of(key, files), cancelled_error(files))
         was_read = self._store.cancel(files)
-        return was_read or ended
+        for key in ended:
+            if isinstance(key, _RanksKey):
+                for own in key.files:
+                    self._store.cancel(own, parts=True)
+        return was_read or bool(ended)
 
     def _run_ranks(self, request: Request) -> Any:
         view, options, selection = request.view, request.options, request.selection
@@ -156,14 +161,7 @@ class Reader:
         members = _members(catalog, selection, only)
 
         def work(report: Report) -> Any:
-            try:
-                read = self._ranks(reduction_of(view), members, report)
-            except TraceError:  # cancelled, as problems of a rank are its own
-                for _, files in members:
-                    if files is not None:
-                        self._store.cancel(files, parts=True)
-                raise
-            return view(read, **options)
+            return view(self._ranks(reduction_of(view), members, report), **options)
 
         ranks = tuple((worker.rank, worker.worker, files) for worker, files in members)
         key = _RanksKey(view, ranks, repr(options))
@@ -312,6 +310,14 @@ def _members(catalog: Catalog, selection: Selection, only: frozenset[int] | None
         for w in run.workers
         if only is None or w.rank in only
     ]
+
+
+def _is_of(key: Hashable, files: TraceFiles) -> bool:
+    """Return whether a key of a computation names a trace."""
+    if isinstance(key, _RanksKey):
+        return files in key.files
+    parts = key if isinstance(key, tuple) else (key,)
+    return any(part == files or (isinstance(part, tuple) and files in part) for part in parts)
 
 
 def _recordings(catalog: Catalog, matching: str | None) -> list[tuple[Recording, TraceFiles]]:

@@ -447,6 +447,7 @@ export interface Diff {
   conditions: Condition[];
   explanation: Explanation | null;
   rows: DiffRow[];
+  total_rows: number;
   figures: DiffFigure[];
   account: DiffFigure[];
   memory: DiffMemory[];
@@ -1401,6 +1402,8 @@ export interface Progress {
   seconds_left: number | null;
   traces_done: number;
   traces: number;
+  parts_done: number;
+  parts: number;
 }
 
 /** The sources of a result's figures; part of every result. */
@@ -1901,6 +1904,7 @@ export interface Timeline {
   start_ns: number;
   stop_ns: number;
   tracks: Track[];
+  left_out: number;
   rectangles: Rectangles;
   names: string[];
   full_names: (string | null)[];
@@ -2071,7 +2075,7 @@ export interface Options {
   counters: { step?: number | null; counter?: number | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
-  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };
+  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; limit?: number; offset?: number };
   history: { figure?: "step_ns" | "utilisation" | "mfu" | "memory_peak_bytes"; matching?: string | null };
   quality: { step?: number | null };
   method: { step?: number | null };
