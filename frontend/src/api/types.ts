@@ -1367,6 +1367,7 @@ export interface Progress {
   seconds_left: number | null;
   traces_done: number;
   traces: number;
+  note: string | null;
 }
 
 /** The sources of a result's figures; part of every result. */
