@@ -293,4 +293,5 @@ def _together(pending: Sequence[Progress], done: int, traces: int) -> Progress:
         seconds_left=None,
         traces_done=done,
         traces=traces,
+        note=next((p.note for p in pending if p.note), None),
     )

@@ -11,6 +11,7 @@ const progress = (some: Partial<Progress>): Progress => ({
   seconds_left: null,
   traces: 1,
   traces_done: 0,
+  note: null,
   ...some,
 });
 
