@@ -214,7 +214,7 @@ class Routes:
         texts = _texts(request)
         reject_unknown(_CANCEL, texts, PLACE)
         files = self._reader.find(parse_selection(texts), deadline_s=time.monotonic())
-        return Cancelled(self._store.cancel(files))
+        return Cancelled(self._reader.cancel(files))
 
 
 def _reject_other_sites(request: Request) -> None:

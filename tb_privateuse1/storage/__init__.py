@@ -8,5 +8,6 @@ __all__ = [
     "ingest",
     "jobs",
     "memory_limit",
+    "part_file",
     "store",
 ]

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
+from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
@@ -71,7 +72,9 @@ class Job:
     progress: Progress
     state: Literal["queued", "running", "elsewhere"] = "queued"
     """``elsewhere``: another server is making the same trace."""
-    future: Future[Trace] = field(default_factory=Future)
+    columns: bool = False
+    """Somebody asks for the trace itself; without it, its part is enough."""
+    future: Future[Trace | RankPart] = field(default_factory=Future)
     askers: int = 0
     asked_s: float = 0.0
     turn: int = 0
@@ -130,8 +133,11 @@ class Jobs:
         """Return the job of a key, if any."""
         return self._jobs.get(key)
 
-    def ask(self, key: str, files: TraceFiles) -> tuple[Job, bool]:
-        """Return the job of a trace, and whether it is new. Callers ``leave`` it in the end."""
+    def ask(self, key: str, files: TraceFiles, *, columns: bool = True) -> tuple[Job, bool]:
+        """Return the job of a trace, and whether it is new. Callers ``leave`` it in the end.
+
+        With ``columns`` the caller needs the trace, and not its part alone.
+        """
         now = self._clock()
         with self._lock:
             job = self._jobs.get(key)
@@ -142,6 +148,7 @@ class Jobs:
             if not job.askers and (new or now - job.asked_s > _PAUSE_S):
                 self._turns += 1
                 job.turn = self._turns
+            job.columns |= columns
             job.askers += 1
             job.asked_s = now
             return job, new
@@ -191,15 +198,22 @@ class Jobs:
             job.quiet_s = 0.0
         return job.quiet_s <= self._stall_s
 
-    def end(self, job: Job, result: Trace | BaseException) -> None:
+    def end(self, job: Job, result: Trace | RankPart | BaseException) -> None:
         """Tell its askers; who asks from now on asks anew. Once: a later end is without effect."""
         with self._lock:
             self._end(job, result)
 
-    def cancel(self, error: TraceError, path: str | None = None) -> bool:
-        """End the jobs of a trace file, or all, with this error; whether there were any."""
+    def cancel(self, error: TraceError, path: str | None = None, *, parts: bool = False) -> bool:
+        """End the jobs of a trace file, or all, with this error; whether there were any.
+
+        With ``parts`` only those of which nobody needs more than the part.
+        """
         with self._lock:
-            chosen = [j for j in self._jobs.values() if path is None or j.files.trace.path == path]
+            chosen = [
+                job
+                for job in self._jobs.values()
+                if path in (None, job.files.trace.path) and not (parts and job.columns)
+            ]
             for job in chosen:
                 self._kill(job, error)
         return bool(chosen)
@@ -232,7 +246,7 @@ class Jobs:
             job.process.kill()
         self._end(job, error)
 
-    def _end(self, job: Job, result: Trace | BaseException) -> None:
+    def _end(self, job: Job, result: Trace | RankPart | BaseException) -> None:
         if self._jobs.get(job.key) is job:
             del self._jobs[job.key]
         if job.future.done():

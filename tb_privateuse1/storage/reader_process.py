@@ -24,7 +24,13 @@ from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
-from tb_privateuse1.storage import cache_directory, memory_limit, pyramid_file, worker_process
+from tb_privateuse1.storage import (
+    cache_directory,
+    memory_limit,
+    part_file,
+    pyramid_file,
+    worker_process,
+)
 from tb_privateuse1.storage.ingest import ingest, save
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.vendors import user_file
@@ -181,6 +187,7 @@ def read_and_store(
     if saved != targets[-1]:  # that one is gone as soon as it is read
         with contextlib.suppress(MemoryError):  # the trace is whole without it
             pyramid_file.prepare(trace, saved)
+    part_file.prepare(trace, saved)
     return saved
 
 

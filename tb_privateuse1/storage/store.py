@@ -16,11 +16,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import cast
 
+from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import printable
-from tb_privateuse1.discovery.trace_files import TraceFiles, refresh
+from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refresh
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import cache_directory, disk_cache
+from tb_privateuse1.storage import cache_directory, disk_cache, part_file
 from tb_privateuse1.storage.cache_directory import STALL_S
 from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
@@ -41,6 +42,8 @@ from tb_privateuse1.vendors.user_file import OURS, Vendors
 __all__ = ["Pending", "Progress", "Store"]
 
 _LOOK_S = 0.25
+_PARTS_PER_SWEEP = 100
+"""A look at all files of a large cache takes longer than writing a part."""
 
 
 class _NotStored(Exception):
@@ -83,6 +86,7 @@ class Store:
         self._memory = memory
         self._latest: dict[str, tuple[int, str]] = {}
         """Of each trace file the time of change and the key of its latest version."""
+        self._parts_kept = 0
 
     @property
     def vendors(self) -> Vendors:
@@ -103,18 +107,51 @@ class Store:
         ``cancelled`` (which is forgotten: ask again to have it read).
         """
         files, key = _current(files, self._vendors)
-        if (known := self._recall(key)) is not None:
+        end = None if wait_s is None else self._clock() + wait_s
+        while True:
+            if (known := self._recall(key)) is not None:
+                return known
+            if self._jobs.get(key) is None and (known := self._stored(key, files)) is not None:
+                return known
+            made = self._ask(key, files, end, columns=True)
+            if isinstance(made, Trace):  # else it ended just before it was asked for columns
+                return made
+
+    def part(self, files: TraceFiles, wait_s: float | None = None) -> RankPart:
+        """Return what views of all ranks need of a trace: stored, or made now and stored.
+
+        A stored part is enough: its trace may be gone, and is not opened. Waits and raises as
+        ``trace`` does.
+        """
+        files, key = _current(files, self._vendors)
+        with self._lock:
+            self._failures.check(key)
+        if (known := self._stored_part(key, files)) is not None:
             return known
-        if self._jobs.get(key) is None and (known := self._stored(key, files)) is not None:
-            return known
-        job, new = self._jobs.ask(key, files)
+        made: Trace | RankPart | None = self._open(key)
+        if made is None and self._jobs.get(key) is None:
+            made = self._read_stored(key, files)  # for this once: a thousand would fill the memory
+        if made is None:
+            made = self._ask(key, files, None if wait_s is None else self._clock() + wait_s)
+        if isinstance(made, RankPart):
+            return made
+        part = reduce_trace(made)
+        if is_unchanged(files):
+            self._keep_part(part, key, files)
+        return part
+
+    def _ask(
+        self, key: str, files: TraceFiles, end: float | None, *, columns: bool = False
+    ) -> Trace | RankPart:
+        """Return what a job makes: the trace, or its part where nobody asks for ``columns``."""
+        job, new = self._jobs.ask(key, files, columns=columns)
         try:
             if new and self._engine.readers == 0:
                 self._jobs.start(job)
                 self._run(job)
             elif new:
                 self._submit()
-            if not self._wait(job, wait_s):
+            if not self._wait(job, end):
                 raise Pending(job.progress)
         finally:
             self._jobs.leave(job)
@@ -138,12 +175,13 @@ class Store:
         for path in self._paths(key, files):
             cache_directory.remove(path)
 
-    def cancel(self, files: TraceFiles) -> bool:
+    def cancel(self, files: TraceFiles, *, parts: bool = False) -> bool:
         """Give up reading a trace; whether it was being read, or waited for it.
 
-        Its reader is killed, and who asked for it hears TraceError ``cancelled``.
+        Its reader is killed, and who asked for it hears TraceError ``cancelled``. With ``parts``
+        it goes on if somebody needs more than its part.
         """
-        return self._jobs.cancel(cancelled_error(files), files.trace.path)
+        return self._jobs.cancel(cancelled_error(files), files.trace.path, parts=parts)
 
     def close(self) -> None:
         """Give up what is being read, and wait until nothing of it is left running or on disk.
@@ -169,10 +207,9 @@ class Store:
         """Return the trace from the cache on disk, if any; it is opened once for all callers."""
 
         def read() -> Trace:
-            for path in self._paths(key, files):
-                if (known := disk_cache.read_trace(path, self._vendors)) is not None:
-                    return known
-            raise _NotStored
+            if (known := self._read_stored(key, files)) is None:
+                raise _NotStored
+            return known
 
         try:
             known = self._memory.compute(self, key, read, owns=True)
@@ -180,6 +217,25 @@ class Store:
             return None
         self._forget_older(key, files)
         return known
+
+    def _read_stored(self, key: str, files: TraceFiles) -> Trace | None:
+        paths = self._paths(key, files)
+        return next(filter(None, (disk_cache.read_trace(p, self._vendors) for p in paths)), None)
+
+    def _stored_part(self, key: str, files: TraceFiles) -> RankPart | None:
+        part = next(filter(None, map(part_file.read_part, self._paths(key, files))), None)
+        if part is not None:
+            self._forget_older(key, files)
+        return part
+
+    def _keep_part(self, part: RankPart, key: str, files: TraceFiles) -> None:
+        """Store a part where it can be; there is room for some more than the bound allows."""
+        written = next((p for p in self._paths(key, files) if part_file.keep(part, p)), None)
+        with self._lock:
+            self._parts_kept += 1
+            is_time = self._parts_kept % _PARTS_PER_SWEEP == 1
+        if written and is_time:
+            cache_directory.make_room(written.parent, keep=written)
 
     def _forget_older(self, key: str, files: TraceFiles) -> None:
         """Remove from disk what a trace's file held before it grew.
@@ -206,12 +262,11 @@ class Store:
         if (job := self._jobs.take()) is not None:
             self._run(job)
 
-    def _wait(self, job: Job, wait_s: float | None) -> bool:
-        """Wait for a job, and look after all jobs meanwhile; whether it is done."""
-        end = None if wait_s is None else self._clock() + wait_s
+    def _wait(self, job: Job, end: float | None) -> bool:
+        """Wait for a job until then, and look after all jobs meanwhile; whether it is done."""
         while not wait([job.future], _LOOK_S if end is None else self._left(end)).done:
             for waiting in self._jobs.look():
-                if (known := self._stored(waiting.key, waiting.files)) is not None:
+                if (known := self._ready(waiting)) is not None:
                     self._jobs.end(waiting, known)
                 elif self._jobs.unpark(waiting):
                     self._submit()
@@ -263,16 +318,22 @@ class Store:
                 return claim
         return contextlib.nullcontext()
 
-    def _made(self, job: Job, claim: Claim | None) -> Trace:
-        # It may have been made since it was asked for.
-        known = self._open(job.key) or self._stored(job.key, job.files)
-        if known is not None:
+    def _ready(self, job: Job) -> Trace | RankPart | None:
+        """Return what a job is to make, if it was made since it was asked for."""
+        if not job.columns and (part := self._stored_part(job.key, job.files)) is not None:
+            return part
+        return self._open(job.key) or self._stored(job.key, job.files)
+
+    def _made(self, job: Job, claim: Claim | None) -> Trace | RankPart:
+        if (known := self._ready(job)) is not None:
             return known
-        made = self._memory.put(self, job.key, self._read(job, claim))
+        made = self._read(job, claim)
+        if isinstance(made, Trace):
+            made = self._memory.put(self, job.key, made)
         self._forget_older(job.key, job.files)
         return made
 
-    def _read(self, job: Job, claim: Claim | None) -> Trace:
+    def _read(self, job: Job, claim: Claim | None) -> Trace | RankPart:
         def progress(phase: str, done: int, total: int, events: int) -> None:
             if claim:
                 claim.beat()
@@ -280,7 +341,14 @@ class Store:
 
         paths = self._paths(job.key, job.files)
         reading = Reading(
-            job.files, paths, self._vendors, job.turn, progress, job.runs_in, job.hears
+            job.files,
+            paths,
+            self._vendors,
+            job.turn,
+            lambda: job.columns,
+            progress,
+            job.runs_in,
+            job.hears,
         )
         try:
             return self._engine.read(reading)

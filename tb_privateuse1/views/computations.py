@@ -53,6 +53,8 @@ class _Computation:
     left_s: float = 0.0
     """When the last caller left."""
     ended_s: float | None = None
+    verdict: BaseException | None = None
+    """Why it has to end."""
 
 
 class Computations:
@@ -84,6 +86,23 @@ class Computations:
         finally:
             self._leave(key, one)
 
+    def cancel(self, chosen: Callable[[Hashable], bool], error: TraceError) -> bool:
+        """End the running computations whose key is chosen; whether there were any.
+
+        Their callers get the error at once. The work ends with its next report.
+        """
+        with self._lock:
+            ended = [
+                (key, one)
+                for key, one in self._by_key.items()
+                if not one.future.done() and chosen(key)
+            ]
+            for key, one in ended:
+                one.verdict = error
+                one.future.set_exception(error)
+                self._forget(key, one)
+        return bool(ended)
+
     def _join(self, key: Hashable) -> tuple[_Computation, bool]:
         now = time.monotonic()
         with self._lock:
@@ -109,6 +128,8 @@ class Computations:
         def report(progress: Progress) -> None:
             one.progress = progress
             with self._lock:
+                if one.verdict:
+                    raise one.verdict
                 if not one.askers and time.monotonic() - one.left_s > _PATIENCE_S:
                     self._forget(key, one)
                     raise _NobodyWaits
@@ -119,6 +140,8 @@ class Computations:
         except BaseException as raised:  # the callers get it
             error = raised
         with self._lock:
+            if one.verdict:
+                return
             one.ended_s = time.monotonic()
             # A request after a cancellation starts the work anew.
             if isinstance(error, TraceError) and error.code == "cancelled":

@@ -129,6 +129,27 @@ def test_ranks_from_the_disk_answer_with_how_many_are_done(
     assert gate.passed == 1
 
 
+def test_all_ranks_can_be_given_up_when_all_are_stored(
+    client: Client, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.get(BASE + "distributed").status_code == 200
+    reduce = signature.reduction_of(views.VIEWS["distributed"])
+
+    def slow(trace: Trace) -> Any:
+        gate()
+        return reduce(trace)
+
+    monkeypatch.setitem(vars(views.VIEWS["distributed"]), "reduction", slow)
+    assert client.get(BASE + "distributed?wait_ms=100").status_code == 202
+    waiting = threading.Thread(target=gate.open.wait, args=(WAIT_S,))
+    waiting.start()
+    assert client.post(BASE + "cancel?run=r&rank=3").json == {"cancelled": True}
+    assert client.post(BASE + "cancel?run=r&rank=3").json == {"cancelled": False}
+    gate.open.set()
+    waiting.join()
+    assert gate.passed == 1, "it ended before the next rank"
+
+
 @pytest.mark.parametrize("path", ["event?table=ops&row=0", "sql?query=from ops"])
 def test_events_and_queries_do_not_take_longer_either(
     client: Client, gate: Gate, path: str, monkeypatch: pytest.MonkeyPatch

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers.raw import Progress
+from tb_privateuse1.storage import disk_cache, part_file
 from tb_privateuse1.storage.jobs import Process
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import Vendors
@@ -24,6 +26,8 @@ class Reading:
     vendors: Vendors
     turn: int
     """The highest is read first."""
+    columns: Callable[[], bool]
+    """Returns whether somebody asks for the trace; else its part is enough."""
     progress: Progress
     """Raises TraceError if the reading has to end."""
     started: Callable[[Process | None], None]
@@ -47,8 +51,15 @@ class Engine(Protocol):
     def check(self) -> None:
         """Raise TraceError if it cannot read now."""
 
-    def read(self, reading: Reading) -> Trace:
-        """Return a trace that was read and, if possible, stored. Raises TraceError."""
+    def read(self, reading: Reading) -> Trace | RankPart:
+        """Return a trace that was read and, if possible, stored, or its part. Raises TraceError."""
 
     def close(self) -> None:
         """End what is left of it. What is being read was killed before."""
+
+
+def open_stored(path: Path, reading: Reading) -> Trace | RankPart | None:
+    """Return what a reader stored at a path: the part if that is enough, else the trace."""
+    if not reading.columns() and (part := part_file.read_part(path)) is not None:
+        return part
+    return disk_cache.read_trace(path, reading.vendors)

@@ -22,11 +22,12 @@ from typing import Any
 import msgspec
 from distributed import Client, Future, KilledWorker
 
+from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import cache_directory, disk_cache
+from tb_privateuse1.storage import cache_directory
 from tb_privateuse1.storage.engines import cluster_task
-from tb_privateuse1.storage.engines.base import Reading
+from tb_privateuse1.storage.engines.base import Reading, open_stored
 from tb_privateuse1.storage.engines.dask_connection import Connection
 from tb_privateuse1.storage.jobs import cancelled_error, vanished_error
 from tb_privateuse1.trace.errors import TraceError
@@ -88,15 +89,16 @@ class DaskEngine:
         if self._connection.client() is None:
             raise self._unreachable()
 
-    def read(self, reading: Reading) -> Trace:
-        """Return a trace that a worker has read. Raises TraceError."""
+    def read(self, reading: Reading) -> Trace | RankPart:
+        """Return a trace that a worker has read, or its part. Raises TraceError."""
         request = _request(reading)
         for _ in range(_READ_TWICE):
             written = Path(self._written(request, reading))
             self._see(written, reading)
-            stored = disk_cache.read_trace(written, reading.vendors)
+            stored = open_stored(written, reading)
             if written.name != reading.paths[0].name:  # the trace changed: nobody finds it again
                 cache_directory.remove(written)
+                cache_directory.part_path(written).unlink(missing_ok=True)
             if stored is not None:
                 return stored
         raise vanished_error(reading.files)

@@ -7,9 +7,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.trace_files import is_unchanged
-from tb_privateuse1.storage import disk_cache
-from tb_privateuse1.storage.engines.base import Reading
+from tb_privateuse1.storage.engines.base import Reading, open_stored
 from tb_privateuse1.storage.ingest import ingest, save
 from tb_privateuse1.storage.jobs import vanished_error
 from tb_privateuse1.storage.reader_process import in_process
@@ -29,15 +29,15 @@ class LocalEngine:
     def check(self) -> None:
         """Do nothing: it can always read."""
 
-    def read(self, reading: Reading) -> Trace:
-        """Return a trace; raises TraceError as ``ingest`` and ``in_process`` do."""
+    def read(self, reading: Reading) -> Trace | RankPart:
+        """Return a trace or its part; raises TraceError as ``ingest`` and ``in_process`` do."""
         return self._in_process(reading) if self.readers else _here(reading)
 
     def close(self) -> None:
         """End the processes that wait for another trace."""
         self._waiting.close()
 
-    def _in_process(self, reading: Reading) -> Trace:
+    def _in_process(self, reading: Reading) -> Trace | RankPart:
         name = reading.paths[0].name
         spare = Path(tempfile.gettempdir(), f"tb_privateuse1-{os.urandom(8).hex()}", name)
         try:
@@ -51,7 +51,7 @@ class LocalEngine:
                     self._waiting,
                     reading.vendors,
                 )
-                if (stored := disk_cache.read_trace(written, reading.vendors)) is not None:
+                if (stored := open_stored(written, reading)) is not None:
                     return stored
         finally:
             shutil.rmtree(spare.parent, ignore_errors=True)

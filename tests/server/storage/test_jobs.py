@@ -16,6 +16,7 @@ from tb_privateuse1.storage.engines import local
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
+from tests.server.storage.conftest import but_parts
 from tests.server.storage.test_store import running, until
 from tests.support.clock import FakeClock
 from tests.support.trace_files import trace
@@ -81,7 +82,7 @@ def test_cancelled_while_it_is_read(files: TraceFiles, tmp_path: Path, slow: Pat
     slow.touch()
     assert len(made.trace(files).ops) == 4
     made.close()
-    assert len(list((tmp_path / "cache").iterdir())) == 1
+    assert len(but_parts(tmp_path / "cache")) == 1
 
 
 def test_cancelled_while_it_waits(

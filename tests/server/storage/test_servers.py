@@ -24,6 +24,7 @@ from tb_privateuse1.storage.engines import local
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
+from tests.server.storage.conftest import but_parts
 from tests.server.storage.test_store import unreadable, until
 from tests.support.clock import FakeClock
 from tests.support.same import digest
@@ -66,7 +67,7 @@ def test_two_servers_read_each_trace_once(logdir: Path, tmp_path: Path) -> None:
     one, other = two_servers(tmp_path / "cache", [logdir, mounted])
     assert one["got"] == other["got"] == expected
     assert len(one["readings"]) + len(other["readings"]) == TRACES
-    assert len(list((tmp_path / "cache").iterdir())) == TRACES
+    assert len(but_parts(tmp_path / "cache")) == TRACES
 
 
 def test_two_servers_evict_while_the_directory_is_deleted(
@@ -89,7 +90,7 @@ def test_two_servers_evict_while_the_directory_is_deleted(
         thread.join()
     assert one["got"] == other["got"] == expected
     Store(0, folder).trace(catalog.scan(str(logdir), READERS).find())
-    left = [path.name for path in folder.iterdir()]
+    left = [path.name for path in but_parts(folder)]
     assert len(left) == 1, left
 
 
@@ -201,5 +202,5 @@ def test_a_trace_that_grew_while_it_was_read_is_not_shared(
         assert "aten::another" in asked.result(20).strings
     assert list((tmp_path / "cache").iterdir()) == []
     assert "aten::another" in made.trace(files).strings
-    assert len(list((tmp_path / "cache").iterdir())) == 1
+    assert len(but_parts(tmp_path / "cache")) == 1
     made.close()

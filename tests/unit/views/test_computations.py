@@ -132,6 +132,22 @@ def test_who_asks_again_after_a_cancellation_begins_anew(works: Computations) ->
     assert works.run("key", lambda _: "read", WAIT_S) == "read"
 
 
+def test_a_cancelled_one_ends_with_its_next_report_and_its_callers_at_once(
+    works: Computations,
+) -> None:
+    work, error = Work(), TraceError("cancelled", "It was cancelled.")
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(works.run, "key", work, WAIT_S)
+        assert work.begun.acquire(timeout=WAIT_S)
+        assert not works.cancel(lambda key: key == "another", error)
+        assert works.cancel(lambda key: key == "key", error)
+        assert asked.exception(WAIT_S) is error
+    assert works.run("key", lambda _: "anew", WAIT_S) == "anew"
+    work.go_on.set()
+    assert work.ended.acquire(timeout=WAIT_S)
+    assert not works.cancel(lambda key: True, error)
+
+
 def test_work_that_nobody_waits_for_ends(
     works: Computations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
