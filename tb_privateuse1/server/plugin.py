@@ -18,6 +18,7 @@ from tb_privateuse1.export import sql
 from tb_privateuse1.server import access, record_permission, static_files
 from tb_privateuse1.server.record_routes import RecordRoutes
 from tb_privateuse1.server.routes import PLUGIN, Routes
+from tb_privateuse1.storage import engines
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -39,7 +40,9 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
     plugin_name = PLUGIN
 
-    def __init__(self, context: Any, vendor_files: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, context: Any, vendor_files: Sequence[str] | None = None, engine: str | None = None
+    ) -> None:
         # With --logdir_spec TensorBoard's logdir is empty.
         spec = getattr(context.flags, "logdir_spec", "") or ""
         interval_s = getattr(context.flags, "reload_interval", 5.0)
@@ -66,7 +69,10 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             rules.load()
         with _warned(warnings):
             user_models.use_from_environment()
-        store = Store(vendors=vendors)
+        reads = None
+        with _warned(warnings):
+            reads = engines.select_engine(engine)
+        store = Store(vendors=vendors, engine=reads)
         BUDGET.drop_when_idle(_IDLE_S)
         self._routes = Routes(
             self._scanner,

@@ -3,6 +3,7 @@
 __all__ = [
     "cache_directory",
     "derived",
+    "engines",
     "event_record",
     "ingest",
     "jobs",

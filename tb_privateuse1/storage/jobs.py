@@ -6,13 +6,12 @@ So there is no thread for that, and what nobody asks for harms nobody.
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.file import printable
@@ -48,6 +47,8 @@ class Progress:
     parts_done: int = 0
     parts: int = 0
     """Of a long computation; 0: not known."""
+    note: str | None = None
+    """What happened meanwhile: a worker of the cluster was lost, and it is read again."""
 
 
 class Pending(Exception):
@@ -56,6 +57,13 @@ class Pending(Exception):
     def __init__(self, progress: Progress) -> None:
         super().__init__(progress.phase)
         self.progress = progress
+
+
+class Process(Protocol):
+    """Something that reads a trace and can be ended from any thread."""
+
+    def kill(self) -> None:
+        """End it, and return at once."""
 
 
 @dataclass(eq=False)
@@ -79,9 +87,11 @@ class Job:
     """Time without a sign of progress, as far as somebody looked."""
     beat_ns: int = 0
     """The last sign of life of the server that makes it ``elsewhere``."""
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
     verdict: TraceError | None = None
     """Why it has to end."""
+    note: str | None = None
+    """What happened to it, for those who wait."""
 
     def moves(self, progress: Progress) -> None:
         """Record its progress. Raises the verdict if it has to end."""
@@ -91,7 +101,12 @@ class Job:
         if self.verdict:
             raise self.verdict
 
-    def runs_in(self, process: subprocess.Popen[bytes] | None) -> None:
+    def hears(self, note: str) -> None:
+        """Record what happened to it."""
+        self.note = note
+        self.progress = replace(self.progress, note=note)
+
+    def runs_in(self, process: Process | None) -> None:
         """Record its reader, which is killed if the job has to end; None: another job has it."""
         self.process = process
         self.quiet_s = 0.0

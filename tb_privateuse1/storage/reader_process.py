@@ -182,7 +182,7 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
         try:
             vendors = user_file.parse_vendors(msgspec.convert(request["vendors"], _VendorFiles))
             targets = [Path(target) for target in request["targets"]]
-            saved = _saved(files, targets, reply, vendors)
+            saved = read_and_store(files, targets, reply, vendors)
         except MemoryError as error:
             raise _too_large(files) from error
         except TraceError as error:
@@ -192,10 +192,14 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
         reply(error=error.packed())
 
 
-def _saved(
+def read_and_store(
     files: TraceFiles, targets: Sequence[Path], reply: Callable[..., None], vendors: Vendors
 ) -> Path:
-    """Read the trace of some files, and return where it is stored."""
+    """Read the trace of some files, and return the target at which it is stored.
+
+    The last target is for the asker alone: a trace that changed while it was read goes there.
+    ``reply`` gets ``progress``. Raises TraceError as ``ingest`` does, or ``no_room``.
+    """
     limited = _limit(lambda *state: reply(progress=state))
     trace = ingest(files, limited, targets[:-1], vendors)
     limited("storing", files.trace.size, files.trace.size, 0)

@@ -8,9 +8,6 @@ a cache leave a trace to the one that began with it.
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -26,9 +23,9 @@ from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refre
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache, part_file
 from tb_privateuse1.storage.cache_directory import STALL_S
+from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
-from tb_privateuse1.storage.ingest import ingest, save
 from tb_privateuse1.storage.jobs import (
     Job,
     Jobs,
@@ -36,10 +33,7 @@ from tb_privateuse1.storage.jobs import (
     Phase,
     Progress,
     cancelled_error,
-    vanished_error,
 )
-from tb_privateuse1.storage.reader_process import in_process
-from tb_privateuse1.storage.worker_process import Waiting
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace
@@ -60,8 +54,9 @@ class Store:
     """Traces by their files' content.
 
     ``jobs``: processes that read at a time, at most 2 by default; 0 reads in the caller's
-    thread. ``cache_dir``: by default see ``cachedir.directories``; if it cannot be written, traces
-    are kept in memory only. ``memory`` has the open ones; the latest trace always is open.
+    thread. ``engine`` reads instead, such as a cluster. ``cache_dir``: by default see
+    ``cache_directory.cache_directories``; if it cannot be written, traces are kept in memory only.
+    ``memory`` has the open ones; the latest trace always is open.
     ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
     step, in the thread that makes it. ``vendors``: with those of the user's files.
     ``clock`` returns seconds that never decrease.
@@ -77,16 +72,16 @@ class Store:
         on_progress: Callable[[TraceFiles, Progress], None] | None = None,
         vendors: Vendors = OURS,
         clock: Callable[[], float] = time.monotonic,
+        engine: Engine | None = None,
     ) -> None:
         self._clock = clock
-        self._workers = min(2, os.cpu_count() or 1) if jobs is None else jobs
+        self._engine = engine or local_engine(jobs)
         self._cache_dir = cache_dir
         self._on_progress = on_progress
         self._vendors = vendors
         self._pool: DaemonPool | None = None
         self._lock = threading.Lock()
         self._jobs = Jobs(stall_s, clock)
-        self._waiting = Waiting()
         self._failures = Failures(clock)
         self._memory = memory
         self._latest: dict[str, tuple[int, str]] = {}
@@ -151,7 +146,7 @@ class Store:
         """Return what a job makes: the trace, or its part where nobody asks for ``columns``."""
         job, new = self._jobs.ask(key, files, columns=columns)
         try:
-            if new and self._workers == 0:
+            if new and self._engine.readers == 0:
                 self._jobs.start(job)
                 self._run(job)
             elif new:
@@ -198,7 +193,7 @@ class Store:
         self._jobs.cancel(TraceError("closed", say("The server is closing.")))
         if pool:
             pool.shutdown()
-        self._waiting.close()
+        self._engine.close()
 
     def _recall(self, key: str) -> Trace | None:
         with self._lock:
@@ -260,7 +255,7 @@ class Store:
         """Submit one more job to the pool of processes."""
         with self._lock:
             if self._pool is None:
-                self._pool = DaemonPool(self._workers, "ingest")
+                self._pool = DaemonPool(self._engine.readers, "ingest")
             self._pool.submit(self._next)
 
     def _next(self) -> None:
@@ -308,12 +303,14 @@ class Store:
         Without processes of our own, this waits until the other one has finished. Where there are
         no locks, or nothing can be written, everybody has the right.
         """
+        if self._engine.locks:
+            return contextlib.nullcontext()
         for path in self._paths(job.key, job.files):
             with contextlib.suppress(OSError):
                 while (claim := cache_directory.claim(path)) is None:
                     if not self._jobs.patient(job, cache_directory.beat_ns(path)):
                         return contextlib.nullcontext()
-                    if self._workers:
+                    if self._engine.readers:
                         return None
                     self._say(job, "waiting", 0, job.files.trace.size, 0)
                     time.sleep(_LOOK_S)
@@ -343,33 +340,28 @@ class Store:
             self._say(job, phase, done, total, events)
 
         paths = self._paths(job.key, job.files)
-        spare = Path(tempfile.gettempdir(), f"tb_privateuse1-{os.urandom(8).hex()}", paths[0].name)
+        reading = Reading(
+            job.files,
+            paths,
+            self._vendors,
+            job.turn,
+            lambda: job.columns,
+            progress,
+            job.runs_in,
+            job.hears,
+        )
         try:
-            if self._workers == 0:
-                trace = ingest(job.files, progress, paths, self._vendors)
-                save(trace, paths if is_unchanged(job.files) else [])
-                return trace
-            # From the cache another server may remove it before it is opened here.
-            for targets in ([*paths, spare], [spare]):
-                written = in_process(
-                    job.files, targets, progress, job.runs_in, self._waiting, self._vendors
-                )
-                if not job.columns and (part := part_file.read_part(written)) is not None:
-                    return part
-                if (stored := disk_cache.read_trace(written, self._vendors)) is not None:
-                    return stored
+            return self._engine.read(reading)
         finally:
-            shutil.rmtree(spare.parent, ignore_errors=True)
             for path in paths:
                 cache_directory.make_room(path.parent, keep=path)
-        raise vanished_error(job.files)
 
     def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
         left = None
         elapsed = self._clock() - job.started_s
         if phase == "reading" and 0 < done <= total and elapsed > 0.5:
             left = round(elapsed * (total - done) / done, 1)
-        job.moves(Progress(cast(Phase, phase), done, total, events, left))
+        job.moves(Progress(cast(Phase, phase), done, total, events, left, note=job.note))
         if self._on_progress:
             self._on_progress(job.files, job.progress)
 

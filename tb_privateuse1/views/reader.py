@@ -345,4 +345,5 @@ def _together(pending: Collection[Progress], done: int, traces: int) -> Progress
         seconds_left=None,
         traces_done=done,
         traces=traces,
+        note=next((p.note for p in pending if p.note), None),
     )

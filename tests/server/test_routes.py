@@ -216,7 +216,7 @@ def test_a_trace_that_is_being_read_answers_with_its_progress(scan: Scanner) -> 
     assert answer.status_code == 202
     assert answer.json == {
         "phase": "reading", "bytes_done": 5, "bytes_total": 10, "events": 3, "seconds_left": 1.5,
-        "traces_done": 0, "traces": 1, "parts_done": 0, "parts": 0,
+        "traces_done": 0, "traces": 1, "parts_done": 0, "parts": 0, "note": None,
     }  # fmt: skip
 
 

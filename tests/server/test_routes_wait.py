@@ -84,7 +84,7 @@ def test_computing_a_view_answers_with_progress_and_is_done_once(
         assert answer.status_code == 202
     assert answer.json == {
         "phase": "computing", "bytes_done": 0, "bytes_total": 0, "events": 0, "seconds_left": None,
-        "traces_done": 0, "traces": 1, "parts_done": 0, "parts": 0,
+        "traces_done": 0, "traces": 1, "parts_done": 0, "parts": 0, "note": None,
     }  # fmt: skip
     gate.open.set()
     result: Any = poll(client, "overview?wait_ms=100").json

@@ -16,22 +16,23 @@ from typing import Any
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage import store
+from tb_privateuse1.storage.engines import local
+from tb_privateuse1.storage.store import Store
 from tests.support.same import digest, values
 
 
 def main(folder: str, logdir: str, seed: str, what: str = "trace") -> None:
     readings: list[str] = []
-    original = store.in_process
+    original = local.in_process
 
     def counted(files: TraceFiles, *rest: Any, **options: Any) -> Path:
         readings.append(files.trace.name)
         return original(files, *rest, **options)
 
-    vars(store)["in_process"] = counted
+    vars(local)["in_process"] = counted
     found = list(catalog.scan(logdir, READERS).files.items())
     random.Random(seed).shuffle(found)
-    made = store.Store(2, Path(folder))
+    made = Store(2, Path(folder))
     with ThreadPoolExecutor(len(found)) as pool:
         answers = list(pool.map(getattr(made, what), [files for _, files in found]))
     made.close()

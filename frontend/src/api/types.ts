@@ -1404,6 +1404,7 @@ export interface Progress {
   traces: number;
   parts_done: number;
   parts: number;
+  note: string | null;
 }
 
 /** The sources of a result's figures; part of every result. */

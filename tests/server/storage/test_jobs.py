@@ -11,7 +11,8 @@ import pytest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage import disk_cache, jobs, store
+from tb_privateuse1.storage import disk_cache, jobs
+from tb_privateuse1.storage.engines import local
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -135,13 +136,13 @@ def test_a_trace_that_grew_can_still_be_cancelled(
 def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The directories of the traces, in the order in which they are read."""
     begun: list[str] = []
-    original = store.in_process
+    original = local.in_process
 
     def noted(files: TraceFiles, *rest: Any) -> Path:
         begun.append(Path(files.trace.path).parent.name)
         return original(files, *rest)
 
-    monkeypatch.setattr(store, "in_process", noted)
+    monkeypatch.setattr(local, "in_process", noted)
     return begun
 
 

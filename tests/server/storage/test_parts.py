@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage import cache_directory, disk_cache, part_file, store
+from tb_privateuse1.storage import cache_directory, disk_cache, part_file, store, worker_process
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -207,7 +207,7 @@ def test_a_trace_that_cannot_be_reduced_is_stored_without(
     popen = subprocess.Popen
     code = "from tb_privateuse1.storage import part_file\npart_file.reduce_trace = None\n"
     monkeypatch.setattr(
-        store.in_process.__globals__["worker_process"].subprocess,
+        worker_process.subprocess,
         "Popen",
         lambda command, **options: popen([*command[:-1], code + command[-1]], **options),
     )

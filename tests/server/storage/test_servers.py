@@ -19,7 +19,8 @@ import pytest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage import cache_directory, disk_cache, jobs, store
+from tb_privateuse1.storage import cache_directory, disk_cache, jobs
+from tb_privateuse1.storage.engines import local
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
@@ -120,7 +121,7 @@ def test_who_waits_for_another_server_takes_no_place(
         asked = pool.submit(made.trace, files)
         unreadable(files, made, monkeypatch)
         written = Store(0, tmp_path / "second")  # what the other server does
-        monkeypatch.setattr(store, "ingest", sys.modules["tb_privateuse1.storage.ingest"].ingest)
+        monkeypatch.setattr(local, "ingest", sys.modules["tb_privateuse1.storage.ingest"].ingest)
         trace = written.trace(files)
         disk_cache.write_trace(trace, tmp_path / "cache" / f"{disk_cache.cache_key(files)}.arrow")
         assert digest(asked.result(10)) == digest(trace)

@@ -78,6 +78,7 @@ function Reading({ progress, cancel }: { progress: Progress | null; cancel: () =
             : texts.left(Math.max(1, Math.ceil(progress.seconds_left)))}
         </span>
       </p>
+      {progress.note !== null && <p data-testid="progress-note">{progress.note}</p>}
       <button type="button" onClick={cancel} data-testid="cancel">
         {texts.cancel}
       </button>

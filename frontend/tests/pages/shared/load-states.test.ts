@@ -13,6 +13,7 @@ const progress = (some: Partial<Progress>): Progress => ({
   traces_done: 0,
   parts: 0,
   parts_done: 0,
+  note: null,
   ...some,
 });
 
