@@ -209,7 +209,7 @@ class Jobs:
     def cancel(self, error: TraceError, path: str | None = None, *, parts: bool = False) -> bool:
         """End the jobs of a trace file, or all, with this error; whether there were any.
 
-        With ``parts`` only those of which nobody needs more than the part.
+        With ``parts`` only those whose columns nobody needs.
         """
         with self._lock:
             chosen = [

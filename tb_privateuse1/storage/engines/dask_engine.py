@@ -59,7 +59,7 @@ class _Task:
     woken: threading.Event = field(default_factory=threading.Event)
     killed: bool = False
     worker: str | None = None
-    """That told of progress last; None: it waits for one."""
+    """The one that reported progress last; None: it waits for one."""
     state: tuple[Any, ...] | None = None
     """Progress that was not passed on yet."""
 
