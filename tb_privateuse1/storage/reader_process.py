@@ -79,7 +79,7 @@ def in_process(
         if error.code not in _NOT_SEEN or not files.trace.is_remote:
             raise
         if (saved := save(ingest(files, progress, targets[:-1], vendors), targets)) is None:
-            raise _no_room(targets) from None
+            raise no_room(targets) from None
         return saved
 
 
@@ -206,7 +206,7 @@ def read_and_store(
     if not is_unchanged(files):
         targets = targets[-1:]
     if (saved := save(trace, targets)) is None:
-        raise _no_room(targets)
+        raise no_room(targets)
     if saved != targets[-1]:  # that one is gone as soon as it is read
         with contextlib.suppress(MemoryError):  # the trace is whole without it
             pyramid_file.prepare(trace, saved)
@@ -229,7 +229,8 @@ def _too_large(files: TraceFiles) -> TraceError:
     return TraceError("out_of_memory", message, hint)
 
 
-def _no_room(targets: Sequence[Path]) -> TraceError:
+def no_room(targets: Sequence[Path]) -> TraceError:
+    """Return the error for a trace that can be stored in none of these places."""
     places: str = str(targets[0].parent)
     for target in targets[1:]:
         places = say("{first} or {next}", first=places, next=target.parent)

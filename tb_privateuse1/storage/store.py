@@ -172,8 +172,10 @@ class Store:
     def discard(self, files: TraceFiles) -> None:
         """Remove a trace from the disk, not from those who have it open. Raises TraceError."""
         files, key = _current(files, self._vendors)
-        for path in self._paths(key, files):
+        paths = self._paths(key, files)
+        for path in paths:
             cache_directory.remove(path)
+        self._engine.discard(paths)
 
     def cancel(self, files: TraceFiles, *, parts: bool = False) -> bool:
         """Give up reading a trace; whether it was being read, or waited for it.

@@ -18,6 +18,8 @@ from tests.support.sources import PACKAGE
 _LOOPBACK = "127.0.0.1"
 _START_S = 60.0
 _LOOK_S = 0.05
+_LONGEST_S = "180"
+"""A scheduler that nobody uses ends then, and its workers, if the tests were killed."""
 
 HOLD = """
 import os, time
@@ -27,7 +29,8 @@ read = getattr(ingest.readers.read, "original", ingest.readers.read)  # it may r
 def held(path, progress):
     if {only!r} in path:
         Path({began!r}, str(os.getpid())).touch()
-        while not Path({done!r}).exists():
+        end = time.monotonic() + 120
+        while not Path({done!r}).exists() and time.monotonic() < end:
             progress("reading", 1, 4, 7)
             time.sleep(0.02)
     return read(path, progress)
@@ -77,7 +80,8 @@ class Cluster:
             "--port",
             str(self.port),
             "--no-dashboard",
-            "--no-show",
+            "--idle-timeout",
+            _LONGEST_S,
         )
         _await(lambda: _listens(self.port))
 

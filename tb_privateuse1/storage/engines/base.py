@@ -54,6 +54,9 @@ class Engine(Protocol):
     def read(self, reading: Reading) -> Trace | RankPart:
         """Return a trace that was read and, if possible, stored, or its part. Raises TraceError."""
 
+    def discard(self, paths: Sequence[Path]) -> None:
+        """Remove a trace from where the engine shares it, other than its paths."""
+
     def close(self) -> None:
         """End what is left of it. What is being read was killed before."""
 

@@ -20,7 +20,7 @@ from tb_privateuse1 import __version__
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import disk_cache, reader_process
+from tb_privateuse1.storage import cache_directory, disk_cache, object_cache, reader_process
 from tb_privateuse1.storage.ingest import take_turn
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.vendors import user_file
@@ -68,7 +68,9 @@ def read_on_worker(request: bytes) -> bytes:
 
 
 def answer(request: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Return the answer to a request, which has ``versions``, ``files``, ``vendors``, ``targets``.
+    """Return the answer to a request: ``versions``, ``files``, ``vendors``, ``targets``, ``url``.
+
+    With a URL the trace is stored in the worker's own cache, and below the URL.
 
     The answer's path is none of the targets if the trace changed while it was read: the asker
     removes it.
@@ -80,7 +82,10 @@ def answer(request: dict[str, Any], report: Report) -> dict[str, Any]:
     try:
         report("reading", 0, files.trace.size, 0)
         vendors = user_file.parse_vendors(msgspec.convert(request["vendors"], _VendorFiles))
-        return {"done": str(_stored(files, [*map(Path, request["targets"])], report, vendors))}
+        paths = [*map(Path, request["targets"])]
+        if (url := request["url"]) is None:
+            return {"done": str(_stored(files, paths, report, vendors))}
+        return {"done": str(_shared(files, paths[0].name, url, report, vendors))}
     except MemoryError:
         name = printable(files.trace.name)
         message = say("{name} needs more memory than a worker of the cluster has.", name=name)
@@ -96,6 +101,24 @@ def answer(request: dict[str, Any], report: Report) -> dict[str, Any]:
             error=error,
         )
         return {"error": TraceError("internal", message).packed()}
+
+
+def _shared(
+    files: TraceFiles, name: str, url: str, report: Report, vendors: user_file.Vendors
+) -> Path:
+    """Return the file of the trace in our own cache, after it was copied below the URL."""
+    folders = cache_directory.cache_directories(files.trace.path)
+    paths = [folder / name for folder in folders]
+    for path in paths:  # the asker did not find it below the URL, or found it damaged
+        cache_directory.remove(path)
+    path = _stored(files, paths, report, vendors)
+    report("storing", files.trace.size, files.trace.size, 0)
+    object_cache.keep(path, url)
+    if path.name == name:
+        cache_directory.make_room(path.parent, keep=path)
+    else:
+        cache_directory.remove(path)
+    return path
 
 
 def _stored(

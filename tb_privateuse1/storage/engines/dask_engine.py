@@ -24,12 +24,14 @@ from distributed import Client, Future, KilledWorker
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.file import printable
+from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import cache_directory
+from tb_privateuse1.storage import cache_directory, object_cache
 from tb_privateuse1.storage.engines import cluster_task
 from tb_privateuse1.storage.engines.base import Reading, open_stored
 from tb_privateuse1.storage.engines.dask_connection import Connection
 from tb_privateuse1.storage.jobs import cancelled_error, vanished_error
+from tb_privateuse1.storage.reader_process import no_room
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 
@@ -75,12 +77,16 @@ class _Task:
 
 
 class DaskEngine:
-    """Reads on a Dask cluster. ``address`` is Dask's own, None that of Dask's configuration."""
+    """Reads on a Dask cluster. ``address`` is Dask's own, None that of Dask's configuration.
+
+    With ``url`` the cache of server and workers is below it, else it is a directory of all.
+    """
 
     readers = _READERS
     locks = True
 
-    def __init__(self, address: str | None) -> None:
+    def __init__(self, address: str | None, url: str | None = None) -> None:
+        self._url = url
         self._connection = Connection(address, self._heard)
         self._tasks: dict[str, _Task] = {}
 
@@ -91,17 +97,18 @@ class DaskEngine:
 
     def read(self, reading: Reading) -> Trace | RankPart:
         """Return a trace that a worker has read, or its part. Raises TraceError."""
-        request = _request(reading)
+        request = _request(reading, self._url)
         for _ in range(_READ_TWICE):
-            written = Path(self._written(request, reading))
-            self._see(written, reading)
+            written = self._bring(Path(self._written(request, reading)), reading)
             stored = open_stored(written, reading)
             if written.name != reading.paths[0].name:  # the trace changed: nobody finds it again
                 cache_directory.remove(written)
-                cache_directory.part_path(written).unlink(missing_ok=True)
             if stored is not None:
                 return stored
         raise vanished_error(reading.files)
+
+    def discard(self, paths: Sequence[Path]) -> None:
+        """Do nothing: it shares nothing but the paths."""
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -191,6 +198,20 @@ class DaskEngine:
         elif not workers:
             reading.tell(say("The cluster has no worker. Reading begins when there is one."))
 
+    def _bring(self, path: Path, reading: Reading) -> Path:
+        """Return where the file that a worker wrote is seen here. Raises TraceError."""
+        if self._url is None:
+            self._see(path, reading)
+            return path
+        here = reading.paths[0].with_name(path.name)
+        try:
+            object_cache.bring(here, self._url, columns=reading.columns())
+        except RemoteError:
+            raise
+        except OSError as error:
+            raise no_room([here]) from error
+        return here
+
     def _see(self, path: Path, reading: Reading) -> None:
         """Wait until a file that a worker wrote is seen here, too. Raises TraceError."""
         end, waits = time.monotonic() + _VISIBLE_S, _Task()
@@ -208,13 +229,14 @@ class DaskEngine:
         return TraceError("cluster_unreachable", message, hint)
 
 
-def _request(reading: Reading) -> bytes:
+def _request(reading: Reading, url: str | None) -> bytes:
     return json.dumps(
         {
             "versions": cluster_task.versions(),
             "files": dataclasses.asdict(reading.files),
             "vendors": msgspec.to_builtins(reading.vendors.files),
             "targets": [str(target.absolute()) for target in reading.paths],
+            "url": url,
         }
     ).encode()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart
@@ -32,6 +33,9 @@ class LocalEngine:
     def read(self, reading: Reading) -> Trace | RankPart:
         """Return a trace or its part; raises TraceError as ``ingest`` and ``in_process`` do."""
         return self._in_process(reading) if self.readers else _here(reading)
+
+    def discard(self, paths: Sequence[Path]) -> None:
+        """Do nothing: it shares nothing else."""
 
     def close(self) -> None:
         """End the processes that wait for another trace."""

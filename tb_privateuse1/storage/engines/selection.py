@@ -7,6 +7,8 @@ import os
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.engines.base import Engine
 from tb_privateuse1.storage.engines.local import LocalEngine
+from tb_privateuse1.storage.engines.sharing import SharingEngine
+from tb_privateuse1.storage.object_cache import shared_url
 from tb_privateuse1.trace.errors import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_ENGINE"
@@ -23,8 +25,15 @@ def select_engine(name: str | None = None, readers: int | None = None) -> Engine
 
     ``readers`` are those of the local engine. ``dask`` is the scheduler of Dask's configuration,
     ``dask+tls://host:port`` one behind another protocol of Dask's, and ``dask+file:///path`` that
-    of a scheduler file. Raises TraceError ``unknown_engine`` or ``cluster_missing``.
+    of a scheduler file. With ``$TB_PRIVATEUSE1_CACHE_URL`` it shares what is read below that URL.
+    Raises TraceError ``unknown_engine`` or ``cluster_missing``.
     """
+    url = shared_url()
+    engine = _engine(name, readers, url)
+    return engine if url is None else SharingEngine(engine, url)
+
+
+def _engine(name: str | None, readers: int | None, url: str | None) -> Engine:
     name = (name or os.environ.get(VARIABLE) or LOCAL).strip()
     if name == LOCAL:
         return local_engine(readers)
@@ -40,4 +49,4 @@ def select_engine(name: str | None = None, readers: int | None = None) -> Engine
         message = say("The engine {name} needs Dask: {error}.", name=name, error=error)
         hint = say('Install it: pip install "tb-privateuse1[cluster]"')
         raise TraceError("cluster_missing", message, hint) from error
-    return DaskEngine(f"{protocol or 'tcp'}://{place}" if place else None)
+    return DaskEngine(f"{protocol or 'tcp'}://{place}" if place else None, url)

@@ -15,8 +15,10 @@ import pytest
 from benchmarks import many_ranks
 from tb_privateuse1 import cli
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.remote import filesystem
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
+from tb_privateuse1.storage.engines import local as local_engine
 from tb_privateuse1.storage.engines import select_engine
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
@@ -25,7 +27,8 @@ from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection
-from tests.support.same import same
+from tests.support import s3
+from tests.support.same import same, values
 from tests.support.sources import PACKAGE
 from tests.support.trace_files import trace
 
@@ -311,3 +314,35 @@ def test_a_closed_server_leaves_the_cluster_idle(alone: Cluster, log: Path, held
     held.done.touch()
     assert len(other.trace(files, wait_s=SOON_S).ops)
     other.close()
+
+
+def test_an_object_store_is_the_cache_of_all(
+    alone: Cluster, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Server and worker have caches of their own; a second server finds what the first had read."""
+    fsspec = pytest.importorskip("fsspec")
+    pytest.importorskip("s3fs")
+    pytest.importorskip("moto.server")
+    with s3.serve() as address:
+        for name, value in s3.environment(address).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setitem(fsspec.config.conf, "s3", {"endpoint_url": address})
+        monkeypatch.setattr(filesystem, "_servers", {})
+        fs = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
+        fs.mkdir("bucket")
+        monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_URL", "s3://bucket/cache")
+        alone.start_worker(variables={"TB_PRIVATEUSE1_CACHE": str(tmp_path / "worker")})
+        here = Store(0, tmp_path / "here")
+        expected = answers(here, log)
+        made = store(alone, tmp_path / "there")
+        found = catalog.scan(str(log), READERS)
+        assert values(made.part(found.find("run", 3))) == values(here.part(found.find("run", 3)))
+        assert {path.suffix for path in (tmp_path / "there").iterdir()} == {".part"}
+        assert answers(made, log) == expected
+        assert len(fs.ls("bucket/cache")) == 12, "a trace and a part of each rank"
+        made.close()
+        alone.close()
+        monkeypatch.setattr(local_engine, "in_process", None)  # it reads nothing
+        local = Store(cache_dir=tmp_path / "second", engine=select_engine("local"))
+        assert answers(local, log) == expected
+        local.close()

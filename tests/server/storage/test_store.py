@@ -271,7 +271,7 @@ def test_the_process_ends_while_a_trace_is_read(files: TraceFiles, tmp_path: Pat
 
 def _process(made: Store, files: TraceFiles) -> subprocess.Popen[bytes] | None:
     job = made._jobs.get(disk_cache.cache_key(files))
-    return cast(subprocess.Popen[bytes], job.process) if job and job.process else None
+    return cast("subprocess.Popen[bytes]", job.process) if job and job.process else None
 
 
 def running(pid: int) -> bool:
