@@ -57,6 +57,11 @@ SCHEMA = {
     "allocationTotalAllocated INTEGER, allocationTotalReserved INTEGER, "
     "allocationTotalActive INTEGER, releaseTotalAllocated INTEGER, releaseTotalReserved INTEGER, "
     "releaseTotalActive INTEGER, streamPtr INTEGER, deviceId INTEGER",
+    "AICORE_FREQ": "deviceId INTEGER, timestampNs NUMERIC, freq INTEGER",
+    "HBM": "deviceId INTEGER, timestampNs INTEGER, bandwidth NUMERIC, hbmId INTEGER, type INTEGER",
+    "LLC": "deviceId INTEGER, llcId INTEGER, timestampNs INTEGER, hitRate REAL, "
+    "throughput INTEGER, mode INTEGER",
+    "NPU_MEM": "type INTEGER, ddr NUMERIC, hbm NUMERIC, timestampNs INTEGER, deviceId INTEGER",
 }
 """The tables of the documentation that hold what is written here."""
 
@@ -170,6 +175,17 @@ class Program:
         self._at += 5_000
         self._range(f"ProfilerStep#{number}", start, self._at)
         self.rows["STEP_TIME"].append((number, start, self._at))
+        for at in range(start, self._at, 20_000):
+            self._sample(at)
+
+    def _sample(self, at: int) -> None:
+        """The device's clock, bandwidths and memory at a time."""
+        device, part = self.device, at % 7
+        self.rows["AICORE_FREQ"].append((device, at, 1800 - 100 * part))
+        for kind in ("read", "write"):
+            self.rows["HBM"].append((device, at, 1e9 * part, 0, self.id(kind)))
+        self.rows["LLC"].append((device, 0, at, 0.25 + part / 100, 1 << 30, self.id("read")))
+        self.rows["NPU_MEM"].append((self.id("APP"), 0, (part + 1) << 30, at, device))
 
     def _product(self, number: int) -> None:
         """An operator whose kernel is launched by the queue's thread or by its own."""

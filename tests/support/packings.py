@@ -24,3 +24,10 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     "bzip2": bz2.compress,
     "gzip": gzip.compress,
 }
+
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "xz": lzma.decompress,
+    "bzip2": bz2.decompress,
+    "gzip": gzip.decompress,
+}
+"""By Python's own modules, which raise for what is damaged or ends early."""

@@ -243,7 +243,8 @@ def _contrasts(value: F64, x: F64, y: F64, weight: F64) -> Contrasts:
     # A call with a change inside is a stretch of its own, and of neither clock.
     long = np.flatnonzero(np.bincount(own := _stretches(level))[own] >= _EACH)
     stretch = _stretches(level[long])
-    total = np.bincount(stretch, weight[long])
+    # numpy counts integers where there is no stretch, in spite of the weights.
+    total = np.bincount(stretch, weight[long]).astype(np.float64)
     count = len(total) // 3 * 3
     mean_x, mean_y = (
         (np.bincount(stretch, (weight * one)[long]) / total)[:count].reshape(-1, 3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tb_privateuse1.readers.ascend import device, host, memory, metadata, schema
-from tb_privateuse1.readers.raw import Group, Progress, Raw
+from tb_privateuse1.readers.ascend import counters, device, host, memory, metadata, schema
+from tb_privateuse1.readers.raw import Counters, Group, Progress, Raw
 from tb_privateuse1.readers.sqlite.columns import Names, Places
 from tb_privateuse1.readers.sqlite.database import Database
 from tb_privateuse1.readers.sqlite.reading import (
@@ -22,6 +22,8 @@ _OF_HOST = "cpu_op"
 _OF_RUNTIME = "ascend_runtime"
 _NO_CATEGORY = ""
 """The vendor's data names the categories of the device's events."""
+_NUMBERED = (*schema.EVENT_TABLES, *counters.TABLES)
+"""The tables whose rows are numbered."""
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:
@@ -41,7 +43,7 @@ def read_row(path: str, checkpoints: Checkpoints, event: int) -> Mapping[str, An
     Raises TraceError as ``read`` does, ``no_event`` if there is none of that number.
     """
     with open_database(path) as database:
-        table, row = row_of_event(database, path, schema.EVENT_TABLES, checkpoints, event)
+        table, row = row_of_event(database, path, _NUMBERED, checkpoints, event)
         whole = {"table": table} | with_names(database, row, schema.NAMED, schema.STRINGS)
         task = row.get("globalTaskId")
         if table == schema.TASKS and isinstance(task, int):
@@ -55,7 +57,7 @@ def read_row(path: str, checkpoints: Checkpoints, event: int) -> Mapping[str, An
 def _read(database: Database) -> Raw:
     names = Names(database, schema.STRINGS)
     places = Places(names, "Python")
-    events = Events(database, names, places, schema.EVENT_TABLES)
+    events = Events(database, names, places, _NUMBERED)
     facts, sizes = metadata.read_metadata(database)
     links = host.Connections(database)
     ranges, flows, times, rows = host.read_ranges(
@@ -80,7 +82,16 @@ def _read(database: Database) -> Raw:
     events.add(_NO_CATEGORY, collectives)
     _add_annotations(events, names, ranges.get(_OF_HOST))
     blocks = _memory(events, names, ranges.get(_OF_HOST))
-    return events.raw(facts, blocks, flows)
+    return events.raw(facts, blocks, flows, _counters(events, names))
+
+
+def _counters(events: Events, names: Names) -> Counters:
+    reader = counters.CounterReader(events.database, names)
+    for table in counters.TABLES:
+        times, rows = reader.read(table, events.begin(table))
+        events.end(rows, times)
+    events.tally.add("counters_dropped", reader.dropped)
+    return reader.counters()
 
 
 def _add_annotations(events: Events, names: Names, operators: Group | None) -> None:

@@ -15,7 +15,9 @@ import numpy as np
 from tb_privateuse1.readers.chrome.decoder import list_of_raw
 from tb_privateuse1.readers.chrome.growing_columns import Column
 from tb_privateuse1.readers.chrome.interning import Strings
+from tb_privateuse1.readers.chrome.metadata import BROKEN
 from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.repair import repair_text
 from tb_privateuse1.readers.raw import Counters
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I32, I64
@@ -57,7 +59,7 @@ class CounterColumns:
         owner: list[int] = []
         invalid = dropped = 0
         for i, at in enumerate((event - first).tolist()):
-            one = _DECODER.decode(texts[at])
+            one = self._decode(texts[at])
             for key, value in one.args.items() if isinstance(one.args, dict) else ():
                 number = _finite(value)
                 place = self._place(one, str(key))
@@ -79,6 +81,20 @@ class CounterColumns:
         }
         for name, column in columns.items():
             self._samples[name].add(column)
+
+    def _decode(self, text: msgspec.Raw) -> _Counter:
+        """Return an event; its texts may be damaged, as events are read without these arguments."""
+        try:
+            return _DECODER.decode(text)
+        except BROKEN as error:
+            repaired, tally = repair_text(bytes(text))
+            try:
+                found = _DECODER.decode(repaired)
+            except BROKEN:
+                self._tally.add("malformed_events", 1, error)
+                return _Counter()
+            self._tally.merge(tally)
+            return found
 
     def _place(self, event: _Counter, key: str) -> int | None:
         """Return the number of the series; None if there are too many."""

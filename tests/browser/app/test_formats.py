@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support import every_format
+from tests.support.axe import violations
 from tests.support.dashboard import WAIT_MS, Dashboard
 from tests.support.page_states import PAGES
 from tests.support.server import Server, serve
@@ -50,8 +51,11 @@ def test_a_snapshot_leads_to_its_memory_by_line(
     visit: Callable[[Server], Dashboard], formats: Server
 ) -> None:
     dashboard = visit(formats).open(run="snapshot")
-    dashboard.shows("snapshot-alone").get_by_role("link").click()
+    link = dashboard.shows("snapshot-alone").get_by_role("link")
+    assert violations(dashboard) == []
+    link.click()
     rows = dashboard.rows("alive-lines")
+    assert violations(dashboard) == []
     assert any("model0.py" in row["line"] for row in rows.values())
     dashboard.get("page-memory").get_by_role("button", name="Not freed").click()
     assert any("model0.py" in row["name"] for row in dashboard.rows("memory-remaining").values())

@@ -100,3 +100,13 @@ def test_counters_of_a_repaired_file_keep_their_places(tmp_path: Path) -> None:
     trace = inference.build_trace(chrome.read(str(path)), None)
     assert list(series(trace).values()) == [[(20_000, 6.0)]]
     assert trace.counter_samples.event.tolist() == [2]
+
+
+def test_a_damaged_argument_costs_no_other_counter(tmp_path: Path) -> None:
+    """Events are read without the arguments of counters, which are decoded on their own."""
+    path = tmp_path / "w.1.pt.trace.json"
+    whole = json.dumps(make.document(make.op("a", 0, 9), counter(1, W=1), counter(2, W=5)))
+    path.write_bytes(whole.encode().replace(b'"W": 5', b'"W\xd7": 5'))
+    trace = inference.build_trace(chrome.read(str(path)), None)
+    assert "invalid_strings" in {finding.code for finding in trace.meta.findings}
+    assert trace.counter_samples.value.tolist() == [1.0, 5.0]
