@@ -4,9 +4,10 @@
 
 One rank (of ``many_ranks``, or of FILE) is reduced, and its part is cloned for every rank with ends
 and durations of its own. Each rank has a trace file, which is never opened: the cache has the parts
-and no trace. A real TensorBoard is started and asked as the page asks it. Processor seconds and
-memory are of the TensorBoard's process. ``--columns`` ranks are also stored with their columns, and
-opened both ways in one process: as parts, and as a server without parts did it.
+and no trace. A real TensorBoard is started and asked as the page asks it, and then another one,
+which finds the parts in groups. Processor seconds and memory are of the TensorBoard's process.
+``--columns`` ranks are also stored with their columns, and opened both ways in one process: as
+parts, and as a server without parts did it.
 """
 
 from __future__ import annotations
@@ -156,11 +157,20 @@ def both_ways(source: Path, cache: Path, ranks: int) -> dict[str, float]:
 
 def table(result: dict[str, Any]) -> None:
     """Print all figures in Markdown, as docs/internals/performance.md has them."""
-    server, ranks = result["server"], result["ranks"]
-    first, again, ways = server["first"], server["again"], result["ways"]
+    ways, ranks = result["ways"], result["ranks"]
+    print(f"{ranks} ranks, {result['part_bytes'] / ranks:,.0f} bytes per part")
     ratio = ways["columns_cpu_s"] / ways["parts_cpu_s"]
-    rows = [
-        ("bytes per part", f"{result['part_bytes'] / ranks:,.0f}"),
+    print(f"{result['columns']} ranks: from columns {ratio:.0f} times the CPU of from parts\n")
+    print("| what | from parts | from groups |\n|---|---|---|")
+    rows = zip(_rows(result["server"]), _rows(result["restarted"]), strict=True)
+    for (name, value), (_, other) in rows:
+        print(f"| {name} | {value} | {other} |")
+
+
+def _rows(server: dict[str, Any]) -> list[tuple[str, str]]:
+    first, again = server["first"], server["again"]
+    return [
+        ("stragglers", str(first["stragglers"])),
         ("started and listed", f"{server['listed_cpu_s']:.1f} CPU s"),
         ("first page", f"{first['cpu_s']:.2f} CPU s"),
         ("answers with progress meanwhile", str(first["progress"])),
@@ -169,11 +179,7 @@ def table(result: dict[str, Any]) -> None:
         ("memory before", f"{server['resident_bytes'] / 1e6:.0f} MB"),
         ("memory after the first page", f"{server['first_resident_bytes'] / 1e6:.0f} MB"),
         ("memory, peak", f"{server['peak_bytes'] / 1e6:.0f} MB"),
-        (f"{result['columns']} ranks: columns by parts", f"{ratio:.0f} times the CPU"),
     ]
-    print(f"{ranks} ranks; stragglers found: {first['stragglers']}\n\n| what | |\n|---|---|")
-    for name, value in rows:
-        print(f"| {name} | {value} |")
 
 
 def main() -> None:
@@ -196,6 +202,7 @@ def main() -> None:
         result["part_bytes"] = make(log / "run", cache, part, options.ranks)
         assert cache_directory.disk_use(cache).traces == 0
         result["server"] = serving(log, cache)
+        result["restarted"] = serving(log, cache)
         assert cache_directory.disk_use(cache).traces == 0, "a trace was read"
     table(result)
     if options.json:

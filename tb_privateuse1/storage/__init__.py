@@ -9,5 +9,6 @@ __all__ = [
     "jobs",
     "memory_limit",
     "part_file",
+    "part_groups",
     "store",
 ]

@@ -54,12 +54,15 @@ def cache_directory() -> Path:
     return Path(base).expanduser() / "tb_privateuse1"
 
 
-def cache_directories(trace: str) -> list[Path]:
+def cache_directories(trace: str, chosen: Path | None = None) -> list[Path]:
     """Return the directories that may cache a trace file, the preferred one first.
 
+    That is ``chosen`` alone, if one is.
     With ``TB_PRIVATEUSE1_CACHE=beside`` that is a hidden directory beside it. If that cannot be
     written, or is a link to who knows where, there remains the user's.
     """
+    if chosen:
+        return [chosen]
     places = [cache_directory()]
     if os.environ.get("TB_PRIVATEUSE1_CACHE") == BESIDE and "://" not in trace:
         beside = Path(trace).parent / HIDDEN

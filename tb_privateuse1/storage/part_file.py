@@ -7,19 +7,21 @@ one of its traces.
 
 The file is an Arrow stream (``arrow_file``) with one column of numbers per type. The head is JSON:
 the part, with ``[type, first, count]`` in place of each array, and the version of everything that
-makes a part. A part of another version is not used.
+makes a part. A part of another version is not used. A file may have the parts of a group of ranks
+(``part_groups``): then their columns follow each other, and ``starts`` says where each part begins.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import logging
-import typing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -29,6 +31,8 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I32, I64, Bools, Table
+
+_T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
 
@@ -57,12 +61,15 @@ _KINDS: dict[str, type[Table]] = {
     "int64": _Int64, "int32": _Int32, "float64": _Float64, "bool": _Bool,
 }  # fmt: skip
 """The columns of a file by the name of their numpy type."""
+_NAMES: dict[Any, str] = {I64: "int64", I32: "int32", F64: "float64", Bools: "bool"}
 
 
 class _Head(msgspec.Struct):
     made_by: str
     """``version`` when it was written."""
-    part: msgspec.Raw
+    parts: list[msgspec.Raw]
+    starts: list[dict[str, int]]
+    """Of each part the first row in each column."""
 
 
 _HEAD = msgspec.json.Decoder(_Head)  # here, as in ``disk_cache``
@@ -84,7 +91,7 @@ def write_part(part: RankPart, path: Path) -> None:
     Raises OSError, and leaves nothing half-written behind. Raises ValueError for texts with half a
     surrogate pair, which a cached trace does not have.
     """
-    arrow_file.write(cache_directory.part_path(path), pack(part))
+    write_content(pack(part), path)
 
 
 def read_part(path: Path) -> RankPart | None:
@@ -93,11 +100,25 @@ def read_part(path: Path) -> RankPart | None:
     Its trace may be gone. A part that is damaged, of another trace or of another version is
     removed, if it may be.
     """
+    parts = read_parts(path)
+    return parts[0] if parts else None
+
+
+def write_content(content: arrow_file.Content, path: Path) -> None:
+    """Store the part, or the parts of a group, that ``pack`` or ``combine`` made.
+
+    Raises OSError.
+    """
+    arrow_file.write(cache_directory.part_path(path), content)
+
+
+def read_parts(path: Path) -> tuple[RankPart, ...]:
+    """Return the parts of a file as ``read_part`` does; none if there is none."""
     beside = cache_directory.part_path(path)
-    part = arrow_file.read(beside, _KINDS, unpack)
-    if part is not None:
+    parts = arrow_file.read(beside, _KINDS, unpack)
+    if parts:
         cache_directory.touch(beside)
-    return part
+    return parts or ()
 
 
 def prepare(trace: Trace, path: Path) -> None:
@@ -133,27 +154,80 @@ def pack(part: RankPart) -> arrow_file.Content:
         return [name, first, count]
 
     tree = msgspec.Raw(msgspec.json.encode(part, enc_hook=place))
-    tables = {name: _column(kind, name, arrays[name]) for name, kind in _KINDS.items()}
-    return arrow_file.Content(msgspec.json.encode(_Head(version(), tree)), tables)
+    return _content([tree], [dict.fromkeys(_KINDS, 0)], arrays)
 
 
-def _column(kind: type[Table], name: str, arrays: list[NDArray[Any]]) -> Table:
-    columns = {"values": np.concatenate([np.empty(0, name), *arrays])}
-    return kind(**columns)
+def combine(contents: Sequence[arrow_file.Content]) -> arrow_file.Content:
+    """Return the parts of several contents as one, in their order.
+
+    It is associative: parts that are combined in a tree, node by node, give the same bytes as all
+    of them at once.
+    """
+    parts: list[msgspec.Raw] = []
+    starts: list[dict[str, int]] = []
+    arrays: dict[str, list[NDArray[Any]]] = {name: [] for name in _KINDS}
+    ends = dict.fromkeys(_KINDS, 0)
+    for content in contents:
+        head = _HEAD.decode(content.head)
+        parts += head.parts
+        starts += ({name: at + ends[name] for name, at in own.items()} for own in head.starts)
+        for name, column in _columns(content).items():
+            arrays[name].append(column)
+            ends[name] += len(column)
+    return _content(parts, starts, arrays)
 
 
-def unpack(content: arrow_file.Content) -> RankPart:
-    """Return the part of a file's content. Raises ValueError or msgspec's DecodeError."""
+def _content(
+    parts: list[msgspec.Raw], starts: list[dict[str, int]], arrays: dict[str, list[NDArray[Any]]]
+) -> arrow_file.Content:
+    tables = {}
+    for name, kind in _KINDS.items():
+        columns = {"values": np.concatenate([np.empty(0, name), *arrays[name]])}
+        tables[name] = kind(**columns)
+    return arrow_file.Content(msgspec.json.encode(_Head(version(), parts, starts)), tables)
+
+
+def _columns(content: arrow_file.Content) -> dict[str, NDArray[Any]]:
+    return {name: next(table.columns())[1] for name, table in content.tables.items()}
+
+
+def unpack(content: arrow_file.Content) -> tuple[RankPart, ...]:
+    """Return the parts of a file's content. Raises ValueError or msgspec's DecodeError."""
     head = _HEAD.decode(content.head)
     if head.made_by != version():
         raise ValueError("of another version")
+    columns = _columns(content)
+    return tuple(
+        _unpack_one(tree, start, columns)
+        for tree, start in zip(head.parts, head.starts, strict=True)
+    )
 
+
+def _unpack_one(
+    tree: msgspec.Raw, start: dict[str, int], columns: dict[str, NDArray[Any]]
+) -> RankPart:
     def take(kind: Any, value: Any) -> NDArray[Any]:
-        name, first, count = msgspec.convert(value, tuple[str, int, int])
-        (_, column), *_ = content.tables[name].columns()
-        wanted = typing.get_args(typing.get_args(kind)[1])[0]
-        if column.dtype != wanted or not 0 <= first <= first + count <= len(column):
+        name, offset, count = value
+        column, first = columns[name], start[name] + offset
+        if name != _NAMES[kind] or not 0 <= first <= first + count <= len(column):
             raise ValueError("damaged")
         return column[first : first + count]
 
-    return msgspec.json.decode(head.part, type=RankPart, dec_hook=take)
+    return _with_shared_texts(msgspec.json.decode(tree, type=RankPart, dec_hook=take))
+
+
+def _with_shared_texts(part: RankPart) -> RankPart:
+    """Return an equal part whose texts are those of other ranks: most have the same."""
+    kernels = {_shared(name): ns for name, ns in part.host.kernels.items()}
+    return dataclasses.replace(
+        part,
+        shapes=_shared(part.shapes),
+        steps=dataclasses.replace(part.steps, names=_shared(part.steps.names)),
+        host=dataclasses.replace(part.host, kernels=kernels),
+    )
+
+
+@functools.lru_cache(4096)
+def _shared(value: _T) -> _T:
+    """Return the first one of equal values."""
+    return value

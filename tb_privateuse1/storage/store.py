@@ -369,11 +369,7 @@ class Store:
 
     def _paths(self, key: str, files: TraceFiles) -> list[Path]:
         """Return the paths for a trace, the preferred one first."""
-        folders = (
-            [self._cache_dir]
-            if self._cache_dir
-            else cache_directory.cache_directories(files.trace.path)
-        )
+        folders = cache_directory.cache_directories(files.trace.path, self._cache_dir)
         return [folder / f"{key}.arrow" for folder in folders]
 
 

@@ -8,6 +8,7 @@ span: each trace is reduced as soon as it is open, so that a thousand ranks need
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +16,12 @@ from typing import Any, TypeVar
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
-from tb_privateuse1.analysis.ranks.collectives import reduce_trace
+from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery.catalog import Catalog, Worker
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import derived
+from tb_privateuse1.storage import derived, part_groups
 from tb_privateuse1.storage.jobs import Pending, Phase, Progress, cancelled_error
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -65,6 +66,10 @@ class _RanksKey:
     def files(self) -> frozenset[TraceFiles]:
         """Return the files of its ranks."""
         return frozenset(own for _, _, own in self.ranks if own is not None)
+
+    def __hash__(self) -> int:
+        # Each poll looks it up: the files of ten thousand ranks would take 0.2 s each time.
+        return hash((self.view, len(self.ranks), self.options))
 
 
 class Reader:
@@ -170,6 +175,12 @@ class Reader:
     def _ranks(
         self, reduce: Callable[[Trace], Any], members: Sequence[_Member], report: Report
     ) -> tuple[Rank, ...]:
+        groups = _groups(members) if reduce is reduce_trace else []
+        apart = []
+        for done, group in enumerate(groups):
+            report(_together((), done * part_groups.RANKS, len(members)))
+            if not self._open_group(group):
+                apart.append(group)
         ranks: dict[int, Rank] = {}
         pending: dict[int, Progress] = {}
         left, progress, updated_s = list(members), _together((), 0, len(members)), 0.0
@@ -191,7 +202,24 @@ class Reader:
                     waiting.append((worker, files))
             left = waiting
         report(_together((), len(ranks), len(members)))
+        for group in apart:
+            self._keep_group(group)
         return tuple(ranks[rank] for rank in sorted(ranks))
+
+    def _open_group(self, group: Sequence[TraceFiles]) -> bool:
+        """Open the parts of a group that is stored; whether all of them are in memory now."""
+        if all(self._memory.find(self, (reduce_trace, files)) for files in group):
+            return True
+        parts = part_groups.find_group(group, self._store.cache_dir, self._store.vendors)
+        for files, part in zip(group, parts, strict=bool(parts)):
+            made = functools.partial(_same, part)
+            self._memory.compute(self, (reduce_trace, files), made, goes_last=True)
+        return bool(parts)
+
+    def _keep_group(self, group: Sequence[TraceFiles]) -> None:
+        parts = [self._memory.find(self, (reduce_trace, files)) for files in group]
+        if None not in parts:  # one may have a problem
+            part_groups.keep_group(group, parts, self._store.cache_dir, self._store.vendors)
 
     def _rank(
         self, reduce: Callable[[Trace], Any], worker: Worker, files: TraceFiles | None
@@ -331,6 +359,18 @@ def _recordings(catalog: Catalog, matching: str | None) -> list[tuple[Recording,
         if (files := catalog.files.get((run.run, worker.rank, span.span))) is not None
     ]
     return sorted(found, key=lambda one: one[0].span.modified_ns or 0)
+
+
+def _same(part: RankPart) -> RankPart:
+    return part
+
+
+def _groups(members: Sequence[_Member]) -> list[list[TraceFiles]]:
+    """Return the traces in groups; none of a run that is no larger than a group."""
+    traces = [files for _, files in members if files is not None]
+    each = part_groups.RANKS
+    starts = range(0, len(traces), each) if len(traces) > each else ()
+    return [traces[at : at + each] for at in starts]
 
 
 def _together(pending: Collection[Progress], done: int, traces: int) -> Progress:

@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
+from tb_privateuse1.storage import part_file, part_groups
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -25,6 +26,7 @@ from tb_privateuse1.views.base import Rank
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import reduces
+from tests.support.same import values
 from tests.support.trace_files import trace, write
 
 WAIT_S = 20.0
@@ -57,8 +59,8 @@ def waiting(wait_s: float) -> Request:
 class Slow(Store):
     """A store whose parts become ready one by one."""
 
-    def __init__(self) -> None:
-        super().__init__(jobs=0)
+    def __init__(self, cache_dir: Path | None = None) -> None:
+        super().__init__(jobs=0, cache_dir=cache_dir)
         self.asked: list[str] = []
         self.ready: set[str] = set()
 
@@ -181,6 +183,41 @@ def test_more_ranks_than_are_asked_for_at_a_time(
     assert set(store.asked) == {"host_0.1.pt.trace.json", "host_1.1.pt.trace.json"}
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
     assert [rank.rank for rank in reader.run(waiting(WAIT_S))] == [0, 1, 2, 3]
+
+
+def test_groups_of_ranks_are_read_from_one_file(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_groups, "RANKS", 3)
+    catalog = discovery_catalog.scan(str(log), READERS)
+    request = Request(distributed, Selection("r", span=1))
+
+    def parts() -> list[Path]:
+        return list((tmp_path / "cache").glob("*.part"))
+
+    first = Reader(Store(0, tmp_path / "cache"), catalog).run(request)
+    assert len(parts()) == 4 + 2
+    for path in parts():
+        if len(part_file.read_parts(path)) == 1:
+            path.unlink()
+    assert len(parts()) == 1, "the group of one rank is no smaller than its part"
+    trace(log / "r" / "host_3.1.pt.trace.json", rank=3)
+    store = Slow(tmp_path / "cache")
+    store.ready = {"host_3.1.pt.trace.json"}
+    again = Reader(store, discovery_catalog.scan(str(log), READERS)).run(request)
+    assert values(tuple(rank.part for rank in again)) == values(tuple(r.part for r in first))
+    assert store.asked == ["host_3.1.pt.trace.json"], "the others are in the group's file"
+
+
+def test_a_group_with_a_rank_that_cannot_be_read_is_not_stored(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part_groups, "RANKS", 3)
+    reader = Reader(Store(0, tmp_path / "cache"), discovery_catalog.scan(str(log), READERS))
+    (log / "r" / "host_1.1.pt.trace.json").write_text("nothing")
+    found = reader.run(Request(distributed, Selection("r", span=1)))
+    assert [rank.part is None for rank in found] == [False, True, False, False]
+    assert all(len(part_file.read_parts(path)) == 1 for path in (tmp_path / "cache").glob("*.part"))
 
 
 def test_a_base_may_be_elsewhere(log: Path, tmp_path: Path) -> None:
