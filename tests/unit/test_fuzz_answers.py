@@ -81,7 +81,7 @@ def arguments(rng: random.Random, events: list[Event]) -> None:
     if not keys:
         return
     key = rng.choice(keys)
-    odd = rng.choice(
+    odd: Any = rng.choice(
         [True, 7, -1, 1 << 62, "x", "", None, [], {}, [[1 << 40, 1 << 40]], [["a"], []], 1e300]
     )
     for event in events:
