@@ -19,7 +19,7 @@ from tb_privateuse1.discovery.formats import (
 )
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import ascend, chrome, nsight, other_files, rocprof, snapshot
+from tb_privateuse1.readers import ascend, chrome, nsight, other_files, perfetto, rocprof, snapshot
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.trace.errors import TraceError
@@ -33,6 +33,7 @@ __all__ = [
     "chrome",
     "complete",
     "nsight",
+    "perfetto",
     "raw",
     "read",
     "reader_named",
@@ -47,6 +48,7 @@ READERS: tuple[Reader, ...] = (
     nsight.NSIGHT,
     rocprof.ROCPROF,
     snapshot.SNAPSHOT,
+    perfetto.PERFETTO,
 )
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 

@@ -86,12 +86,6 @@ _KINDS = (
         r"\.xplane\.pb$",
     ),
     _kind(
-        say("{path} is a trace of Perfetto in its binary format."),
-        say("Perfetto's tool makes JSON of it, which is read: traceconv json FILE OUT.json"),
-        rb"\x0a",
-        r"\.(?:pftrace|perfetto-trace|perfetto)$",
-    ),
-    _kind(
         say("{path} is a Python pickle that is not read."),
         say("Loading a pickle may run code. Open the recording's trace."),
         rb"\x80[\x02-\x05]",
