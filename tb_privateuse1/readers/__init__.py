@@ -19,7 +19,16 @@ from tb_privateuse1.discovery.formats import (
 )
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
-from tb_privateuse1.readers import ascend, chrome, nsight, other_files, rocprof, snapshot
+from tb_privateuse1.readers import (
+    ascend,
+    chrome,
+    memory_timeline,
+    nsight,
+    other_files,
+    perfetto,
+    rocprof,
+    snapshot,
+)
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.trace.errors import TraceError
@@ -32,7 +41,9 @@ __all__ = [
     "choose_reader",
     "chrome",
     "complete",
+    "memory_timeline",
     "nsight",
+    "perfetto",
     "raw",
     "read",
     "reader_named",
@@ -47,6 +58,8 @@ READERS: tuple[Reader, ...] = (
     nsight.NSIGHT,
     rocprof.ROCPROF,
     snapshot.SNAPSHOT,
+    perfetto.PERFETTO,
+    memory_timeline.MEMORY_TIMELINE,
 )
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 

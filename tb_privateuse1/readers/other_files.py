@@ -34,6 +34,9 @@ def _kind(message: Text, hint: Text, head: bytes = b"", name: str = "") -> _Kind
 
 _UNPACK = say("Unpack it. Files packed with gzip, zstd, xz or bzip2 are read as they are.")
 _EXPORTED = say("Open the recording from which it was made.")
+_RAW_TIMELINE = say(
+    "Export the events, which are read: export_memory_timeline('NAME.raw.json.gz')."
+)
 _DATABASE = _kind(
     say("{path} is a database of another tool."),
     say("Record with torch.profiler, or with the profiler of the device's vendor."),
@@ -50,6 +53,16 @@ _KINDS = (
         say("{path} is a pointer of git-annex, not the file itself."),
         say("Run git annex get in its repository."),
         rb"(?:\S*/)?annex/objects/",
+    ),
+    _kind(
+        say("{path} is a picture of torch's memory timeline."),
+        _RAW_TIMELINE,
+        rb"<html>\s*<head><meta charset=\"utf-8\" /><title>GPU Memory Timeline HTML",
+    ),
+    _kind(
+        say("{path} is a memory timeline of torch with sums by category, without their events."),
+        _RAW_TIMELINE,
+        rb"\s*\[\s*\[\s*\d+\s*[,\]]",
     ),
     _kind(
         say("{path} is a web page or an XML document."),
@@ -84,12 +97,6 @@ _KINDS = (
         say("Open it with XProf. The trace.json.gz that it can write for its viewer is read."),
         rb"\x0a",
         r"\.xplane\.pb$",
-    ),
-    _kind(
-        say("{path} is a trace of Perfetto in its binary format."),
-        say("Perfetto's tool makes JSON of it, which is read: traceconv json FILE OUT.json"),
-        rb"\x0a",
-        r"\.(?:pftrace|perfetto-trace|perfetto)$",
     ),
     _kind(
         say("{path} is a Python pickle that is not read."),

@@ -19,6 +19,7 @@ __all__ = [
     "memory_budget",
     "model",
     "peaks",
+    "perfetto_words",
     "recorded_counters",
     "step_names",
     "sum_bounds",

@@ -20,7 +20,7 @@ from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.export import work_columns
 from tb_privateuse1.export.perfetto import nesting, packets
-from tb_privateuse1.export.perfetto.packets import COUNTER, INSTANT, SLICE_BEGIN, SLICE_END, Names
+from tb_privateuse1.export.perfetto.packets import Names
 from tb_privateuse1.export.perfetto.protobuf import (
     Part,
     constant,
@@ -37,6 +37,7 @@ from tb_privateuse1.export.perfetto.tracks import Tracks
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.model import EVIDENCE, KERNEL, MEASURED, MISSING, NONE, Ops, Trace
+from tb_privateuse1.trace.perfetto_words import COUNTER, INSTANT, SLICE_BEGIN, SLICE_END
 from tb_privateuse1.trace.table import I64
 
 _CHUNK = 1 << 16

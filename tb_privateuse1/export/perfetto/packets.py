@@ -14,30 +14,33 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.export.perfetto.protobuf import Part, constant, field, message, varint
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.perfetto_words import (
+    ARGUMENTS,
+    BOOTTIME,
+    CATEGORIES,
+    CLEARED,
+    COMPUTE,
+    COUNTER,
+    NEEDS,
+    OTHER,
+    REALTIME,
+    SLICE_END,
+)
 from tb_privateuse1.trace.table import I64
 
-SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4
-"""Values of ``TrackEvent.type``."""
-
-CATEGORIES = ("operator", "annotation", "frame", "runtime", "step")
-ARGUMENTS = ("External id", "Python id", "correlation", "Input shapes", "Input types")
-
 _PACKET, _SEQUENCE, _FLAGS = 1, 10, 13
-_CLEARED, _NEEDS = 1, 2
-_OTHER, _COMPUTE = 0, 2
-_BOOTTIME, _REALTIME = 6, 1
 CONTEXT = 1
 """The id of the one graphics context of all device activities."""
 
 
-def packet(body: bytes, flags: int = _NEEDS) -> bytes:
+def packet(body: bytes, flags: int = NEEDS) -> bytes:
     """Build a packet; all packets are of one sequence."""
     return field(_PACKET, field(_SEQUENCE, 1) + field(_FLAGS, flags) + body)
 
 
 def timed(ts_ns: NDArray[np.int64], *parts: Part, interned: bool = True) -> Part:
     """Build a packet per row with its time; ``interned``: it uses interned names."""
-    head = field(_SEQUENCE, 1) + (field(_FLAGS, _NEEDS) if interned else b"")
+    head = field(_SEQUENCE, 1) + (field(_FLAGS, NEEDS) if interned else b"")
     return message(_PACKET, varint(8, ts_ns), constant(head), *parts)
 
 
@@ -99,9 +102,9 @@ class Names:
         out += [_interned(2, i + 1, self._strings[i]) for i in sorted(self._events)]
         out += [_interned(29, i + 1, self._strings[i]) for i in sorted(self._texts)]
         for number, name in enumerate(self._queues, 1):
-            out.append(_interned(24, number, name, field(4, _OTHER)))
+            out.append(_interned(24, number, name, field(4, OTHER)))
         for i, compute in sorted(self._stages.items()):
-            kind = field(4, _COMPUTE if compute else _OTHER)
+            kind = field(4, COMPUTE if compute else OTHER)
             number = i + 1 + len(self._queues)
             full = self._strings[i] if i >= 0 else "unnamed"
             shown = display_name(full)
@@ -115,10 +118,10 @@ def head(trace: Trace, names: Names, pid: int | None) -> bytes:
     context = field(1, CONTEXT) + (b"" if pid is None else field(2, pid))
     context += field(3, trace.vendor.perfetto_gpu_api)
     interned = names.encoded() + field(23, context)
-    start = packet(field(12, interned) + field(87, 1), _CLEARED)
+    start = packet(field(12, interned) + field(87, 1), CLEARED)
     if trace.base_ns > 0:
-        clocks = field(1, field(1, _BOOTTIME) + field(2, 0))
-        clocks += field(1, field(1, _REALTIME) + field(2, trace.base_ns))
+        clocks = field(1, field(1, BOOTTIME) + field(2, 0))
+        clocks += field(1, field(1, REALTIME) + field(2, trace.base_ns))
         start += packet(field(6, clocks), 0)
     devices = [str(d.get("name") or "") for d in trace.meta.devices]
     if any(devices):

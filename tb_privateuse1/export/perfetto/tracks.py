@@ -9,6 +9,7 @@ from tb_privateuse1.export.perfetto.packets import packet
 from tb_privateuse1.export.perfetto.protobuf import field
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.recorded_counters import COMPUTED
 
 _MADE_UP = 1 << 30
 """Ids from here on replace unusable ids of processes and threads."""
@@ -92,7 +93,8 @@ class Tracks:
         uuid = next(self._uuids)
         number, name = _UNITS[curve.unit]
         unit = field(3, number) if number else field(6, name)
-        track = field(1, uuid) + field(2, curve.label) + field(8, unit)
+        mark = b"" if curve.what == "recorded" else field(2, COMPUTED)
+        track = field(1, uuid) + field(2, curve.label) + field(8, mark + unit)
         return uuid, packet(field(60, track))
 
     def _id(self, text: str, used: set[int]) -> int:

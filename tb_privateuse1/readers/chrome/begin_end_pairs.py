@@ -7,9 +7,11 @@ from collections import defaultdict
 
 import numpy as np
 
+from tb_privateuse1.readers.brackets import match
 from tb_privateuse1.readers.chrome.growing_columns import Parts
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64
 
 
@@ -46,32 +48,17 @@ class Pairs:
         ]
         if not threads:
             return {}
-        thread, ts, number = (np.concatenate(c) for c in (threads, times, numbers))
-        rows = sum(map(len, open_ranges.values()))
-        order = np.lexsort((number, ts, thread))
-        ends = self._matched(order.tolist(), thread.tolist(), ts.tolist(), rows)
-        last_ns = max(last_ns, int(ts.max()))
-        column = np.array([last_ns if e is None else e for e in ends], np.int64)
+        thread, ts = np.concatenate(threads), np.concatenate(times)
+        number = np.concatenate(numbers)
+        by_file = np.argsort(number, kind="stable")
+        is_end = np.arange(len(number)) >= sum(map(len, open_ranges.values()))
+        matched = match(thread[by_file], ts[by_file], is_end[by_file])
+        ends = np.full(len(number), NONE, np.int64)
+        ends[by_file] = np.where(matched >= 0, by_file[matched], NONE)
+        open_ends = ends[~is_end]
+        self._tally.add("unclosed_ranges", int((open_ends < 0).sum()))
+        self._tally.add("unopened_ends", int(is_end.sum() - (open_ends >= 0).sum()))
+        column = np.where(open_ends >= 0, ts[open_ends], max(last_ns, int(ts.max())))
         sizes = np.cumsum([len(g) for g in open_ranges.values()])
         parts = zip(open_ranges.items(), np.split(column, sizes), strict=False)
         return {category: dataclasses.replace(g, end_ns=end) for (category, g), end in parts}
-
-    def _matched(
-        self, order: list[int], thread: list[int], ts: list[int], rows: int
-    ) -> list[int | None]:
-        ends: list[int | None] = [None] * rows
-        open_rows: list[int] = []
-        current, unopened = -1, 0
-        for at in order:
-            if thread[at] != current:
-                current = thread[at]
-                open_rows.clear()
-            if at < rows:
-                open_rows.append(at)
-            elif open_rows:
-                ends[open_rows.pop()] = ts[at]
-            else:
-                unopened += 1
-        self._tally.add("unclosed_ranges", ends.count(None))
-        self._tally.add("unopened_ends", unopened)
-        return ends

@@ -18,7 +18,7 @@ from tb_privateuse1.trace.model import NONE
 
 NO_JSON = msgspec.Raw()
 
-_NUMBERS = {
+NUMBERS = {
     "external_id": "External id",
     "external_id_2021": "external id",
     "correlation": "correlation",
@@ -49,7 +49,7 @@ _NUMBERS = {
     "registers": "registers per thread",
     "shared_bytes": "shared memory",
 }
-_JSON = {
+JSON = {
     "shapes": "Input Dims",
     "shapes_2021": "Input dims",
     "dtypes": "Input type",
@@ -60,7 +60,7 @@ _JSON = {
     "blocks_per_sm": "blocks per SM",
     "occupancy": "est. achieved occupancy %",
 }
-_TEXTS = {
+TEXTS = {
     "stack": "Call stack",
     "evidence": "evidence",
     "kernel": "kernel",
@@ -107,9 +107,9 @@ def _arguments() -> type[msgspec.Struct]:
     return msgspec.defstruct(
         "Args",
         [
-            *((name, _Number, field(key, MISSING_OF[name])) for name, key in _NUMBERS.items()),
-            *((name, msgspec.Raw, field(key, NO_JSON)) for name, key in _JSON.items()),
-            *((name, Any, field(key, None)) for name, key in (_TEXTS | _LABELS).items()),
+            *((name, _Number, field(key, MISSING_OF[name])) for name, key in NUMBERS.items()),
+            *((name, msgspec.Raw, field(key, NO_JSON)) for name, key in JSON.items()),
+            *((name, Any, field(key, None)) for name, key in (TEXTS | _LABELS).items()),
         ],
         gc=False,
         frozen=True,

@@ -47,6 +47,23 @@ class Column:
             self._array = larger
 
 
+class Columns:
+    """Columns that grow together."""
+
+    def __init__(self, **types: type[np.generic]) -> None:
+        self._columns = {name: Column(dtype) for name, dtype in types.items()}
+        self.rows = 0
+
+    def add(self, **values: NDArray[Any]) -> None:
+        """Append rows."""
+        for name, column in self._columns.items():
+            column.add(values[name])
+        self.rows += len(next(iter(values.values())))
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name].values()
+
+
 class Parts:
     """Rows of one category. A column that only some parts have is filled in the others."""
 

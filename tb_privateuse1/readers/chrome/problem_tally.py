@@ -53,6 +53,13 @@ _WORDS: dict[str, _Words] = {
     "names_missing": _Words(
         say("{n} events of the device have no name that says what they are; they are not shown.")
     ),
+    "names_lost": _Words(
+        say(
+            "{n} events are not shown, because packets before them were lost, which have their "
+            "names."
+        ),
+        say("Record with a larger buffer, or write to a file while recording."),
+    ),
     "several_processes": _Words(
         say(
             "{n} processes worked on devices; all are shown as one recording, in which steps and "
