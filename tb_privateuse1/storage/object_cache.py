@@ -33,7 +33,7 @@ def shared_url() -> str | None:
 def keep(path: Path, url: str) -> None:
     """Copy a cached trace, its part and its pyramid to the store. Raises RemoteError.
 
-    The trace comes last: whoever finds it finds the others.
+    The trace comes last: where it is, the others are.
     """
     beside = (cache_directory.part_path(path), cache_directory.pyramid_path(path))
     for file in (*filter(Path.is_file, beside), path):

@@ -26,6 +26,7 @@ FORMATS = {
     "readers": {"ascend", "ASCEND"},
     "readers.ascend": {"ASCEND", "ascend"},
     "readers.ascend.collectives": {"HCCL"},
+    "readers.ascend.counters": {"NPU", "NPU ", "NPU_MEM"},
     "readers.ascend.device": {"Ascend Hardware"},
     "readers.ascend.metadata": {"torch_npu_version", "hccl"},
     "readers.ascend.reading": {"ascend_runtime"},

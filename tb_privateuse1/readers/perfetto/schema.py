@@ -43,6 +43,12 @@ NOT_SHOWN = {
 }
 """Packets with events of other kinds: they are counted."""
 
+CONTENTS = frozenset(
+    {CLOCK_SNAPSHOT, TRACK_EVENT, PROCESS, THREAD, COMPRESSED, ZSTD, GPU_COUNTERS, GPU_STAGE}
+    | {TRACK, GPU_INFO, *NOT_SHOWN}
+)
+"""A packet has one of these fields; of several the last one counts (``oneof data``)."""
+
 NAMES, CATEGORIES, ARGUMENTS, TEXT_VALUES, STAGES = 2, 1, 3, 29, 24
 """Fields of ``InternedData``."""
 

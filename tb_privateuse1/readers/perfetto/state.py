@@ -99,7 +99,7 @@ class _Sequence:
 
 @dataclass(frozen=True)
 class Packets:
-    """What holds for each packet of a batch."""
+    """State of its sequence at each packet of a batch."""
 
     sequence: I64
     generation: I64

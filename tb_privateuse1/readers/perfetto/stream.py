@@ -25,6 +25,7 @@ from tb_privateuse1.readers.perfetto.wire import (
     scan,
     varint,
 )
+from tb_privateuse1.trace.model import NONE
 
 _MARK = schema.PACKET << 3 | LENGTH
 _BATCH = 1 << 20
@@ -75,14 +76,14 @@ class Stream:
                 self._none_whole()
                 continue
             buffer = Buffer(self._data[:at])
-            fields = scan(buffer, spans)
+            fields = self._fields(buffer, spans)
             if fields.broken.any():
                 whole = int(fields.broken.argmax())
                 stop = int(spans.stop[whole])
                 spans = spans.take(slice(0, whole))
                 if whole:
                     yield from self._unpacked(
-                        Batch(buffer, spans, scan(buffer, spans), self._offset)
+                        Batch(buffer, spans, self._fields(buffer, spans), self._offset)
                     )
                     self._drop(int(spans.stop[-1]))
                     stop -= int(spans.stop[-1])
@@ -92,8 +93,23 @@ class Stream:
             self._drop(at)
             self._size = min(_BATCH, 2 * self._size)
 
+    def _fields(self, buffer: Buffer, spans: Spans) -> Fields:
+        """Return the fields of packets; of several contents of one packet only the last."""
+        fields = scan(buffer, spans)
+        is_content = (fields.kind == LENGTH) & np.isin(fields.number, list(schema.CONTENTS))
+        rows = np.flatnonzero(is_content)
+        last = np.full(len(spans), NONE, np.int64)
+        np.maximum.at(last, fields.message[rows], rows)
+        others = rows[rows < last[fields.message[rows]]]
+        if not len(others):
+            return fields
+        self._tally.add("damaged", len(np.unique(fields.message[others])))
+        kept = np.ones(len(fields.message), np.bool_)
+        kept[others] = False
+        return fields.take(kept)
+
     def _fill(self, size: int) -> bool:
-        """Read until there are so many bytes or the file ends; return whether there are any."""
+        """Read until there are ``size`` bytes or the file ends; return whether there are any."""
         if len(self._data) < size and not self._ended:
             parts, length = [self._data], len(self._data)
             while length < size:
@@ -183,11 +199,11 @@ class Stream:
         first = 0
         for row in rows.tolist():
             if row > first:
-                yield _part(batch, slice(first, row))
-            yield from self._content(_part(batch, slice(row, row + 1)))
+                yield _part(batch, first, row)
+            yield from self._content(_part(batch, row, row + 1))
             first = row + 1
         if first < len(batch):
-            yield _part(batch, slice(first, len(batch)))
+            yield _part(batch, first, len(batch))
 
     def _content(self, batch: Batch) -> Iterator[Batch]:
         for number in (schema.COMPRESSED, schema.ZSTD):
@@ -195,18 +211,18 @@ class Stream:
                 data, whole = _unpack(text, number)
                 spans, at = frame(data, len(data))
                 buffer = Buffer(data)
-                fields = scan(buffer, spans)
+                fields = self._fields(buffer, spans)
                 kept = spans.take(~fields.broken)
                 if not whole or at < len(data) or len(kept) < len(spans):
                     self._tally.add("damaged", 1, text[:16].hex(" "))
-                    fields = scan(buffer, kept)
+                    fields = self._fields(buffer, kept)
                 if len(kept):
                     yield Batch(buffer, kept, fields, batch.offset)
 
 
-def _part(batch: Batch, rows: slice) -> Batch:
-    spans = batch.spans.take(rows)
-    return Batch(batch.buffer, spans, scan(batch.buffer, spans), batch.offset)
+def _part(batch: Batch, first: int, end: int) -> Batch:
+    spans = batch.spans.take(slice(first, end))
+    return Batch(batch.buffer, spans, batch.fields.part(first, end), batch.offset)
 
 
 def _unpack(text: bytes, number: int) -> tuple[bytes, bool]:

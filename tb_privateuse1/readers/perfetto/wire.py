@@ -6,7 +6,7 @@ varint. Format: https://protobuf.dev/programming-guides/encoding/
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,23 @@ class Fields:
         rows = self.rows(number, LENGTH)
         stop = self.stop[rows]
         return self.message[rows], Spans(stop - self.value[rows].view(np.int64), stop)
+
+    def take(self, kept: Bools) -> Fields:
+        """Return the fields of a mask; the messages stay."""
+        return replace(
+            self,
+            message=self.message[kept],
+            number=self.number[kept],
+            kind=self.kind[kept],
+            value=self.value[kept],
+            stop=self.stop[kept],
+        )
+
+    def part(self, first: int, end: int) -> Fields:
+        """Return the fields of the messages from ``first`` up to ``end``."""
+        own = self.take((self.message >= first) & (self.message < end))
+        broken = self.broken[first:end]
+        return replace(own, messages=end - first, message=own.message - first, broken=broken)
 
 
 def scan(buffer: Buffer, spans: Spans) -> Fields:
