@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1.trace.collective_entries import CollectiveEntries
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
@@ -358,6 +359,7 @@ TABLES: dict[str, type[Table]] = {
     "checkpoints": Checkpoints,
     "configs": Configs,
     "collectives": Collectives,
+    "collective_entries": CollectiveEntries,
     "counter_series": CounterSeries,
     "counter_samples": CounterSamples,
 }
@@ -393,6 +395,7 @@ class Trace:
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
     configs: Configs = field(default_factory=Configs.empty)
     collectives: Collectives = field(default_factory=Collectives.empty)
+    collective_entries: CollectiveEntries = field(default_factory=CollectiveEntries.empty)
     counter_series: CounterSeries = field(default_factory=CounterSeries.empty)
     counter_samples: CounterSamples = field(default_factory=CounterSamples.empty)
 
