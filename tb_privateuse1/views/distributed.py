@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.ranks.collectives import (
     drop_matches,
     match_calls,
 )
+from tb_privateuse1.analysis.ranks.open_rows import OpenCollectiveRow, find_open, open_rows
 from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
 from tb_privateuse1.analysis.ranks.stragglers import (
     CAUSES,
@@ -37,7 +38,6 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Timeline
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import Provenance, Rank, StepOption
-from tb_privateuse1.views.open_collectives import OpenCollectiveRow, find_open, open_rows
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import reduces
 

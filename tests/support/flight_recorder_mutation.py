@@ -38,7 +38,7 @@ _ODD: tuple[Any, ...] = (
 
 
 def recorded() -> tuple[Rank, Rank]:
-    """Return the recorders of two ranks, of which the second did not join the last collective."""
+    """Return the recorders of two ranks: the second did not join the last collective."""
     ranks = []
     for number in (0, 1):
         rank = Rank(number, {"0": (0, 1), "tp": (0, 1)})
@@ -110,7 +110,7 @@ def plain_sums(data: bytes) -> tuple[int, int]:
 
 
 def mutations(rng: random.Random, count: int, folder: Path) -> Counter[str]:
-    """Return how many of so many mutations had which outcome."""
+    """Return the number of mutations by outcome."""
     first, second = recorded()
     trace = inference.build_trace(readers.read(str(second.dump(folder))), None)
     other = recorder_entries.reduce_entries(trace)

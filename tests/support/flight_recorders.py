@@ -1,13 +1,14 @@
 """Flight recorder dumps in torch's layout (FlightRecorder.hpp, version 2.10): ``Rank().dump()``.
 
 A test says what each rank enqueued and how far each call came; nothing else differs from torch's
-dumps, of which ``tests/unit/readers/flight_recorder/recorded`` has some.
+dumps. Some of those are in ``tests/unit/readers/flight_recorder/recorded``.
 """
 
 from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ class Rank:
     """The recorder of one rank; ``groups`` are names and their ranks, as the configuration says."""
 
     rank: int
-    groups: dict[str, tuple[int, ...]] = field(default_factory=lambda: {"0": (0, 1, 2, 3)})
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: {"0": (0, 1, 2, 3)})
     backend: str = "nccl"
     first: int = 0
     entries: list[Entry] = field(default_factory=list)

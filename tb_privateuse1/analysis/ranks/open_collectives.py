@@ -109,8 +109,8 @@ def _of_group(entries: Entries, group: int, numbers: Sequence[int]) -> OpenColle
     last = np.full(len(numbers), MISSING)
     np.maximum.at(last, part, sequence)
     place = {number: i for i, number in enumerate(numbers)}
-    told = entries.ranks_of(int(rows[0]))
-    members = told or _likely_members(entries, rows, numbers)
+    listed = entries.ranks_of(int(rows[0]))
+    members = listed or _likely_members(entries, rows, numbers)
     here = [place[rank] for rank in members if rank in place]
     whole = {i for i in here if entries.whole[entries.part == i].any()}
     last[[i for i in whole if last[i] == MISSING]] = 0
@@ -126,7 +126,7 @@ def _of_group(entries: Entries, group: int, numbers: Sequence[int]) -> OpenColle
     unknown = [rank for rank in members if rank not in place or place[rank] not in known]
     if not is_missing and not entries.is_open[joined].any():
         return None
-    return _build(entries, joined, numbers, is_missing, unknown, len(told) if told else None)
+    return _build(entries, joined, numbers, is_missing, unknown, len(listed) if listed else None)
 
 
 def _likely_members(entries: Entries, rows: I64, numbers: Sequence[int]) -> tuple[int, ...]:

@@ -97,9 +97,9 @@ def entry(content: dict[Any, Any], number: int) -> dict[str, Any] | None:
 
 def is_message(row: dict[Any, Any]) -> bool:
     """Return whether an entry is a send or a receive; older dumps have it in the name alone."""
-    told = row.get("is_p2p")
-    if type(told) is bool:
-        return told
+    flag = row.get("is_p2p")
+    if type(flag) is bool:
+        return flag
     kind = row["profiling_name"].rpartition(":")[2]
     return bool(kind.startswith(("send", "recv")))
 
@@ -134,8 +134,8 @@ def _states(rows: Sequence[dict[Any, Any]], started: I64, completed: I64) -> Any
     A backend that records no times retires an entry when it has ended. Of others, an entry that
     is retired and not completed has timed out: it has not ended.
     """
-    told = [row.get("state") for row in rows]
-    state = np.array([_STATES.get(one, SCHEDULED) if type(one) is str else 0 for one in told])
+    words = [row.get("state") for row in rows]
+    state = np.array([_STATES.get(one, SCHEDULED) if type(one) is str else 0 for one in words])
     backends = [row["profiling_name"].partition(":")[0] for row in rows]
     timed = (started != MISSING) | (completed != MISSING) | (state != SCHEDULED)
     with_times = {backend for backend, known in zip(backends, timed, strict=True) if known}

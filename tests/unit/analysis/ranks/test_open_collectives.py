@@ -1,4 +1,4 @@
-"""Open collectives: who did not join, told from dumps of known faults, of torch and made here."""
+"""Open collectives: who did not join, by dumps of known faults, of torch and made here."""
 
 from __future__ import annotations
 

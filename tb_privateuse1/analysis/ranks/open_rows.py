@@ -1,4 +1,4 @@
-"""Open collectives of a run for the view of all ranks, from the dumps of flight recorders."""
+"""Return the open collectives of a run as rows with their sentences."""
 
 from __future__ import annotations
 
