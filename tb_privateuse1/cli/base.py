@@ -75,6 +75,15 @@ def add_vendor(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add ``--engine``, for commands that have traces read."""
+    parser.add_argument(
+        "--engine",
+        metavar="ENGINE",
+        help="who reads: local, dask or dask://HOST:PORT; see docs/guide/cluster.md",
+    )
+
+
 def vendors(options: argparse.Namespace) -> Vendors:
     """Read the vendor files that a command is given, or else those of the environment.
 

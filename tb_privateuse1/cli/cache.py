@@ -40,6 +40,8 @@ def _cache(options: argparse.Namespace) -> int:
     for use in found:
         print(use.directory)
         print(f"  {use.traces} traces, {size(use.bytes)} of at most {size(use.limit_bytes)}")
+        most = size(use.part_limit_bytes)
+        print(f"  {use.parts} parts of ranks, {size(use.part_bytes)} of at most {most}")
     return 0
 
 

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors
+from tb_privateuse1.cli.base import UsageError, add_command, add_engine, add_vendor, vendors
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -25,11 +25,13 @@ def add(commands: Commands) -> None:
     demo.add_argument("logdir", metavar="LOGDIR", nargs="?", help="the sample runs by default")
     demo.add_argument("--port", type=int, help="any free one by default")
     add_vendor(demo)
+    add_engine(demo)
     demo.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
 def _demo(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery.remote import is_url
+    from tb_privateuse1.storage import engines
 
     logdir = options.logdir or str(SAMPLE)
     if not is_url(logdir) and not Path(logdir).is_dir():
@@ -38,12 +40,15 @@ def _demo(options: argparse.Namespace) -> int:
             message = "the sample runs are in the source repository, not in the installed package"
         raise UsageError(f"{message}: name a LOGDIR of your own")
     vendors(options)  # a bad file is said here rather than on the page
+    engines.select_engine(options.engine).close()  # and a bad engine
     from tensorboard import default, program
 
     from tb_privateuse1.server.loader import Loader
 
     # No other installed plugin, and ours even if it runs from the sources.
-    host = program.TensorBoard(plugins=[*default.get_static_plugins(), Loader(options.vendor)])
+    host = program.TensorBoard(
+        plugins=[*default.get_static_plugins(), Loader(options.vendor, options.engine)]
+    )
     port = ["--port", str(options.port)] if options.port else []
     host.configure(["tensorboard", "--logdir", logdir, "--load_fast", "false", *port])
     try:

@@ -13,7 +13,14 @@ from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors, write
+from tb_privateuse1.cli.base import (
+    UsageError,
+    add_command,
+    add_engine,
+    add_vendor,
+    vendors,
+    write,
+)
 from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
@@ -39,6 +46,7 @@ def add(commands: Commands) -> None:
     )
     ingest.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")
     ingest.add_argument("--jobs", type=int, metavar="N", help="readers at a time; a core each")
+    add_engine(ingest)
     ingest.add_argument("--force", action="store_true", help="also what is in the cache already")
     add_vendor(ingest)
     ingest.add_argument("--json", action="store_true", help="the outcome for a program")
@@ -118,6 +126,7 @@ class _Task:
 def _ingest(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.readers import READERS
+    from tb_privateuse1.storage.engines import select_engine
     from tb_privateuse1.storage.store import Store
     from tb_privateuse1.trace.memory_budget import MemoryBudget
     from tb_privateuse1.views.encoding import encode
@@ -126,6 +135,9 @@ def _ingest(options: argparse.Namespace) -> int:
     if jobs < 1:
         raise UsageError(f"--jobs {jobs}: it takes at least one reader")
     known = vendors(options)
+    engine = select_engine(options.engine, jobs)
+    engine.check()
+    at_a_time = engine.readers if options.jobs is None else jobs
     catalog = discovery_catalog.scan(options.path, READERS)
     catalog.find()  # no traces at all is an error
     tasks = [_Task(*place, files) for place, files in catalog.files.items()]
@@ -134,7 +146,7 @@ def _ingest(options: argparse.Namespace) -> int:
     # Only the latest trace stays open: there may be thousands.
     by_path = {task.files.trace.path: task for task in tasks}
     store = Store(
-        min(jobs, len(tasks)),
+        engine=engine,
         memory=MemoryBudget(0),
         on_progress=lambda files, progress: by_path[files.trace.path].hears(progress),
         vendors=known,
@@ -142,7 +154,7 @@ def _ingest(options: argparse.Namespace) -> int:
     work = _Work(store, tasks, options.force)
     with Line(sys.stderr).open() as line:
         try:
-            work.run(min(jobs, len(tasks)), line)
+            work.run(min(at_a_time, len(tasks)), line)
         except KeyboardInterrupt:
             ready = sum(task.done and task.error is None for task in tasks)
             have = (

@@ -88,10 +88,12 @@ def _tables(options: argparse.Namespace) -> int:
 
 
 def _csv(result: SqlResult) -> str:
+    from tb_privateuse1.export.formulas import quote_formula
+
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in result.columns])
-    writer.writerows(result.rows)
+    writer.writerow([quote_formula(column.name) for column in result.columns])
+    writer.writerows([quote_formula(cell) for cell in row] for row in result.rows)
     return out.getvalue()
 
 

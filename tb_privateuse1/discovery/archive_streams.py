@@ -33,7 +33,7 @@ _PIECE = 64 << 10
 
 
 class Closed(Protocol):
-    """What has to be closed."""
+    """A file or stream with an end of its own."""
 
     def close(self) -> None:
         """Close it."""

@@ -160,16 +160,23 @@ def walk(
     heads: Heads,
     warnings: list[Finding],
     lost: list[str],
+    *,
+    links_out: bool = True,
 ) -> Iterator[Entry]:
     """Yield the runs of named roots as the search finds them; a missing root is a warning.
 
     ``lost`` gets the URLs of roots, directories and files that exist but cannot be read now
     (their host does not answer, a token has expired): their runs of the last scan still count.
+    Without ``links_out``, links that lead out of a root are a warning.
     """
     names: set[str] = set()
     for root_name, path in roots:
         try:
-            yield from _walk(root_name, locate(path), heads, warnings, names, lost)
+            root = locate(path)
+            directories = discovery_walk.directories(
+                root, warnings, heads.formats, lost, links_out=links_out
+            )
+            yield from _walk(root_name, root, directories, heads, warnings, names)
         except TraceError as error:
             warnings.append(Finding(error.code, error.message, error.hint))
             if isinstance(error, RemoteError) and error.code != "no_such_path":
@@ -181,12 +188,11 @@ def walk(
 def _walk(
     root_name: str,
     root: str,
+    directories: Iterator[tuple[str, list[File]]],
     heads: Heads,
     warnings: list[Finding],
     names: set[str],
-    lost: list[str],
 ) -> Iterator[Entry]:
-    directories = discovery_walk.directories(root, warnings, heads.formats, lost)
     if is_url(root):
         listed = recording_folders.parents_first(directories, heads.formats)
         heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))

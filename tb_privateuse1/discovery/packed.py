@@ -22,7 +22,7 @@ from isal import igzip, igzip_lib
 SUFFIXES = (".gz", ".zst", ".xz", ".bz2")
 """The endings that are added to the names of packed files."""
 SUFFIX_PATTERN = rf"(?:{'|'.join(map(re.escape, SUFFIXES))})?$"
-"""Matches the end of a name, be it packed or not."""
+"""Matches the end of a name, packed or not."""
 
 HEAD_BYTES = 16
 """The first bytes that ``packing_of`` needs."""

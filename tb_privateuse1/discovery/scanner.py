@@ -31,8 +31,9 @@ class Scanner:
     scan the catalog grows. A logdir that does not exist (yet) is a warning. So is an unreadable
     remote one: its known runs stay listed, and it is tried again. So do the known runs of a
     remote directory or file that cannot be read for a while. Slow scans pause as long as
-    they took, so that they use at most half of the time. ``clock`` returns
-    seconds; ``wait`` waits for an event and returns whether it was set in time.
+    they took, so that they use at most half of the time. Without ``links_out``, links that lead
+    out of a local root are a warning. ``clock`` returns seconds; ``wait`` waits for an event and
+    returns whether it was set in time.
     """
 
     def __init__(
@@ -42,11 +43,13 @@ class Scanner:
         spec: Sequence[tuple[str, str]] = (),
         interval_s: float = 5.0,
         *,
+        links_out: bool = True,
         clock: Callable[[], float] = time.monotonic,
         wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
         self._clock, self._wait = clock, wait
         self._formats = formats
+        self._links_out = links_out
         self._roots = list(spec) or [("", logdir)]
         self._logdir = roots.describe(self._roots)
         self._interval_s = interval_s
@@ -129,7 +132,9 @@ class Scanner:
         entries: list[discovery_catalog.Entry] = []
         lost: list[str] = []
         published = self._clock()
-        for entry in discovery_catalog.walk(self._roots, heads, warnings, lost):
+        for entry in discovery_catalog.walk(
+            self._roots, heads, warnings, lost, links_out=self._links_out
+        ):
             if self._stop.is_set():
                 return
             entries.append(entry)

@@ -1,9 +1,11 @@
 """Walk a directory tree for the files of traces and sidecars.
 
-Symbolic links are followed. Every real directory is visited once, under its real name if it has
-one below the root, so links cannot make a loop or list a run twice. Hidden files and directories
-are skipped (``.git``, half-written files of our capture), as is everything that is not a regular
-file. The same holds for a URL, except that links are not followed.
+Symbolic links are followed, unless those that lead out of the root are refused: where several
+people write into a logdir, a server would show each of them what it may read. Every real directory
+is visited once, under its real name if it has one below the root, so links cannot make a loop or
+list a run twice. Hidden files and directories are skipped (``.git``, half-written files of our
+capture), as is everything that is not a regular file. The same holds for a URL, except that links
+are not followed.
 """
 
 from __future__ import annotations
@@ -20,18 +22,25 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
 _SIDECAR_SUFFIXES = (".json", *(".json" + end for end in packed.SUFFIXES))
+_NAMED = 5
 _Test = Callable[[str], bool]
 
 
 def directories(
-    root: str, warnings: list[Finding], formats: Sequence[Format], unread: list[str]
+    root: str,
+    warnings: list[Finding],
+    formats: Sequence[Format],
+    unread: list[str],
+    *,
+    links_out: bool = True,
 ) -> Iterator[tuple[str, list[File]]]:
     """Yield each directory from ``root`` down: its path from the root (``.``), its files.
 
     Only files with the suffix of one of these formats or of a sidecar are listed. An unreadable
     directory is a warning, a vanished file is skipped. ``unread``
     gets the URLs of remote directories and files that exist but cannot be read now. Local
-    folders that are one recording (``Format.folder``) follow their parent directly. Raises
+    folders that are one recording (``Format.folder``) follow their parent directly. Without
+    ``links_out``, links that lead out of a local root are a warning. Raises
     ``remote.RemoteError`` if a URL cannot be listed at all.
     """
     wanted = _name_test(formats)
@@ -43,6 +52,7 @@ def directories(
     if is_archive(root):
         yield from _archived(root, ".", warnings, formats)
         return
+    boundary = _Boundary(None if links_out else Path(root).resolve())
     seen: set[tuple[int, int]] = set()
     pending, links = [Path()], list[Path]()
     archives: list[tuple[str, str]] = []
@@ -56,7 +66,9 @@ def directories(
             seen.add((status.st_dev, status.st_ino))
             with os.scandir(path) as entries:
                 real, linked, files = _sort(
-                    entries, lambda name: wanted(name) or name.lower().endswith(archive.SUFFIXES)
+                    entries,
+                    lambda name: wanted(name) or name.lower().endswith(archive.SUFFIXES),
+                    boundary,
                 )
         except OSError as error:
             message = say(
@@ -72,6 +84,8 @@ def directories(
         packs = [file for file in files if file.name.lower().endswith(archive.SUFFIXES)]
         archives += [((below / file.name).as_posix(), file.path) for file in packs]
         yield str(below), [file for file in files if file not in packs]
+    if boundary.refused:
+        warnings.append(boundary.finding())
     # A folder of a recording must follow its parent, so that archives are the last.
     for name, found in sorted(archives):
         if is_archive(found):
@@ -111,13 +125,41 @@ def is_archive(path: str) -> bool:
         return False
 
 
+class _Boundary:
+    """Refuses links that lead out of ``root``; None refuses none."""
+
+    def __init__(self, root: Path | None) -> None:
+        self._root = root
+        self.refused: list[str] = []
+
+    def has(self, entry: os.DirEntry[str]) -> bool:
+        """Return whether an entry may be read. Raises OSError for links in a circle."""
+        if self._root is None or not entry.is_symlink():
+            return True
+        is_inside = Path(entry.path).resolve(strict=True).is_relative_to(self._root)
+        if not is_inside:
+            self.refused.append(entry.name)
+        return is_inside
+
+    def finding(self) -> Finding:
+        """Return the warning about what was refused."""
+        names = ", ".join(map(printable, self.refused[:_NAMED]))
+        message = say(
+            "{count} links lead out of the logdir and are not followed: {names}.",
+            count=len(self.refused),
+            names=names,
+        )
+        hint = say("TB_PRIVATEUSE1_LINKS=follow follows them: see docs/guide/shared-server.md.")
+        return Finding("links_out", message, hint, len(self.refused))
+
+
 def files_of(directory: str, formats: Sequence[Format]) -> list[File]:
     """Return such files of one directory. Raises OSError, for a URL ``remote.RemoteError``."""
     wanted = _name_test(formats)
     if remote.is_url(directory):
         return _by_name(map(remote_file, remote.files_of(directory, wanted)))
     with os.scandir(directory) as entries:
-        return _sort(entries, wanted)[2]
+        return _sort(entries, wanted, _Boundary(None))[2]
 
 
 def is_file(path: str) -> bool:
@@ -149,7 +191,7 @@ def _by_name(files: Iterable[File]) -> list[File]:
 
 
 def _sort(
-    entries: Iterator[os.DirEntry[str]], wanted: _Test
+    entries: Iterator[os.DirEntry[str]], wanted: _Test, boundary: _Boundary
 ) -> tuple[list[str], list[str], list[File]]:
     real: list[str] = []
     linked: list[str] = []
@@ -158,6 +200,8 @@ def _sort(
         if not _visible(entry.name):
             continue
         try:
+            if not boundary.has(entry):
+                continue
             if entry.is_dir():
                 (linked if entry.is_symlink() else real).append(entry.name)
             elif wanted(entry.name) and entry.is_file():

@@ -21,6 +21,7 @@ from tb_privateuse1.trace.model import Trace
 
 __all__ = [
     "chrome",
+    "formulas",
     "query",
     "reports",
     "sql",

@@ -198,7 +198,7 @@ def _duration(ns: I64) -> list[msgspec.Raw]:
 
 def _thread(trace: Trace, thread: int) -> dict[str, Any]:
     texts = (trace.text(trace.threads.pid[thread]), trace.text(trace.threads.tid[thread]))
-    pid, tid = (int(t) if t.isascii() and t.isdigit() else t for t in texts)
+    pid, tid = (int(t) if t.isascii() and t.isdigit() and len(t) < 19 else t for t in texts)
     return {"pid": pid, "tid": tid}
 
 

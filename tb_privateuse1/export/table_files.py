@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from tb_privateuse1.export import atomic_output, trace_tables
+from tb_privateuse1.export import atomic_output, formulas, trace_tables
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
@@ -52,7 +52,7 @@ def _write(kind: str, file: IO[bytes], trace: Trace, table: str, window: Window)
     sink = pa.PythonFile(file, "w")
     with open_writer(sink, trace_tables.schema(table)) as writer:
         for batch in trace_tables.batches(trace, table, window):
-            writer.write_batch(batch)
+            writer.write_batch(formulas.quote_formulas(batch) if kind == "csv" else batch)
             yield
 
 

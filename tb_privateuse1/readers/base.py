@@ -46,5 +46,7 @@ class Reader(Format):
 
     It is asked for each trace, also of another format and without other files. A file that cannot
     be read is a finding."""
+    has_memory: bool = True
+    """Whether such files can have events of torch's memory allocator."""
     verbatim: Callable[[str], Verbatim] | None = None
     """Open a file of Chrome trace JSON; None: such a file's events cannot be copied as they are."""

@@ -15,11 +15,13 @@ from tensorboard.plugins import base_plugin
 class Loader(base_plugin.TBLoader):  # type: ignore[misc]
     """Loads the plugin; a failure costs our tab, never TensorBoard.
 
-    ``vendor_files``: paths of vendor files, by default those of the environment.
+    ``vendor_files``: paths of vendor files, ``engine``: who reads traces; by default those of the
+    environment.
     """
 
-    def __init__(self, vendor_files: list[str] | None = None) -> None:
+    def __init__(self, vendor_files: list[str] | None = None, engine: str | None = None) -> None:
         self._vendor_files = vendor_files
+        self._engine = engine
 
     def load(self, context: Any) -> base_plugin.TBPlugin | None:
         """Return the plugin for a TensorBoard context.
@@ -31,7 +33,7 @@ class Loader(base_plugin.TBLoader):  # type: ignore[misc]
         try:
             from tb_privateuse1.server.plugin import Plugin
 
-            return Plugin(context, self._vendor_files)
+            return Plugin(context, self._vendor_files, self._engine)
         except Exception:
             logging.getLogger(__name__).exception("the tab of tb-privateuse1 cannot be loaded")
             return None

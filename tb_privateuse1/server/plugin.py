@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,16 +15,22 @@ from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
-from tb_privateuse1.server import record_permission, static_files
+from tb_privateuse1.server import access, record_permission, static_files
 from tb_privateuse1.server.record_routes import RecordRoutes
 from tb_privateuse1.server.routes import PLUGIN, Routes
+from tb_privateuse1.storage import engines
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS
 from tb_privateuse1.views import user_models
 from tb_privateuse1.views.reader import Reader
+
+LINKS_VARIABLE = "TB_PRIVATEUSE1_LINKS"
+_IDLE_S = 600.0
+"""What nobody asks for that long is dropped from memory."""
 
 _log = logging.getLogger(__name__)
 
@@ -33,16 +40,22 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
     plugin_name = PLUGIN
 
-    def __init__(self, context: Any, vendor_files: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, context: Any, vendor_files: Sequence[str] | None = None, engine: str | None = None
+    ) -> None:
         # With --logdir_spec TensorBoard's logdir is empty.
         spec = getattr(context.flags, "logdir_spec", "") or ""
         interval_s = getattr(context.flags, "reload_interval", 5.0)
         named = roots.parse_spec(spec)
-        self._scanner = Scanner(context.logdir or "", readers.READERS, named, interval_s)
-        sql_allowed = sql.allowed(
-            getattr(context.flags, "host", None),
-            bind_all=bool(getattr(context.flags, "bind_all", False)),
+        self._scanner = Scanner(
+            context.logdir or "",
+            readers.READERS,
+            named,
+            interval_s,
+            links_out=os.environ.get(LINKS_VARIABLE, "").strip().lower() == "follow",
         )
+        host = getattr(context.flags, "host", None)
+        bind_all = bool(getattr(context.flags, "bind_all", False))
         record = RecordRoutes(
             named or [("", path) for path in (context.logdir,) if path],
             self._scanner,
@@ -56,13 +69,18 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             rules.load()
         with _warned(warnings):
             user_models.use_from_environment()
-        store = Store(vendors=vendors)
+        reads = None
+        with _warned(warnings):
+            reads = engines.select_engine(engine)
+        store = Store(vendors=vendors, engine=reads)
+        BUDGET.drop_when_idle(_IDLE_S)
         self._routes = Routes(
             self._scanner,
             store,
             reader=Reader(store, self._scanner, rules.usable),
             warnings=tuple(warnings),
-            sql_allowed=sql_allowed,
+            access=access.from_environment(host),
+            sql_audience=sql.audience(host, bind_all=bind_all),
             record=record,
         )
 

@@ -25,6 +25,7 @@ from tb_privateuse1.export import sql
 from tb_privateuse1.export.query import EXPORT, parse_export
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, record_routes, static_files
+from tb_privateuse1.server.access import Access, is_local
 from tb_privateuse1.server.messages import ApiError, Cancelled, Extras, Problem
 from tb_privateuse1.server.record_permission import Permission
 from tb_privateuse1.server.record_routes import RecordRoutes
@@ -59,6 +60,7 @@ _STATUS = {
     "unknown_option": 400,
     "bad_option": 400,
     "bad_change": 400,
+    "foreign_host": 403,
     "other_site": 403,
     "sql_off": 403,
     "sql_busy": 429,
@@ -68,6 +70,7 @@ _STATUS = {
     "record_no_rank": 404,
     "record_pending": 409,
     "bad_method": 405,
+    "answer_too_large": 413,
     "cancelled": 409,
     "internal": 500,
 }
@@ -79,6 +82,8 @@ _CANCEL = "cancel"
 _RECORD = (record_routes.JOBS, record_routes.ASK, record_routes.CANCEL)
 _POSTS = (_CANCEL, record_routes.ASK, record_routes.CANCEL)
 _WORTH_PACKING_BYTES = 1024
+_MOST_BYTES = 128 << 20
+"""Of one answer: the views' own limits keep all that a page asks for far below."""
 _PACKED = "application/octet-stream"
 """A client must accept it by name: see ``encode_columns``."""
 
@@ -96,15 +101,17 @@ class Routes:
         *,
         reader: Reader | None = None,
         warnings: tuple[Finding, ...] = (),
-        sql_allowed: bool = False,
+        access: Access | None = None,
+        sql_audience: sql.Audience = "nobody",
         record: RecordRoutes | None = None,
     ) -> None:
         self._scanner = scanner
         self._store = store
         self._reader = reader or Reader(store, scanner)
         self._warnings = warnings
-        self._sql_allowed = sql_allowed
+        self._sql_audience = sql_audience
         self._record = record or RecordRoutes((), scanner, Permission())
+        self._access = (access or Access()).with_names(self._record.permission.hosts)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """Run the WSGI application. Its path is the part behind the plugin's name."""
@@ -119,12 +126,17 @@ class Routes:
                 raise TraceError(
                     "bad_method", say("{method} is not supported.", method=request.method)
                 )
-            if path == _CANCEL:
-                return _json(request, self._cancel(request), 200)
+            # Files of the package hold nothing of a trace, and the page must show what is wrong.
             if path.startswith("static/"):
                 return static_files.respond(request, path.removeprefix("static/"))
             if path.startswith(perfetto_ui.PREFIX):
                 return perfetto_ui.respond(request, path.removeprefix(perfetto_ui.PREFIX))
+            if path in _POSTS:
+                self._access.check_change(request)
+            else:
+                self._access.check(request)
+            if path == _CANCEL:
+                return _json(request, self._cancel(request), 200)
             if path == "export":
                 return self._export(_texts(request))
             if path == "sql":
@@ -156,7 +168,7 @@ class Routes:
             return Extras(
                 perfetto_ui.bundle() is not None,
                 sql.installed(),
-                self._sql_allowed,
+                self._answers_sql(request),
                 self._record.count(request),
             )
         return self._reader.run(parse_request(name, texts))
@@ -179,12 +191,12 @@ class Routes:
         return _guarded(response)
 
     def _sql(self, request: Request) -> sql.SqlResult:
-        if not self._sql_allowed:
+        if not self._answers_sql(request):
             hint = say(
-                "It is off unless TensorBoard listens to this machine alone: see docs/guide/sql.md."
+                "It is off unless TensorBoard and its clients are on one machine: see "
+                "docs/guide/sql.md."
             )
             raise TraceError("sql_off", say("This server answers no SQL."), hint)
-        _reject_other_sites(request)
         texts = _texts(request)
         reject_unknown("sql", texts, (*SELECTION, "query", "rows"))
         if "query" not in texts:
@@ -200,6 +212,11 @@ class Routes:
 
         return self._reader.use_trace(files, run_query, deadline_s, "sql", text, limit)
 
+    def _answers_sql(self, request: Request) -> bool:
+        if self._sql_audience == "local":
+            return is_local(request)
+        return self._sql_audience == "everybody"
+
     def _recording(self, path: str, request: Request) -> Any:
         texts = _texts(request)
         if path == record_routes.JOBS:
@@ -210,20 +227,10 @@ class Routes:
         return self._record.ask(request) if ask else self._record.cancel(request)
 
     def _cancel(self, request: Request) -> Cancelled:
-        _reject_other_sites(request)
         texts = _texts(request)
         reject_unknown(_CANCEL, texts, PLACE)
         files = self._reader.find(parse_selection(texts), deadline_s=time.monotonic())
-        return Cancelled(self._store.cancel(files))
-
-
-def _reject_other_sites(request: Request) -> None:
-    """Raise TraceError ``other_site`` for another site's page.
-
-    It cannot see the answer, but the request would cost us.
-    """
-    if request.headers.get("Sec-Fetch-Site") == "cross-site":
-        raise TraceError("other_site", say("Another site's page may not do this."))
+        return Cancelled(self._reader.cancel(files))
 
 
 def _methods(path: str) -> tuple[str, ...]:
@@ -253,6 +260,10 @@ def _json(request: Request, result: Any, status: int) -> Response:
     packing = _PACKED in request.accept_mimetypes.values()
     columns = encode_columns(result, language) if packing else None
     body = columns or encode(result, language)
+    if len(body) > _MOST_BYTES:
+        message = say("The answer would have {count:,} bytes.", count=len(body))
+        hint = say("Ask for less, or use the command line: it has no limit.")
+        raise TraceError("answer_too_large", message, hint)
     zipped = len(body) >= _WORTH_PACKING_BYTES and request.accept_encodings.quality("gzip") > 0
     content = igzip.compress(body, 1) if zipped else body
     kind = _PACKED if columns else "application/json"

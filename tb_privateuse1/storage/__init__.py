@@ -3,9 +3,11 @@
 __all__ = [
     "cache_directory",
     "derived",
+    "engines",
     "event_record",
     "ingest",
     "jobs",
     "memory_limit",
+    "part_file",
     "store",
 ]

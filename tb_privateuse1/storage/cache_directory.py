@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -26,9 +26,10 @@ HIDDEN = ".tb_privateuse1"
 """Their directory in the run's; discovery leaves out hidden ones."""
 
 LIMIT_BYTES = 20 * 10**9
-_PYRAMID = ".pyramid"
-_STORED = re.compile(r"[0-9a-f]{32}\.(arrow|pyramid)")
-_LEFT = re.compile(r"\.[0-9a-f]{32}\.(lock|(arrow|pyramid)\.[0-9a-f]{16})")
+PART_LIMIT_BYTES = 10**9
+_PYRAMID, _PART = ".pyramid", ".part"
+_STORED = re.compile(r"[0-9a-f]{32}\.(arrow|pyramid|part)")
+_LEFT = re.compile(r"\.[0-9a-f]{32}\.(lock|(arrow|pyramid|part)\.[0-9a-f]{16})")
 """A lock, and a file that is not whole yet."""
 STALL_S = 300.0
 """Who makes a file and shows no sign of life for so long is passed over."""
@@ -71,6 +72,12 @@ def limit_bytes() -> int:
     """Return ``$TB_PRIVATEUSE1_CACHE_BYTES``, or the default."""
     set_bytes = bytes_set("TB_PRIVATEUSE1_CACHE_BYTES")
     return LIMIT_BYTES if set_bytes is None else set_bytes
+
+
+def part_limit_bytes() -> int:
+    """Return ``$TB_PRIVATEUSE1_PART_BYTES``, or the default."""
+    set_bytes = bytes_set("TB_PRIVATEUSE1_PART_BYTES")
+    return PART_LIMIT_BYTES if set_bytes is None else set_bytes
 
 
 def bytes_set(variable: str) -> int | None:
@@ -144,6 +151,11 @@ def pyramid_path(path: Path) -> Path:
     return path.with_suffix(_PYRAMID)
 
 
+def part_path(path: Path) -> Path:
+    """Return the path of the part (``part_file``) beside a cached trace; it may outlive that."""
+    return path.with_suffix(_PART)
+
+
 def touch(path: Path) -> None:
     """Set a file's time of last use to now: eviction starts with the longest unused."""
     with contextlib.suppress(OSError):  # a cache that we may only read
@@ -151,22 +163,25 @@ def touch(path: Path) -> None:
 
 
 def make_room(directory: Path, keep: Path | None = None) -> None:
-    """Remove what dead writers left, then what was not used for longest, down to the bound.
+    """Remove what dead writers left, then what was not used for longest, down to the bounds.
 
-    That is ``limit_bytes``, and at most as much as is left free on the disk. ``keep`` stays, even
-    if it is larger alone. What cannot be removed (another user's) is passed over.
+    These are ``limit_bytes`` for traces and ``part_limit_bytes`` for parts, each at most as much as
+    is left free on the disk. ``keep`` stays with its part, even if it is larger alone. What cannot
+    be removed (another user's) is passed over.
     """
     try:
-        stored = _stored(directory)
-        bound = _bound_bytes(directory, stored)
+        traces, parts = _stored(directory)
+        bounds = _bounds(directory, traces, parts)
     except OSError:  # deleted meanwhile, or closed to us
         return
-    total = sum(size for _, size, _ in stored)
-    for _, size, path in sorted(stored):
-        if total <= bound:
-            break
-        if path != keep and remove(path):
-            total -= size
+    kept = (keep, keep and part_path(keep))
+    for stored, bound in zip((traces, parts), bounds, strict=True):
+        total = sum(size for _, size, _ in stored)
+        for _, size, path in sorted(stored):
+            if total <= bound:
+                break
+            if path not in kept and evict(path):
+                total -= size
 
 
 @dataclass(frozen=True)
@@ -178,36 +193,49 @@ class DiskUse:
     bytes: int
     limit_bytes: int
     """It shrinks to this after each writing."""
+    parts: int
+    """What views of all ranks need of a trace; a part may outlive its trace."""
+    part_bytes: int
+    part_limit_bytes: int
 
 
 def disk_use(directory: Path) -> DiskUse:
     """Return the use of a cache directory; zero if it does not exist. Raises OSError."""
     try:
-        stored = _stored(directory)
-        bound = _bound_bytes(directory, stored)
+        traces, parts = _stored(directory)
+        bounds = _bounds(directory, traces, parts)
     except FileNotFoundError:
-        return DiskUse(str(directory), 0, 0, limit_bytes())
-    return DiskUse(str(directory), len(stored), sum(size for _, size, _ in stored), bound)
+        return DiskUse(str(directory), 0, 0, limit_bytes(), 0, 0, part_limit_bytes())
+    bytes, part_bytes = (sum(size for _, size, _ in stored) for stored in (traces, parts))
+    return DiskUse(
+        str(directory), len(traces), bytes, bounds[0], len(parts), part_bytes, bounds[1]
+    )  # fmt: skip
 
 
 def clear(directory: Path) -> DiskUse:
-    """Remove all traces of a cache directory, and what dead writers left; what remains.
+    """Remove all traces and parts of a cache directory, and what dead writers left; what remains.
 
     Traces that are being made appear afterwards. Raises OSError.
     """
     with contextlib.suppress(FileNotFoundError):
-        for _, _, path in _stored(directory):
-            remove(path)
+        for stored in _stored(directory):
+            for _, _, path in stored:
+                evict(path)
     return disk_use(directory)
 
 
-def _stored(directory: Path) -> list[tuple[int, int, Path]]:
-    """Return time of last use in ns, bytes and path of each trace, its pyramid included.
+_Stored = list[tuple[int, int, Path]]
+"""Time of last use in ns, bytes and path of each file."""
+
+
+def _stored(directory: Path) -> tuple[_Stored, _Stored]:
+    """Return the traces, their pyramids included, and the parts.
 
     Removes files of dead writers, and pyramids without a trace.
     """
     stored: dict[Path, tuple[int, int]] = {}
     beside: dict[Path, int] = {}
+    parts: _Stored = []
     with os.scandir(directory) as entries:
         for entry in entries:
             path = Path(entry.path)
@@ -218,6 +246,8 @@ def _stored(directory: Path) -> list[tuple[int, int, Path]]:
                     status = entry.stat(follow_symlinks=False)
                     if path.suffix == _PYRAMID:
                         beside[path] = status.st_size
+                    elif path.suffix == _PART:
+                        parts.append((status.st_mtime_ns, status.st_size, path))
                     else:
                         stored[path] = status.st_mtime_ns, status.st_size
     for path in beside:
@@ -225,23 +255,33 @@ def _stored(directory: Path) -> list[tuple[int, int, Path]]:
         if trace not in stored and not trace.exists():  # it may have come while we looked
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
-    return [
+    traces = [
         (used_ns, size + beside.get(pyramid_path(path), 0), path)
         for path, (used_ns, size) in stored.items()
     ]
+    return traces, parts
 
 
-def _bound_bytes(directory: Path, stored: Iterable[tuple[int, int, Path]]) -> int:
-    """Return the limit that is set, at most the free space of the disk. Raises OSError."""
+def _bounds(directory: Path, traces: _Stored, parts: _Stored) -> list[int]:
+    """Return the limits that are set, each at most the free space of the disk. Raises OSError."""
     free = shutil.disk_usage(directory).free
-    return min(limit_bytes(), (free + sum(size for _, size, _ in stored)) // 2)
+    return [
+        min(limit, (free + sum(size for _, size, _ in stored)) // 2)
+        for stored, limit in ((traces, limit_bytes()), (parts, part_limit_bytes()))
+    ]
 
 
 def remove(path: Path) -> bool:
-    """Remove a trace's cache file and what goes with it; whether both are gone."""
+    """Remove a trace's cache file, its pyramid and its part; whether all are gone."""
+    return evict(path) and evict(part_path(path))
+
+
+def evict(path: Path) -> bool:
+    """Remove a part, or a trace with its pyramid and without its part; whether it is gone."""
     try:
         path.unlink(missing_ok=True)  # another server may have been faster
-        pyramid_path(path).unlink(missing_ok=True)
+        if path.suffix != _PART:
+            pyramid_path(path).unlink(missing_ok=True)
     except OSError:
         return False
     return True

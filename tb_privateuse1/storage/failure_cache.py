@@ -13,7 +13,7 @@ _PASSING = (
     "reader_died", "reader_stalled", "out_of_memory", "no_room", "unreadable", "no_such_path",
 )  # fmt: skip
 """Errors whose cause may pass (the reader was killed, the disk was full), as may all that begin
-with ``remote_``; other ones stay."""
+with ``remote_`` or ``cluster_``; other ones stay."""
 _NEVER_KEPT = ("cancelled", "closed")
 """Errors without a cause in the trace."""
 _MOST = 1000
@@ -50,4 +50,4 @@ def copy_error(error: TraceError) -> TraceError:
 
 
 def _may_pass(error: TraceError) -> bool:
-    return error.code in _PASSING or error.code.startswith("remote_")
+    return error.code in _PASSING or error.code.startswith(("remote_", "cluster_"))

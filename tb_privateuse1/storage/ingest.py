@@ -123,7 +123,7 @@ def _other(
     """Return another recording: from the cache, or read now if nobody reads it already."""
     name = f"{disk_cache.cache_key(other, vendors)}.arrow"
     paths = [target.with_name(name) for target in targets]
-    with _turn(paths, progress) as claim:
+    with take_turn(paths, progress) as claim:
         known = next(filter(None, (disk_cache.read_trace(path, vendors) for path in paths)), None)
         if known is None:
 
@@ -137,8 +137,8 @@ def _other(
     return known
 
 
-def _turn(paths: Sequence[Path], progress: Progress) -> AbstractContextManager[Claim | None]:
-    """Wait until a trace is stored, or is ours to read: then with the claim to it.
+def take_turn(paths: Sequence[Path], progress: Progress) -> AbstractContextManager[Claim | None]:
+    """Return when a trace is stored, or is ours to read: then with the claim to it.
 
     Without one it is where there are no locks, and where its reader shows no sign of life.
     Who waits here holds the claim to its own trace. Yet no two wait for each other: the key of a

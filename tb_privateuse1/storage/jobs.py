@@ -6,14 +6,14 @@ So there is no thread for that, and what nobody asks for harms nobody.
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
 
+from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
@@ -44,6 +44,11 @@ class Progress:
     traces_done: int = 0
     traces: int = 1
     """How many a view reads; bytes and events are of those that are not done."""
+    parts_done: int = 0
+    parts: int = 0
+    """Of a long computation; 0: not known."""
+    note: str | None = None
+    """What happened meanwhile: a worker of the cluster was lost, and it is read again."""
 
 
 class Pending(Exception):
@@ -52,6 +57,13 @@ class Pending(Exception):
     def __init__(self, progress: Progress) -> None:
         super().__init__(progress.phase)
         self.progress = progress
+
+
+class Process(Protocol):
+    """Something that reads a trace and can be ended from any thread."""
+
+    def kill(self) -> None:
+        """End it, and return at once."""
 
 
 @dataclass(eq=False)
@@ -63,7 +75,9 @@ class Job:
     progress: Progress
     state: Literal["queued", "running", "elsewhere"] = "queued"
     """``elsewhere``: another server is making the same trace."""
-    future: Future[Trace] = field(default_factory=Future)
+    columns: bool = False
+    """Somebody asks for the trace itself; without it, its part is enough."""
+    future: Future[Trace | RankPart] = field(default_factory=Future)
     askers: int = 0
     asked_s: float = 0.0
     turn: int = 0
@@ -73,9 +87,11 @@ class Job:
     """Time without a sign of progress, as far as somebody looked."""
     beat_ns: int = 0
     """The last sign of life of the server that makes it ``elsewhere``."""
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
     verdict: TraceError | None = None
     """Why it has to end."""
+    note: str | None = None
+    """What happened to it, for those who wait."""
 
     def moves(self, progress: Progress) -> None:
         """Record its progress. Raises the verdict if it has to end."""
@@ -85,7 +101,12 @@ class Job:
         if self.verdict:
             raise self.verdict
 
-    def runs_in(self, process: subprocess.Popen[bytes] | None) -> None:
+    def hears(self, note: str) -> None:
+        """Record what happened to it."""
+        self.note = note
+        self.progress = replace(self.progress, note=note)
+
+    def runs_in(self, process: Process | None) -> None:
         """Record its reader, which is killed if the job has to end; None: another job has it."""
         self.process = process
         self.quiet_s = 0.0
@@ -115,8 +136,11 @@ class Jobs:
         """Return the job of a key, if any."""
         return self._jobs.get(key)
 
-    def ask(self, key: str, files: TraceFiles) -> tuple[Job, bool]:
-        """Return the job of a trace, and whether it is new. Callers ``leave`` it in the end."""
+    def ask(self, key: str, files: TraceFiles, *, columns: bool = True) -> tuple[Job, bool]:
+        """Return the job of a trace, and whether it is new. Callers ``leave`` it in the end.
+
+        With ``columns`` the caller needs the trace, and not its part alone.
+        """
         now = self._clock()
         with self._lock:
             job = self._jobs.get(key)
@@ -127,6 +151,7 @@ class Jobs:
             if not job.askers and (new or now - job.asked_s > _PAUSE_S):
                 self._turns += 1
                 job.turn = self._turns
+            job.columns |= columns
             job.askers += 1
             job.asked_s = now
             return job, new
@@ -176,15 +201,22 @@ class Jobs:
             job.quiet_s = 0.0
         return job.quiet_s <= self._stall_s
 
-    def end(self, job: Job, result: Trace | BaseException) -> None:
+    def end(self, job: Job, result: Trace | RankPart | BaseException) -> None:
         """Tell its askers; who asks from now on asks anew. Once: a later end is without effect."""
         with self._lock:
             self._end(job, result)
 
-    def cancel(self, error: TraceError, path: str | None = None) -> bool:
-        """End the jobs of a trace file, or all, with this error; whether there were any."""
+    def cancel(self, error: TraceError, path: str | None = None, *, parts: bool = False) -> bool:
+        """End the jobs of a trace file, or all, with this error; whether there were any.
+
+        With ``parts`` only those whose columns nobody needs.
+        """
         with self._lock:
-            chosen = [j for j in self._jobs.values() if path is None or j.files.trace.path == path]
+            chosen = [
+                job
+                for job in self._jobs.values()
+                if path in (None, job.files.trace.path) and not (parts and job.columns)
+            ]
             for job in chosen:
                 self._kill(job, error)
         return bool(chosen)
@@ -217,7 +249,7 @@ class Jobs:
             job.process.kill()
         self._end(job, error)
 
-    def _end(self, job: Job, result: Trace | BaseException) -> None:
+    def _end(self, job: Job, result: Trace | RankPart | BaseException) -> None:
         if self._jobs.get(job.key) is job:
             del self._jobs[job.key]
         if job.future.done():

@@ -1,4 +1,4 @@
-"""Limit the memory of a server's child process, and make it the first one to be killed.
+"""Limit memory and time of a server's child process, and make it the first one to be killed.
 
 The limit is on what a process allocates (``RLIMIT_DATA``): beyond it an allocation fails, which is
 a MemoryError here and no matter for any other process. Where a system has no such limit, there is
@@ -8,6 +8,7 @@ none.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from pathlib import Path
@@ -40,6 +41,23 @@ def _group_limits() -> list[int]:
                 with contextlib.suppress(OSError, ValueError):  # ``max`` is no number
                     found.append(int((folder / "memory.max").read_text()))
     return found
+
+
+def limit_processor(more_s: int) -> None:
+    """Limit the processor time that this process may still take; beyond it the system ends it.
+
+    Each call begins anew.
+    """
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        soft = math.ceil(used.ru_utime + used.ru_stime) + more_s
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        if most != resource.RLIM_INFINITY:
+            soft = min(soft, most)
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def confine(more_bytes: int) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -24,13 +25,22 @@ from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
-from tb_privateuse1.storage import cache_directory, memory_limit, pyramid_file, worker_process
+from tb_privateuse1.storage import (
+    cache_directory,
+    memory_limit,
+    part_file,
+    pyramid_file,
+    worker_process,
+)
 from tb_privateuse1.storage.ingest import ingest, save
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 LIMIT_VARIABLE = "TB_PRIVATEUSE1_READER_BYTES"
+SECONDS_VARIABLE = "TB_PRIVATEUSE1_READER_SECONDS"
+_SECONDS = 1800
+"""Of processor time: a trace of 20 million events takes 95."""
 _EVERY_S = 0.1
 _NOT_SEEN = ("no_such_path", "remote_driver")
 """What a process says of a remote file that is another's own."""
@@ -121,6 +131,14 @@ def _in_process(
 
 def _died(files: TraceFiles, how: int) -> TraceError:
     name = printable(files.trace.name)
+    if how < 0 and signal.Signals(-how).name == "SIGXCPU":
+        message = say(
+            "Reading {name} took more than {seconds:,} seconds of processor time and was ended.",
+            name=name,
+            seconds=limit_s(),
+        )
+        hint = say("Set {variable} to more, or record fewer steps.", variable=SECONDS_VARIABLE)
+        return TraceError("out_of_time", message, hint)
     reason = signal.Signals(-how).name if how < 0 else say("code {code}", code=how)
     hint = say("If the machine was out of memory: close other programs, or record fewer steps.")
     message = say("The process that read {name} ended with {told}.", name=name, told=reason)
@@ -139,12 +157,23 @@ def limit_bytes() -> int | None:
     return None if machine is None else machine // 2
 
 
+def limit_s() -> int:
+    """Return how much processor time the reader of a trace may take, in seconds."""
+    text = os.environ.get(SECONDS_VARIABLE, "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else _SECONDS
+
+
 def main() -> None:
     """Run the process: answer each request with progress lines and one result."""
     limit = limit_bytes()
     if limit is not None:
         memory_limit.confine(limit)
-    worker_process.serve(_answer)
+
+    def answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
+        memory_limit.limit_processor(limit_s())
+        _answer(request, reply)
+
+    worker_process.serve(answer)
 
 
 def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
@@ -153,7 +182,7 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
         try:
             vendors = user_file.parse_vendors(msgspec.convert(request["vendors"], _VendorFiles))
             targets = [Path(target) for target in request["targets"]]
-            saved = _saved(files, targets, reply, vendors)
+            saved = read_and_store(files, targets, reply, vendors)
         except MemoryError as error:
             raise _too_large(files) from error
         except TraceError as error:
@@ -163,10 +192,14 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
         reply(error=error.packed())
 
 
-def _saved(
+def read_and_store(
     files: TraceFiles, targets: Sequence[Path], reply: Callable[..., None], vendors: Vendors
 ) -> Path:
-    """Read the trace of some files, and return where it is stored."""
+    """Read the trace of some files, and return the target at which it is stored.
+
+    The last target is for the asker alone: a trace that changed while it was read goes there.
+    ``reply`` gets ``progress``. Raises TraceError as ``ingest`` does, or ``no_room``.
+    """
     limited = _limit(lambda *state: reply(progress=state))
     trace = ingest(files, limited, targets[:-1], vendors)
     limited("storing", files.trace.size, files.trace.size, 0)
@@ -177,6 +210,7 @@ def _saved(
     if saved != targets[-1]:  # that one is gone as soon as it is read
         with contextlib.suppress(MemoryError):  # the trace is whole without it
             pyramid_file.prepare(trace, saved)
+    part_file.prepare(trace, saved)
     return saved
 
 

@@ -8,9 +8,6 @@ a cache leave a trace to the one that began with it.
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -19,15 +16,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import cast
 
+from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refresh
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import cache_directory, disk_cache
+from tb_privateuse1.storage import cache_directory, disk_cache, part_file
 from tb_privateuse1.storage.cache_directory import STALL_S
+from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
-from tb_privateuse1.storage.ingest import ingest, save
 from tb_privateuse1.storage.jobs import (
     Job,
     Jobs,
@@ -35,10 +33,7 @@ from tb_privateuse1.storage.jobs import (
     Phase,
     Progress,
     cancelled_error,
-    vanished_error,
 )
-from tb_privateuse1.storage.reader_process import in_process
-from tb_privateuse1.storage.worker_process import Waiting
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace
@@ -47,6 +42,8 @@ from tb_privateuse1.vendors.user_file import OURS, Vendors
 __all__ = ["Pending", "Progress", "Store"]
 
 _LOOK_S = 0.25
+_PARTS_PER_SWEEP = 100
+"""A look at all files of a large cache takes longer than writing a part."""
 
 
 class _NotStored(Exception):
@@ -57,8 +54,9 @@ class Store:
     """Traces by their files' content.
 
     ``jobs``: processes that read at a time, at most 2 by default; 0 reads in the caller's
-    thread. ``cache_dir``: by default see ``cachedir.directories``; if it cannot be written, traces
-    are kept in memory only. ``memory`` has the open ones; the latest trace always is open.
+    thread. ``engine`` reads instead, such as a cluster. ``cache_dir``: by default see
+    ``cache_directory.cache_directories``; if it cannot be written, traces are kept in memory only.
+    ``memory`` has the open ones; the latest trace always is open.
     ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
     step, in the thread that makes it. ``vendors``: with those of the user's files.
     ``clock`` returns seconds that never decrease.
@@ -74,20 +72,21 @@ class Store:
         on_progress: Callable[[TraceFiles, Progress], None] | None = None,
         vendors: Vendors = OURS,
         clock: Callable[[], float] = time.monotonic,
+        engine: Engine | None = None,
     ) -> None:
         self._clock = clock
-        self._workers = min(2, os.cpu_count() or 1) if jobs is None else jobs
+        self._engine = engine or local_engine(jobs)
         self._cache_dir = cache_dir
         self._on_progress = on_progress
         self._vendors = vendors
         self._pool: DaemonPool | None = None
         self._lock = threading.Lock()
         self._jobs = Jobs(stall_s, clock)
-        self._waiting = Waiting()
         self._failures = Failures(clock)
         self._memory = memory
         self._latest: dict[str, tuple[int, str]] = {}
         """Of each trace file the time of change and the key of its latest version."""
+        self._parts_kept = 0
 
     @property
     def vendors(self) -> Vendors:
@@ -108,18 +107,51 @@ class Store:
         ``cancelled`` (which is forgotten: ask again to have it read).
         """
         files, key = _current(files, self._vendors)
-        if (known := self._recall(key)) is not None:
+        end = None if wait_s is None else self._clock() + wait_s
+        while True:
+            if (known := self._recall(key)) is not None:
+                return known
+            if self._jobs.get(key) is None and (known := self._stored(key, files)) is not None:
+                return known
+            made = self._ask(key, files, end, columns=True)
+            if isinstance(made, Trace):  # else it ended just before it was asked for columns
+                return made
+
+    def part(self, files: TraceFiles, wait_s: float | None = None) -> RankPart:
+        """Return what views of all ranks need of a trace: stored, or made now and stored.
+
+        A stored part is enough: its trace may be gone, and is not opened. Waits and raises as
+        ``trace`` does.
+        """
+        files, key = _current(files, self._vendors)
+        with self._lock:
+            self._failures.check(key)
+        if (known := self._stored_part(key, files)) is not None:
             return known
-        if self._jobs.get(key) is None and (known := self._stored(key, files)) is not None:
-            return known
-        job, new = self._jobs.ask(key, files)
+        made: Trace | RankPart | None = self._open(key)
+        if made is None and self._jobs.get(key) is None:
+            made = self._read_stored(key, files)  # for this once: a thousand would fill the memory
+        if made is None:
+            made = self._ask(key, files, None if wait_s is None else self._clock() + wait_s)
+        if isinstance(made, RankPart):
+            return made
+        part = reduce_trace(made)
+        if is_unchanged(files):
+            self._keep_part(part, key, files)
+        return part
+
+    def _ask(
+        self, key: str, files: TraceFiles, end: float | None, *, columns: bool = False
+    ) -> Trace | RankPart:
+        """Return what a job makes: the trace, or its part where nobody asks for ``columns``."""
+        job, new = self._jobs.ask(key, files, columns=columns)
         try:
-            if new and self._workers == 0:
+            if new and self._engine.readers == 0:
                 self._jobs.start(job)
                 self._run(job)
             elif new:
                 self._submit()
-            if not self._wait(job, wait_s):
+            if not self._wait(job, end):
                 raise Pending(job.progress)
         finally:
             self._jobs.leave(job)
@@ -143,12 +175,13 @@ class Store:
         for path in self._paths(key, files):
             cache_directory.remove(path)
 
-    def cancel(self, files: TraceFiles) -> bool:
+    def cancel(self, files: TraceFiles, *, parts: bool = False) -> bool:
         """Give up reading a trace; whether it was being read, or waited for it.
 
-        Its reader is killed, and who asked for it hears TraceError ``cancelled``.
+        Its reader is killed, and who asked for it hears TraceError ``cancelled``. With ``parts``
+        it goes on if somebody needs more than its part.
         """
-        return self._jobs.cancel(cancelled_error(files), files.trace.path)
+        return self._jobs.cancel(cancelled_error(files), files.trace.path, parts=parts)
 
     def close(self) -> None:
         """Give up what is being read, and wait until nothing of it is left running or on disk.
@@ -160,7 +193,7 @@ class Store:
         self._jobs.cancel(TraceError("closed", say("The server is closing.")))
         if pool:
             pool.shutdown()
-        self._waiting.close()
+        self._engine.close()
 
     def _recall(self, key: str) -> Trace | None:
         with self._lock:
@@ -174,10 +207,9 @@ class Store:
         """Return the trace from the cache on disk, if any; it is opened once for all callers."""
 
         def read() -> Trace:
-            for path in self._paths(key, files):
-                if (known := disk_cache.read_trace(path, self._vendors)) is not None:
-                    return known
-            raise _NotStored
+            if (known := self._read_stored(key, files)) is None:
+                raise _NotStored
+            return known
 
         try:
             known = self._memory.compute(self, key, read, owns=True)
@@ -185,6 +217,25 @@ class Store:
             return None
         self._forget_older(key, files)
         return known
+
+    def _read_stored(self, key: str, files: TraceFiles) -> Trace | None:
+        paths = self._paths(key, files)
+        return next(filter(None, (disk_cache.read_trace(p, self._vendors) for p in paths)), None)
+
+    def _stored_part(self, key: str, files: TraceFiles) -> RankPart | None:
+        part = next(filter(None, map(part_file.read_part, self._paths(key, files))), None)
+        if part is not None:
+            self._forget_older(key, files)
+        return part
+
+    def _keep_part(self, part: RankPart, key: str, files: TraceFiles) -> None:
+        """Store a part where it can be; there is room for some more than the bound allows."""
+        written = next((p for p in self._paths(key, files) if part_file.keep(part, p)), None)
+        with self._lock:
+            self._parts_kept += 1
+            is_time = self._parts_kept % _PARTS_PER_SWEEP == 1
+        if written and is_time:
+            cache_directory.make_room(written.parent, keep=written)
 
     def _forget_older(self, key: str, files: TraceFiles) -> None:
         """Remove from disk what a trace's file held before it grew.
@@ -204,19 +255,18 @@ class Store:
         """Submit one more job to the pool of processes."""
         with self._lock:
             if self._pool is None:
-                self._pool = DaemonPool(self._workers, "ingest")
+                self._pool = DaemonPool(self._engine.readers, "ingest")
             self._pool.submit(self._next)
 
     def _next(self) -> None:
         if (job := self._jobs.take()) is not None:
             self._run(job)
 
-    def _wait(self, job: Job, wait_s: float | None) -> bool:
-        """Wait for a job, and look after all jobs meanwhile; whether it is done."""
-        end = None if wait_s is None else self._clock() + wait_s
+    def _wait(self, job: Job, end: float | None) -> bool:
+        """Wait for a job until then, and look after all jobs meanwhile; whether it is done."""
         while not wait([job.future], _LOOK_S if end is None else self._left(end)).done:
             for waiting in self._jobs.look():
-                if (known := self._stored(waiting.key, waiting.files)) is not None:
+                if (known := self._ready(waiting)) is not None:
                     self._jobs.end(waiting, known)
                 elif self._jobs.unpark(waiting):
                     self._submit()
@@ -253,12 +303,14 @@ class Store:
         Without processes of our own, this waits until the other one has finished. Where there are
         no locks, or nothing can be written, everybody has the right.
         """
+        if self._engine.locks:
+            return contextlib.nullcontext()
         for path in self._paths(job.key, job.files):
             with contextlib.suppress(OSError):
                 while (claim := cache_directory.claim(path)) is None:
                     if not self._jobs.patient(job, cache_directory.beat_ns(path)):
                         return contextlib.nullcontext()
-                    if self._workers:
+                    if self._engine.readers:
                         return None
                     self._say(job, "waiting", 0, job.files.trace.size, 0)
                     time.sleep(_LOOK_S)
@@ -266,47 +318,50 @@ class Store:
                 return claim
         return contextlib.nullcontext()
 
-    def _made(self, job: Job, claim: Claim | None) -> Trace:
-        # It may have been made since it was asked for.
-        known = self._open(job.key) or self._stored(job.key, job.files)
-        if known is not None:
+    def _ready(self, job: Job) -> Trace | RankPart | None:
+        """Return what a job is to make, if it was made since it was asked for."""
+        if not job.columns and (part := self._stored_part(job.key, job.files)) is not None:
+            return part
+        return self._open(job.key) or self._stored(job.key, job.files)
+
+    def _made(self, job: Job, claim: Claim | None) -> Trace | RankPart:
+        if (known := self._ready(job)) is not None:
             return known
-        made = self._memory.put(self, job.key, self._read(job, claim))
+        made = self._read(job, claim)
+        if isinstance(made, Trace):
+            made = self._memory.put(self, job.key, made)
         self._forget_older(job.key, job.files)
         return made
 
-    def _read(self, job: Job, claim: Claim | None) -> Trace:
+    def _read(self, job: Job, claim: Claim | None) -> Trace | RankPart:
         def progress(phase: str, done: int, total: int, events: int) -> None:
             if claim:
                 claim.beat()
             self._say(job, phase, done, total, events)
 
         paths = self._paths(job.key, job.files)
-        spare = Path(tempfile.gettempdir(), f"tb_privateuse1-{os.urandom(8).hex()}", paths[0].name)
+        reading = Reading(
+            job.files,
+            paths,
+            self._vendors,
+            job.turn,
+            lambda: job.columns,
+            progress,
+            job.runs_in,
+            job.hears,
+        )
         try:
-            if self._workers == 0:
-                trace = ingest(job.files, progress, paths, self._vendors)
-                save(trace, paths if is_unchanged(job.files) else [])
-                return trace
-            # From the cache another server may remove it before it is opened here.
-            for targets in ([*paths, spare], [spare]):
-                written = in_process(
-                    job.files, targets, progress, job.runs_in, self._waiting, self._vendors
-                )
-                if (stored := disk_cache.read_trace(written, self._vendors)) is not None:
-                    return stored
+            return self._engine.read(reading)
         finally:
-            shutil.rmtree(spare.parent, ignore_errors=True)
             for path in paths:
                 cache_directory.make_room(path.parent, keep=path)
-        raise vanished_error(job.files)
 
     def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
         left = None
         elapsed = self._clock() - job.started_s
         if phase == "reading" and 0 < done <= total and elapsed > 0.5:
             left = round(elapsed * (total - done) / done, 1)
-        job.moves(Progress(cast(Phase, phase), done, total, events, left))
+        job.moves(Progress(cast(Phase, phase), done, total, events, left, note=job.note))
         if self._on_progress:
             self._on_progress(job.files, job.progress)
 

@@ -11,6 +11,7 @@ __all__ = [
     "findings",
     "groupby",
     "inference_basis",
+    "interruption",
     "intervals",
     "kernel_context",
     "labels",

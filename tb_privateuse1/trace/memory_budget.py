@@ -6,10 +6,12 @@ of ranks are entries of one budget. Threads that need the same entry share one c
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Future
@@ -18,9 +20,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tb_privateuse1.trace.interruption import Interrupted
+
 _T = TypeVar("_T")
 
 LIMIT_BYTES = 2 << 30
+_LOOKS = 4
+"""How often values are looked at while they become idle."""
 _OBJECT_BYTES = 64
 _PLAIN = {str, bytes, int, float, bool, type(None)}
 
@@ -33,6 +39,7 @@ class _Entry:
     """Grows with each use of any entry."""
     owns: bool
     goes_last: bool
+    used_s: float
 
 
 @dataclass(eq=False)
@@ -41,16 +48,26 @@ class _Owned:
     bytes: int = 0
 
 
+class _Left(Exception):
+    """The thread that made a value gave up."""
+
+
 class MemoryBudget:
     """Values by owner and key, up to a sum of bytes. Its methods may be called from any thread.
 
     An owner is held weakly, and its entries go with it: a value must not hold its owner. Over the
     limit the least recently used entry goes first. Using a value derived from a trace uses the
-    trace, which goes after all its values. The last used value and its trace always stay.
+    trace, which goes after all its values. The last used value and its trace stay over the limit.
+    ``clock`` returns seconds.
     """
 
-    def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
+    def __init__(
+        self, limit_bytes: int = LIMIT_BYTES, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.limit_bytes = limit_bytes
+        self._clock = clock
+        self._idle_s: float | None = None
+        self._timer: threading.Timer | None = None
         self._lock = threading.Lock()
         self._uses = itertools.count()
         self._owned: weakref.WeakKeyDictionary[Any, _Owned] = weakref.WeakKeyDictionary()
@@ -67,6 +84,53 @@ class MemoryBudget:
         with self._lock:
             owned = self._owned.get(owner)
             return list(owned.entries) if owned else []
+
+    def drop_when_idle(self, idle_s: float | None) -> None:
+        """From now on drop what nobody has used for so long; None: no more.
+
+        A server must give memory back that nobody uses, and its next request may come much later:
+        a timer runs while there are values.
+        """
+        with self._lock:
+            self._idle_s = idle_s
+            self._set_timer()
+
+    def drop_idle(self, idle_s: float) -> None:
+        """Drop what nobody has used for so long, except small values that take long to make."""
+        latest_s = self._clock() - idle_s
+        with self._lock:
+            idle = [
+                (owned, key, entry)
+                for owned in list(self._owned.values())
+                for key, entry in owned.entries.items()
+                if not entry.goes_last and self._last_used_s(entry) <= latest_s
+            ]
+            for owned, key, entry in idle:
+                del owned.entries[key]
+                owned.bytes -= entry.bytes
+
+    def _last_used_s(self, entry: _Entry) -> float:
+        below = self._owned.get(entry.value) if entry.owns else None
+        used = [one.used_s for one in below.entries.values()] if below else []
+        return max([entry.used_s, *used])
+
+    def _set_timer(self) -> None:
+        has_some = any(
+            not entry.goes_last
+            for owned in list(self._owned.values())
+            for entry in owned.entries.values()
+        )
+        if self._timer is None and self._idle_s is not None and has_some:
+            self._timer = threading.Timer(self._idle_s / _LOOKS, self._look)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _look(self) -> None:
+        if self._idle_s is not None:
+            self.drop_idle(self._idle_s)
+        with self._lock:
+            self._timer = None
+            self._set_timer()
 
     def find(self, owner: object, key: Hashable) -> Any:
         """Return the value of a key, or None; it counts as used now."""
@@ -93,9 +157,17 @@ class MemoryBudget:
         """Return the value of a key; without one, one of the calling threads makes it.
 
         Raises an error of ``make`` in all waiting threads; the next call makes the value anew.
+        Where it was interrupted, the next of the waiting threads makes it.
         With ``owns`` the value owns other values, as a trace does. With ``goes_last`` it goes
         after all others: for small values that take long to make.
         """
+        while True:
+            with contextlib.suppress(_Left):
+                return self._compute(owner, key, make, owns=owns, goes_last=goes_last)
+
+    def _compute(
+        self, owner: object, key: Hashable, make: Callable[[], _T], *, owns: bool, goes_last: bool
+    ) -> _T:
         at = id(owner), key
         with self._lock:
             if (entry := self._use(owner, key)) is not None:
@@ -106,7 +178,10 @@ class MemoryBudget:
             if future is None:
                 future = self._running[at] = Future()
         if not is_first:
-            shared: _T = future.result()
+            try:
+                shared: _T = future.result()
+            except Interrupted as error:  # nobody waits for that thread, but for this one
+                raise _Left from error
             return shared
         try:
             made = make()
@@ -128,6 +203,7 @@ class MemoryBudget:
         entry = owned.entries.get(key) if owned else None
         if entry is not None:
             entry.use = next(self._uses)
+            entry.used_s = self._clock()
         return entry
 
     def _store(
@@ -141,10 +217,11 @@ class MemoryBudget:
         goes_last: bool = False,
     ) -> _T:
         owned = self._owned.setdefault(owner, _Owned())
-        entry = _Entry(value, size, next(self._uses), owns, goes_last)
+        entry = _Entry(value, size, next(self._uses), owns, goes_last, self._clock())
         owned.entries[key] = entry
         owned.bytes += size
         self._make_room(entry)
+        self._set_timer()
         return value
 
     def _make_room(self, latest: _Entry) -> None:

@@ -271,8 +271,7 @@ class Memory(Table):
     reserved_bytes: I64
     event: I32
     stack: I32
-    """The Python frames of an allocation, innermost first, joined by ``;``; only a memory snapshot
-    has them."""
+    """Python frames of an allocation, innermost first, joined by ``;``, of a memory snapshot."""
 
 
 @dataclass(frozen=True)

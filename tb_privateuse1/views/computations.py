@@ -2,7 +2,8 @@
 
 A request with a time limit starts the work in a thread of its own, waits until its limit, and then
 raises Pending with the progress. The next request for the same joins the work that runs, or gets
-the outcome of what has ended meanwhile.
+the outcome of what has ended meanwhile. Work without callers, or beyond its time, ends at its next
+report or checkpoint.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace import interruption
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.interruption import Interrupted
 from tb_privateuse1.trace.model import Trace
 
 _T = TypeVar("_T")
@@ -35,10 +39,8 @@ _KEPT_S = 60.0
 """An outcome stays this long for callers that got Pending."""
 _LOOK_S = 0.1
 """How often work that waits for a trace or for its turn reports progress."""
-
-
-class _NobodyWaits(Exception):
-    """The work has no callers any more."""
+_LONGEST_S = 600.0
+"""Work may compute for so long; reading traces and waiting for a turn do not count."""
 
 
 @dataclass(eq=False)
@@ -53,6 +55,10 @@ class _Computation:
     left_s: float = 0.0
     """When the last caller left."""
     ended_s: float | None = None
+    began_s: float = field(default_factory=time.monotonic)
+    """When it last began to compute."""
+    verdict: TraceError | None = None
+    """Why it must end."""
 
 
 class Computations:
@@ -79,10 +85,27 @@ class Computations:
                 arguments = (key, one, work)
                 threading.Thread(target=self._work, args=arguments, daemon=True).start()
             if not wait([one.future], wait_s).done:
-                raise Pending(one.progress)
+                self._look(key, one)
+                if not one.future.done():
+                    raise Pending(one.progress)
             return cast(_T, one.future.result())
         finally:
             self._leave(key, one)
+
+    def cancel(self, chosen: Callable[[Hashable], bool], error: TraceError) -> list[Hashable]:
+        """End the running computations whose key is chosen, and return their keys.
+
+        Their callers get the error at once. The work ends with its next report or checkpoint.
+        """
+        with self._lock:
+            ended = {
+                key: one
+                for key, one in self._by_key.items()
+                if not one.future.done() and chosen(key)
+            }
+            for key, one in ended.items():
+                self._end(key, one, error)
+        return list(ended)
 
     def _join(self, key: Hashable) -> tuple[_Computation, bool]:
         now = time.monotonic()
@@ -107,19 +130,26 @@ class Computations:
 
     def _work(self, key: Hashable, one: _Computation, work: Callable[[Report], Any]) -> None:
         def report(progress: Progress) -> None:
+            if progress.phase != "computing" or progress.traces_done > one.progress.traces_done:
+                one.began_s = time.monotonic()
             one.progress = progress
-            with self._lock:
-                if not one.askers and time.monotonic() - one.left_s > _PATIENCE_S:
-                    self._forget(key, one)
-                    raise _NobodyWaits
+            self._check(key, one)
+
+        def watch(done: int, parts: int) -> None:
+            if parts:
+                one.progress = dataclasses.replace(one.progress, parts_done=done, parts=parts)
+            self._check(key, one)
 
         result, error = None, None
         try:
-            result = work(report)
+            with interruption.watched(watch):
+                result = work(report)
         except BaseException as raised:  # the callers get it
             error = raised
         with self._lock:
             one.ended_s = time.monotonic()
+            if one.future.done():  # it was ended before
+                return
             # A request after a cancellation starts the work anew.
             if isinstance(error, TraceError) and error.code == "cancelled":
                 self._forget(key, one)
@@ -128,9 +158,39 @@ class Computations:
             else:
                 one.future.set_exception(error)
 
+    def _check(self, key: Hashable, one: _Computation) -> None:
+        """Raise Interrupted if the work must end."""
+        self._look(key, one)
+        with self._lock:
+            if not one.askers and time.monotonic() - one.left_s > _PATIENCE_S:
+                self._forget(key, one)
+                raise Interrupted
+            if one.verdict:
+                raise Interrupted
+
+    def _look(self, key: Hashable, one: _Computation) -> None:
+        """End work that takes too long, also where it makes no report."""
+        is_computing = one.progress.phase == "computing"
+        if is_computing and time.monotonic() - one.began_s > _LONGEST_S:
+            with self._lock:
+                self._end(key, one, _too_long())
+
+    def _end(self, key: Hashable, one: _Computation, error: TraceError) -> None:
+        one.verdict = error
+        self._forget(key, one)
+        if not one.future.done():
+            one.future.set_exception(error)
+
     def _forget(self, key: Hashable, one: _Computation) -> None:
         if self._by_key.get(key) is one:
             del self._by_key[key]
+
+
+def _too_long() -> TraceError:
+    message = say(
+        "The computation took longer than {minutes:.0f} minutes.", minutes=_LONGEST_S / 60
+    )
+    return TraceError("computation_time", message, say("Select a step, or use the command line."))
 
 
 class Turns:

@@ -22,10 +22,12 @@ from tb_privateuse1.analysis.comparison.rows import (
     total_time,
 )
 from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.base import Provenance, compared_steps, provenance
+from tb_privateuse1.views.base import OffsetOption, Provenance, compared_steps, provenance
 from tb_privateuse1.views.result import Result
 
 
@@ -70,7 +72,9 @@ class Diff(Result):
     explanation: Explanation | None
     """Why the step changed; null without steps or device times."""
     rows: tuple[DiffRow, ...]
-    """The outermost ones sum to the totals, up to the rounding of each."""
+    """Those asked for; all outermost ones sum to the totals, up to the rounding of each."""
+    total_rows: int
+    """How many there are."""
     figures: tuple[DiffFigure, ...]
     """The step, and its parts, which sum to it."""
     account: tuple[DiffFigure, ...]
@@ -105,11 +109,15 @@ def diff(
     base_step: Annotated[
         int | None, "the N of ProfilerStep#N in the base; all complete steps by default"
     ] = None,
+    limit: Annotated[int, "at most this many rows"] = 20_000,
+    offset: OffsetOption = 0,
 ) -> Diff:
     """Compare two traces per step: time that ``trace`` gains or loses against ``base``.
 
-    Raises TraceError ``unknown_step``.
+    Raises TraceError ``unknown_step`` or ``bad_option``.
     """
+    if limit < 0 or offset < 0:
+        raise TraceError("bad_option", say("limit and offset must be at least 0."))
     now_steps, base_steps = compared_steps(trace, step), compared_steps(base, base_step)
     both = bool(len(trace.kernels) and len(base.kernels))
     unit: Time = ("device" if both else "host") if time == "best" else time
@@ -122,6 +130,9 @@ def diff(
     base_names: dict[Name, str] = {}
     if by == "kernels":
         old, base_names = rename_kernels(old, base, trace, base_steps, now_steps)
+    counts = len(base_steps), len(now_steps)
+    page = slice(offset, offset + limit)
+    rows, total = compare_rows(old, now, by, unit, counts, base_names, page)
     why = explain_change(base, trace, base_steps, now_steps)
     return Diff(
         provenance=provenance(trace),
@@ -129,11 +140,12 @@ def diff(
         conditions=conditions(
             base,
             trace,
-            steps=(len(base_steps), len(now_steps)),
+            steps=counts,
             batch=why.batch if why else None,
         ),
         explanation=why,
-        rows=compare_rows(old, now, by, unit, (len(base_steps), len(now_steps)), base_names),
+        rows=rows,
+        total_rows=total,
         figures=_figures(
             items_per_step.step_parts(base, base_steps), items_per_step.step_parts(trace, now_steps)
         ),

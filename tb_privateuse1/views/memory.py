@@ -21,8 +21,14 @@ from tb_privateuse1.analysis.memory.by_module import AliveModule
 from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, MemoryOperator
 from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.analysis.memory.devices import MemoryDevice
-from tb_privateuse1.analysis.memory.remaining import RemainingMemory, remaining_memory
+from tb_privateuse1.analysis.memory.remaining import (
+    AliveLine,
+    RemainingMemory,
+    alive_lines,
+    remaining_memory,
+)
 from tb_privateuse1.i18n import say
+from tb_privateuse1.readers import reader_named
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, Memory, Trace
@@ -77,6 +83,8 @@ class MemoryUse(Result):
     alive: tuple[AliveRow, ...]
     alive_modules: tuple[AliveModule, ...]
     """The same by class of module and phase."""
+    alive_lines: tuple[AliveLine, ...]
+    """The same by source line."""
     remaining_modules: tuple[RemainingMemory, ...]
     """What was allocated in the part and is alive at its end, by class of module."""
     remaining_lines: tuple[RemainingMemory, ...]
@@ -150,6 +158,7 @@ def memory(
         alive_modules=()
         if peak is None
         else tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
+        alive_lines=() if peak is None else alive_lines(trace, events, level, blocks, peak),
         remaining_modules=modules,
         remaining_lines=lines,
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
@@ -249,6 +258,10 @@ def _notes(
                 reporting=_REPORTING,
             )
             yield Finding("memory_not_reported", message, hint)
+        elif not reader_named(meta.reader).has_memory:
+            message = say("Files of this format have no events of torch's memory allocator.")
+            hint = say("A trace of torch's profiler has them, and so has a memory snapshot.")
+            yield Finding("format_without_memory", message, hint)
         else:
             message = say(
                 "The trace has no memory events: it was recorded without profile_memory=True."

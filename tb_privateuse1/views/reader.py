@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
+from tb_privateuse1.analysis.ranks.collectives import reduce_trace
 from tb_privateuse1.discovery.catalog import Catalog, Worker
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import derived
-from tb_privateuse1.storage.jobs import Pending, Phase, Progress
+from tb_privateuse1.storage.jobs import Pending, Phase, Progress, cancelled_error
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -37,6 +38,10 @@ _SHARE_S = 0.02
 _HEAVY_AT_A_TIME = 2
 _READ_AT_A_TIME = 4
 """Of a logdir's recordings: more would only wait for each other."""
+_RANKS_AT_A_TIME = 256
+"""Of a run's ranks: each that waits is asked for again in turn."""
+_UPDATE_S = 0.1
+"""How often the progress of all ranks is summed."""
 
 _Key = tuple[Callable[[Trace], Any], TraceFiles]
 """A reduction and its trace: views may share one."""
@@ -46,6 +51,20 @@ _Part = tuple[Any, Finding | None]
 
 _Member = tuple[Worker, TraceFiles | None]
 """A worker of a run with its files of one span, if it has that span."""
+
+
+@dataclass(frozen=True)
+class _RanksKey:
+    """The key of a computation that reads all ranks of a run."""
+
+    view: Callable[..., Any]
+    ranks: tuple[tuple[int, str, TraceFiles | None], ...]
+    options: str
+
+    @property
+    def files(self) -> frozenset[TraceFiles]:
+        """Return the files of its ranks."""
+        return frozenset(own for _, _, own in self.ranks if own is not None)
 
 
 class Reader:
@@ -121,6 +140,20 @@ class Reader:
 
         return self._computations.run((files, *key), work, _seconds_left(deadline_s))
 
+    def cancel(self, files: TraceFiles) -> bool:
+        """Give up reading a trace, and what is computed of it; whether there was anything.
+
+        Who waits for these hears TraceError ``cancelled``. Other ranks that are read for a view of
+        all ranks alone are given up, too.
+        """
+        ended = self._computations.cancel(lambda key: _is_of(key, files), cancelled_error(files))
+        was_read = self._store.cancel(files)
+        for key in ended:
+            if isinstance(key, _RanksKey):
+                for own in key.files:
+                    self._store.cancel(own, parts=True)
+        return was_read or bool(ended)
+
     def _run_ranks(self, request: Request) -> Any:
         view, options, selection = request.view, request.options, request.selection
         only = chosen_ranks(options.get("only"))
@@ -130,7 +163,8 @@ class Reader:
         def work(report: Report) -> Any:
             return view(self._ranks(reduction_of(view), members, report), **options)
 
-        key = view, tuple((w.rank, w.worker, files) for w, files in members), repr(options)
+        ranks = tuple((worker.rank, worker.worker, files) for worker, files in members)
+        key = _RanksKey(view, ranks, repr(options))
         return self._computations.run(key, work, _seconds_left(request.deadline_s))
 
     def _ranks(
@@ -138,17 +172,25 @@ class Reader:
     ) -> tuple[Rank, ...]:
         ranks: dict[int, Rank] = {}
         pending: dict[int, Progress] = {}
-        while len(ranks) < len(members):
-            for worker, files in members:
-                if worker.rank in ranks:
-                    continue
-                report(_together(list(pending.values()), len(ranks), len(members)))
+        left, progress, updated_s = list(members), _together((), 0, len(members)), 0.0
+        while left:
+            waiting: list[_Member] = []
+            for place, (worker, files) in enumerate(left):
+                if len(waiting) == _RANKS_AT_A_TIME:
+                    waiting += left[place:]
+                    break
+                if time.monotonic() - updated_s > _UPDATE_S:
+                    progress = _together(pending.values(), len(ranks), len(members))
+                    updated_s = time.monotonic()
+                report(replace(progress, traces_done=len(ranks)))
                 try:
                     ranks[worker.rank] = self._rank(reduce, worker, files)
                     pending.pop(worker.rank, None)
                 except Pending as error:
                     pending[worker.rank] = error.progress
-        report(_together([], len(ranks), len(members)))
+                    waiting.append((worker, files))
+            left = waiting
+        report(_together((), len(ranks), len(members)))
         return tuple(ranks[rank] for rank in sorted(ranks))
 
     def _rank(
@@ -209,6 +251,8 @@ class Reader:
     def _read(self, key: _Key) -> Any:
         # A short wait for each trace in turn: waiting for the first one would starve the others.
         reduce, files = key
+        if reduce is reduce_trace:  # which is stored
+            return self._store.part(files, _SHARE_S)
         return reduce(self._store.trace(files, _SHARE_S))
 
 
@@ -268,6 +312,14 @@ def _members(catalog: Catalog, selection: Selection, only: frozenset[int] | None
     ]
 
 
+def _is_of(key: Hashable, files: TraceFiles) -> bool:
+    """Return whether a key of a computation names a trace."""
+    if isinstance(key, _RanksKey):
+        return files in key.files
+    parts = key if isinstance(key, tuple) else (key,)
+    return any(part == files or (isinstance(part, tuple) and files in part) for part in parts)
+
+
 def _recordings(catalog: Catalog, matching: str | None) -> list[tuple[Recording, TraceFiles]]:
     """Return the recordings of the lowest rank of each run, the oldest first."""
     found = [
@@ -281,7 +333,7 @@ def _recordings(catalog: Catalog, matching: str | None) -> list[tuple[Recording,
     return sorted(found, key=lambda one: one[0].span.modified_ns or 0)
 
 
-def _together(pending: Sequence[Progress], done: int, traces: int) -> Progress:
+def _together(pending: Collection[Progress], done: int, traces: int) -> Progress:
     """Return the progress of several traces; traces being read come before waiting ones."""
     phases = {progress.phase for progress in pending}
     order: tuple[Phase, ...] = ("reading", "inferring", "storing", "waiting")
@@ -293,4 +345,5 @@ def _together(pending: Sequence[Progress], done: int, traces: int) -> Progress:
         seconds_left=None,
         traces_done=done,
         traces=traces,
+        note=next((p.note for p in pending if p.note), None),
     )

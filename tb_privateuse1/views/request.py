@@ -27,6 +27,10 @@ SELECTION = (*PLACE, "wait_ms")
 """The texts of every HTTP query of a trace."""
 _BASE_SELECTION = tuple(f"base_{name}" for name in PLACE)
 _LONGEST_WAIT_MS = 60_000
+_PATIENT_MS = 600_000
+"""Of a client that says nothing: no request takes a thread of the server for ever."""
+_GREATEST = {"limit": 20_000, "points": 20_000}
+"""The greatest value of options that an answer's size depends on."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,8 @@ def parse_request(name: str, texts: Mapping[str, str]) -> Request:
     """Return the request of an HTTP path and query.
 
     ``base_rank`` and ``base_span`` are by default those of the selection, unless ``base_run`` names
-    another run. Raises TraceError ``unknown_view``, ``unknown_option`` or ``bad_option``.
+    another run. An answer over HTTP has bounds that the command line and Python do not have.
+    Raises TraceError ``unknown_view``, ``unknown_option`` or ``bad_option``.
     """
     view = read_record if name == "event" else view_named(name)
     query = query_of(view)
@@ -70,6 +75,10 @@ def parse_request(name: str, texts: Mapping[str, str]) -> Request:
     options = _options(query, texts)
     own = {} if "base_run" in texts else {key: texts[key] for key in PLACE if key in texts}
     base = own | {key: texts[f"base_{key}"] for key in PLACE if f"base_{key}" in texts}
+    for option, most in _GREATEST.items():
+        if options.get(option, 0) > most:
+            message = say("{name} must be at most {most:,}.", name=option, most=most)
+            raise TraceError("bad_option", message)
     return Request(view, parse_selection(texts), parse_selection(base), options, deadline_s)
 
 
@@ -97,15 +106,14 @@ def parse_selection(texts: Mapping[str, str]) -> Selection:
     return Selection(texts.get("run"), rank, span)
 
 
-def parse_deadline(texts: Mapping[str, str]) -> float | None:
-    """Return the deadline of ``wait_ms``, at most a minute from now; None without it.
+def parse_deadline(texts: Mapping[str, str]) -> float:
+    """Return the deadline of ``wait_ms``, at most a minute from now; without it in ten minutes.
 
     Raises TraceError ``bad_option``.
     """
     wait_ms = parse_whole("wait_ms", texts.get("wait_ms"))
-    if wait_ms is None:
-        return None
-    return time.monotonic() + min(max(wait_ms, 0), _LONGEST_WAIT_MS) / 1000
+    allowed_ms = _PATIENT_MS if wait_ms is None else min(max(wait_ms, 0), _LONGEST_WAIT_MS)
+    return time.monotonic() + allowed_ms / 1000
 
 
 def parse_options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
 from tb_privateuse1.analysis.kernel_names import display_names
 from tb_privateuse1.analysis.operators import groups, module_of
-from tb_privateuse1.analysis.timeline import appearance
+from tb_privateuse1.analysis.timeline import appearance, level_of_detail
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
 from tb_privateuse1.analysis.timeline.level_of_detail import (
     ANNOTATIONS,
@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.timeline.level_of_detail import (
     Pyramid,
 )
 from tb_privateuse1.analysis.timeline.rectangles import Ranges
+from tb_privateuse1.analysis.timeline.window import recording_end
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import kernel_context, uncertainty
@@ -109,7 +110,9 @@ class Timeline(Result):
     stop_ns: int
     """The window is [start_ns, stop_ns)."""
     tracks: tuple[timeline_tracks.Track, ...]
-    """All of the trace."""
+    """All of the trace; of many threads or streams, those with most ranges."""
+    left_out: int
+    """Threads and streams that are not among them."""
     rectangles: Rectangles
     """Of the tracks that were asked for."""
     names: tuple[str, ...]
@@ -171,11 +174,12 @@ def timeline(
     counters, joined = _counters(curves, start, stop, parts)
     return Timeline(
         provenance=provenance(trace),
-        end_ns=trace.end_ns,
+        end_ns=recording_end(trace),
         shift_bound_ns=uncertainty.shift_bound(trace.kernels),
         start_ns=start,
         stop_ns=stop,
         tracks=timeline_tracks.list_tracks(trace, pyramid),
+        left_out=level_of_detail.count_left_out(trace),
         rectangles=rectangles,
         names=tuple(shorten(shown.get(i) or trace.text(i), _LONGEST_NAME) for i in used),
         full_names=tuple(trace.text(i) if i in shown else None for i in used),
@@ -209,7 +213,7 @@ def _counters(
 def _extent(trace: Trace, step: int | None) -> tuple[int, int]:
     row = step_row(trace, step)
     if row is None:
-        return 0, trace.end_ns
+        return 0, recording_end(trace)
     return int(trace.steps.start_ns[row]), int(trace.steps.end_ns[row])
 
 

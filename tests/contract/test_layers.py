@@ -32,6 +32,8 @@ LIBRARIES = {
     "fsspec": ("discovery",),
     "aiohttp": ("discovery",),
     "argcomplete": ("cli",),
+    "dask": ("storage",),
+    "distributed": ("storage",),
     "lightning": ("capture",),
     "pytorch_lightning": ("capture",),
     "transformers": ("capture",),

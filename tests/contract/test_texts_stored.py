@@ -111,6 +111,8 @@ def _prose(value: Any) -> Iterator[str | None]:
     if isinstance(value, tuple | list):
         for one in value:
             yield from _prose(one)
+    elif isinstance(value, Counter) and value.what == "recorded":
+        return  # its label is the trace's own name
     elif dataclasses.is_dataclass(value):
         yield from (getattr(value, name) for name in PROSE.get(type(value), ()))
         for field in dataclasses.fields(value):

@@ -13,7 +13,7 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage import store
+from tb_privateuse1.storage.engines import local
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tests.support import logdir as made
@@ -89,13 +89,13 @@ def test_only_what_changed_is_read(
     log: Path, scanner: Scanner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    original = store.ingest
+    original = local.ingest
 
     def counting(files: TraceFiles, *rest: object) -> object:
         read.append(files.trace.path)
         return original(files, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(store, "ingest", counting)
+    monkeypatch.setattr(local, "ingest", counting)
     made_of = Store(jobs=0, cache_dir=tmp_path / "cache")
     traces = {name: made_of.trace(scanner.find(name)) for name in "abc"}
     assert len(read) == 3

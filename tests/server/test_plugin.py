@@ -252,9 +252,9 @@ def test_is_active_does_not_wait_for_the_scan(
 ) -> None:
     scan, walk = threading.Event(), catalog.walk
 
-    def held(*arguments: Any) -> Iterator[catalog.Entry]:
+    def held(*arguments: Any, **options: Any) -> Iterator[catalog.Entry]:
         assert scan.wait(60), "is_active waited for the scan"
-        yield from walk(*arguments)
+        yield from walk(*arguments, **options)
 
     monkeypatch.setattr(catalog, "walk", held)
     folder = logdir if has_traces else tmp_path

@@ -17,6 +17,7 @@ from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
+from tb_privateuse1.server import routes
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.jobs import Pending, Progress
@@ -28,6 +29,8 @@ from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection
 
 BASE = "/data/plugin/privateuse1/"
+OWN_PAGE = {"Origin": "http://localhost"}
+"""A browser says so of our page, when it changes something."""
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +187,24 @@ def scan(logdir: Path) -> Iterator[Scanner]:
     found.close()
 
 
+@pytest.mark.parametrize("path", ["runs", "extras", "overview?run=ddp", "export?run=ddp", "none"])
+def test_data_is_for_our_own_pages(client: Client, path: str) -> None:
+    rebound = {"Host": "evil.example:6006", "Sec-Fetch-Site": "same-origin"}
+    said = problem(client.get(BASE + path, headers=rebound), 403, "foreign_host")
+    assert "TB_PRIVATEUSE1_HOSTS" in said
+    for told in ({"Sec-Fetch-Site": "cross-site"}, {"Referer": "http://evil.example/"}):
+        problem(client.get(BASE + path, headers=told), 403, "other_site")
+    # The page itself says what is wrong.
+    assert client.get(BASE + "static/index.js", headers=rebound).status_code == 200
+
+
+def test_an_answer_has_a_bound(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "_MOST_BYTES", 1000)
+    said = problem(client.get(BASE + "overview?run=ddp"), 413, "answer_too_large")
+    assert "command line" in said
+    assert client.get(BASE + "extras").status_code == 200
+
+
 def ask(scan: Scanner, store: Any, path: str) -> TestResponse:
     return Client(Routes(scan, store)).get(BASE + path)
 
@@ -195,7 +216,7 @@ def test_a_trace_that_is_being_read_answers_with_its_progress(scan: Scanner) -> 
     assert answer.status_code == 202
     assert answer.json == {
         "phase": "reading", "bytes_done": 5, "bytes_total": 10, "events": 3, "seconds_left": 1.5,
-        "traces_done": 0, "traces": 1,
+        "traces_done": 0, "traces": 1, "parts_done": 0, "parts": 0, "note": None,
     }  # fmt: skip
 
 
@@ -205,9 +226,9 @@ def test_a_run_that_is_still_being_looked_for_answers_with_progress(
     go_on = threading.Event()
     walk = discovery_catalog.walk
 
-    def slow(*arguments: Any) -> Any:
+    def slow(*arguments: Any, **options: Any) -> Any:
         go_on.wait(30)
-        return walk(*arguments)
+        return walk(*arguments, **options)
 
     monkeypatch.setattr(discovery_catalog, "walk", slow)
     scan = Scanner(str(logdir), READERS, interval_s=0)
@@ -249,7 +270,7 @@ def test_reading_can_be_cancelled(scan: Scanner) -> None:
     shelf = Shelf(TraceError("cancelled", "Reading x was cancelled.", "Ask again."))
     client = Client(Routes(scan, shelf))  # type: ignore[arg-type]
     for expected in (True, False):
-        answer = client.post(BASE + "cancel?run=ddp&rank=1&span=1")
+        answer = client.post(BASE + "cancel?run=ddp&rank=1&span=1", headers=OWN_PAGE)
         assert (answer.status_code, answer.json) == (200, {"cancelled": expected})
     assert shelf.cancelled == ["host_1.1700000000000.pt.trace.json"] * 2
     problem(client.get(BASE + "overview?run=ddp"), 409, "cancelled")
@@ -272,6 +293,10 @@ def test_only_a_post_cancels(scan: Scanner, method: str) -> None:
         ("cancel?run=ddp&group=name", {}, 400, "unknown_option"),
         ("cancel?run=ddp&wait_ms=1", {}, 400, "unknown_option"),
         ("cancel?run=ddp", {"Sec-Fetch-Site": "cross-site"}, 403, "other_site"),
+        ("cancel?run=ddp", {"Sec-Fetch-Site": "same-site"}, 403, "other_site"),
+        ("cancel?run=ddp", {"Origin": "http://localhost:7007"}, 403, "other_site"),
+        ("cancel?run=ddp", {"Origin": ""}, 403, "other_site"),
+        ("cancel?run=ddp", {"Host": "evil.example"}, 403, "foreign_host"),
     ],
 )
 def test_cancelling_asks_for_a_trace_from_our_own_page(
@@ -279,7 +304,7 @@ def test_cancelling_asks_for_a_trace_from_our_own_page(
 ) -> None:
     shelf = Shelf(Trace())
     client = Client(Routes(scan, shelf))  # type: ignore[arg-type]
-    problem(client.post(BASE + asked, headers=headers), status, code)
+    problem(client.post(BASE + asked, headers=OWN_PAGE | headers), status, code)
     assert shelf.cancelled == []
-    own = {"Sec-Fetch-Site": "same-origin"}
+    own = OWN_PAGE | {"Sec-Fetch-Site": "same-origin"}
     assert client.post(BASE + "cancel?run=ddp", headers=own).status_code == 200

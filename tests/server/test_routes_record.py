@@ -184,17 +184,26 @@ def test_it_is_off_by_default(serve: Serve, logs: Path) -> None:
         "gpu7:6006",
         "localhost@attacker.example",
         "attacker.example@localhost",
-        "192.168.0.7:6006",
-        "0.0.0.0:6006",
         "",
     ],
 )
 def test_foreign_host_names_are_refused(serve: Serve, logs: Path, host: str) -> None:
     describe(logs)
     client = serve()
-    problem(get(client, Host=host), 403, "record_not_here")
+    problem(get(client, Host=host), 403, "foreign_host")
     rebound = {"Host": host, "Origin": f"http://{host}"}
-    problem(post(client, {"job": "logs"}, **rebound), 403, "record_not_here")
+    problem(post(client, {"job": "logs"}, **rebound), 403, "foreign_host")
+    problem(get(client, "extras", Host=host), 403, "foreign_host")
+    assert fake_job.request(logs) is None
+
+
+@pytest.mark.parametrize("host", ["192.168.0.7:6006", "0.0.0.0:6006"])
+def test_addresses_of_the_network_are_refused(serve: Serve, logs: Path, host: str) -> None:
+    describe(logs)
+    client = serve()
+    problem(get(client, Host=host), 403, "record_not_here")
+    own = {"Host": host, "Origin": f"http://{host}"}
+    problem(post(client, {"job": "logs"}, **own), 403, "record_not_here")
     assert get(client, "extras", Host=host).json["running_jobs"] is None
     assert fake_job.request(logs) is None
 
@@ -233,7 +242,7 @@ def test_a_host_that_was_allowed(serve: Serve, logs: Path) -> None:
     assert post(client, {"job": "logs"}, address="10.9.9.9", **there).status_code == 200
     assert get(client, Host="10.0.0.7").status_code == 200
     assert get(client).status_code == 200
-    problem(get(client, Host="other.example", address="10.9.9.9"), 403, "record_not_here")
+    problem(get(client, Host="other.example", address="10.9.9.9"), 403, "foreign_host")
     # A name of this machine is no name that other machines may use.
     problem(get(client, address="10.9.9.9"), 403, "record_not_here")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from werkzeug.test import Client
+from werkzeug.test import Client, TestResponse
 
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
@@ -22,7 +22,7 @@ from tests.server.test_routes import BASE, problem
 @pytest.fixture(scope="module")
 def client(logdir: Path, cache: Path) -> Iterator[Client]:
     scan = Scanner(str(logdir), READERS, interval_s=0)
-    yield Client(Routes(scan, Store(jobs=0, cache_dir=cache), sql_allowed=True))
+    yield Client(Routes(scan, Store(jobs=0, cache_dir=cache), sql_audience="everybody"))
     scan.close()
 
 
@@ -70,28 +70,49 @@ def test_where_it_is_off(logdir: Path) -> None:
     scan.close()
 
 
+def test_it_is_for_this_machine_alone_unless_it_was_asked_for(logdir: Path, cache: Path) -> None:
+    scan = Scanner(str(logdir), READERS, interval_s=0)
+    client = Client(Routes(scan, Store(jobs=0, cache_dir=cache), sql_audience="local"))
+
+    def get(path: str, address: str = "127.0.0.1", **headers: str) -> TestResponse:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        return client.get(BASE + path, headers=sent, environ_overrides={"REMOTE_ADDR": address})
+
+    asked = "sql?query=select 1"
+    assert get(asked).status_code == 200
+    assert get("extras").json["sql_allowed"] is True
+    problem(get(asked, address="10.0.0.7"), 403, "sql_off")
+    for header in ("X_Forwarded_For", "X_Forwarded_Host", "Forwarded", "Via", "X_Real_IP"):
+        problem(get(asked, **{header: "127.0.0.1"}), 403, "sql_off")
+        assert get("extras", **{header: "127.0.0.1"}).json["sql_allowed"] is False
+    # A proxy that says nothing of itself shows by the address of the page.
+    proxied = {"Sec_Fetch_Site": "same-origin", "Referer": "https://tb.example/"}
+    problem(get(asked, **proxied), 403, "sql_off")
+    scan.close()
+
+
 @pytest.mark.parametrize(
-    ("host", "bind_all", "told", "allowed"),
+    ("host", "bind_all", "told", "audience"),
     [
-        (None, False, "", True),
-        ("localhost", False, "", True),
-        ("127.0.0.1", False, "", True),
-        ("::1", False, "", True),
-        ("0.0.0.0", False, "", False),
-        ("::", False, "", False),
-        ("10.0.0.7", False, "", False),
-        ("machine.example", False, "", False),
-        (None, True, "", False),
-        (None, True, "on", True),
-        (None, False, "off", False),
-        ("10.0.0.7", False, "yes please", False),
+        (None, False, "", "local"),
+        ("localhost", False, "", "local"),
+        ("127.0.0.1", False, "", "local"),
+        ("::1", False, "", "local"),
+        ("0.0.0.0", False, "", "nobody"),
+        ("::", False, "", "nobody"),
+        ("10.0.0.7", False, "", "nobody"),
+        ("machine.example", False, "", "nobody"),
+        (None, True, "", "nobody"),
+        (None, True, "on", "everybody"),
+        (None, False, "off", "nobody"),
+        ("10.0.0.7", False, "yes please", "nobody"),
     ],
 )
 def test_who_may_ask(
-    host: str | None, bind_all: bool, told: str, allowed: bool, monkeypatch: pytest.MonkeyPatch
+    host: str | None, bind_all: bool, told: str, audience: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(sql.VARIABLE, told)
-    assert sql.allowed(host, bind_all=bind_all) is allowed
+    assert sql.audience(host, bind_all=bind_all) == audience
     flags = SimpleNamespace(host=host, bind_all=bind_all, logdir_spec="", reload_interval=5.0)
     plugin = Plugin(SimpleNamespace(logdir="", flags=flags))
-    assert plugin._routes._sql_allowed is allowed
+    assert plugin._routes._sql_audience == audience

@@ -58,7 +58,7 @@ def log(tmp_path: Path) -> Path:
 def client(log: Path) -> Iterator[Client]:
     scan = Scanner(str(log), READERS, interval_s=0)
     scan.find("r")
-    yield Client(Routes(scan, Store(jobs=0, cache_dir=log / "cache"), sql_allowed=True))
+    yield Client(Routes(scan, Store(jobs=0, cache_dir=log / "cache"), sql_audience="everybody"))
     scan.close()
 
 
@@ -84,7 +84,7 @@ def test_computing_a_view_answers_with_progress_and_is_done_once(
         assert answer.status_code == 202
     assert answer.json == {
         "phase": "computing", "bytes_done": 0, "bytes_total": 0, "events": 0, "seconds_left": None,
-        "traces_done": 0, "traces": 1,
+        "traces_done": 0, "traces": 1, "parts_done": 0, "parts": 0, "note": None,
     }  # fmt: skip
     gate.open.set()
     result: Any = poll(client, "overview?wait_ms=100").json
@@ -127,6 +127,27 @@ def test_ranks_from_the_disk_answer_with_how_many_are_done(
     gate.open.set()
     assert len(poll(client, "distributed?wait_ms=100").json["rows"]) == 4
     assert gate.passed == 1
+
+
+def test_all_ranks_can_be_given_up_when_all_are_stored(
+    client: Client, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.get(BASE + "distributed").status_code == 200
+    reduce = signature.reduction_of(views.VIEWS["distributed"])
+
+    def slow(trace: Trace) -> Any:
+        gate()
+        return reduce(trace)
+
+    monkeypatch.setitem(vars(views.VIEWS["distributed"]), "reduction", slow)
+    assert client.get(BASE + "distributed?wait_ms=100").status_code == 202
+    waiting = threading.Thread(target=gate.open.wait, args=(WAIT_S,))
+    waiting.start()
+    assert client.post(BASE + "cancel?run=r&rank=3").json == {"cancelled": True}
+    assert client.post(BASE + "cancel?run=r&rank=3").json == {"cancelled": False}
+    gate.open.set()
+    waiting.join()
+    assert gate.passed == 1, "it ended before the next rank"
 
 
 @pytest.mark.parametrize("path", ["event?table=ops&row=0", "sql?query=from ops"])

@@ -1,8 +1,8 @@
 """A server that stops where a test wants to kill it.
 
 ``python -m tests.support.held_server WHERE MARK CACHE LOGDIR`` reads all traces of a logdir.
-When it is in the middle of ``parsing``, ``writing`` or ``evicting``, it writes the id of the
-process that is there to MARK and goes no further.
+When it is in the middle of ``parsing``, ``writing``, ``storing a part`` or ``evicting``, it writes
+the id of the process that is there to MARK and goes no further.
 """
 
 from __future__ import annotations
@@ -45,6 +45,17 @@ def some(self, data):
     return write(self, data)
 arrow_file._Summed.write = some
 """,
+    "storing a part": """
+from tb_privateuse1.storage import part_file
+write = part_file.arrow_file._Summed.write
+def some(self, data):
+    if self.checksum and ".part." in self._file.name:
+        self._file.write(bytes(data)[: len(data) // 2])
+        self._file.flush()
+        hold()
+    return write(self, data)
+part_file.arrow_file._Summed.write = some
+""",
 }
 
 
@@ -53,14 +64,14 @@ def main(where: str, mark: str, folder: str, logdir: str) -> None:
     if where == "evicting":
         space: dict[str, Any] = {}
         exec(code, space)
-        removed = cache_directory.remove
+        removed = cache_directory.evict
 
         def some(path: Path) -> bool:
             assert removed(path)
             space["hold"]()
             return True
 
-        cache_directory.remove = some
+        cache_directory.evict = some
     else:
         popen = subprocess.Popen
 

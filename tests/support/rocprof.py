@@ -98,6 +98,7 @@ class Program:
 
     def database(self, path: Path, page_bytes: int = 1024, ending: str = GUID) -> Path:
         """Write the tables; those of another process may be in the file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
         self.rows["rocpd_string"] = [(i, text) for text, i in self._strings.items()]
         if self.version == 4:
             self.rows["rocpd_info_category"] = [(i, t) for t, i in self._categories.items()]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+from typing import Any
+
+import numpy as np
 
 from tb_privateuse1.trace.model import TABLES, Trace
 
@@ -15,6 +19,19 @@ def same(one: Trace, other: Trace) -> bool:
             getattr(one, name).columns(), getattr(other, name).columns(), strict=True
         )
     )
+
+
+def values(part: Any) -> Any:
+    """All that a part has, with the type of each array."""
+    if isinstance(part, np.ndarray):
+        return part.dtype.name, part.tolist()
+    if dataclasses.is_dataclass(part):
+        return [(f.name, values(getattr(part, f.name))) for f in dataclasses.fields(part)]
+    if isinstance(part, dict):
+        return [(name, values(value)) for name, value in part.items()]
+    if isinstance(part, tuple):
+        return tuple(map(values, part))
+    return part
 
 
 def digest(trace: Trace) -> str:

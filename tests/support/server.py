@@ -50,7 +50,9 @@ class Server:
     log: list[str] = field(default_factory=list)
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        """Ask for a path below the server's address."""
+        """Ask for a path below the server's address; a POST is as from one of its pages."""
+        if method == "POST":
+            headers = {"Origin": "/".join(self.url.split("/")[:3])} | headers
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(self.url + path, method=method, headers=named)
         try:

@@ -55,6 +55,16 @@ export interface AdviceTable {
   steps: number;
 }
 
+/** Memory that is alive at a peak, by source line; the rows sum to the peak. */
+export interface AliveLine {
+  source: "operator" | "earlier" | "unexplained";
+  line: string | null;
+  operator: string | null;
+  allocations: number | null;
+  bytes: number;
+  share: number;
+}
+
 /** Memory that is alive at a peak, by class of module and phase; the rows sum to the peak. */
 export interface AliveModule {
   module: string | null;
@@ -437,6 +447,7 @@ export interface Diff {
   conditions: Condition[];
   explanation: Explanation | null;
   rows: DiffRow[];
+  total_rows: number;
   figures: DiffFigure[];
   account: DiffFigure[];
   memory: DiffMemory[];
@@ -1083,6 +1094,7 @@ export interface MemoryUse {
   steps: MemoryStep[];
   alive: AliveRow[];
   alive_modules: AliveModule[];
+  alive_lines: AliveLine[];
   remaining_modules: RemainingMemory[];
   remaining_lines: RemainingMemory[];
   operators: MemoryOperator[];
@@ -1416,6 +1428,9 @@ export interface Progress {
   seconds_left: number | null;
   traces_done: number;
   traces: number;
+  parts_done: number;
+  parts: number;
+  note: string | null;
 }
 
 /** The sources of a result's figures; part of every result. */
@@ -1927,6 +1942,7 @@ export interface Timeline {
   start_ns: number;
   stop_ns: number;
   tracks: Track[];
+  left_out: number;
   rectangles: Rectangles;
   names: string[];
   full_names: (string | null)[];
@@ -2097,7 +2113,7 @@ export interface Options {
   counters: { step?: number | null; counter?: number | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
-  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };
+  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; limit?: number; offset?: number };
   history: { figure?: "step_ns" | "utilisation" | "mfu" | "memory_peak_bytes"; matching?: string | null };
   quality: { step?: number | null };
   method: { step?: number | null };

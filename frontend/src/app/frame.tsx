@@ -20,6 +20,7 @@ import { linkProps } from "../state/links";
 import { EventDock } from "./event-dock";
 import { RecordPlace } from "../pages/shared/record-button";
 import { ErrorBoundary, Show } from "../pages/shared/load-states";
+import { isSnapshotAlone, SnapshotAlone } from "../pages/shared/snapshot-alone";
 
 export function Frame() {
   const runs = useRuns();
@@ -86,7 +87,11 @@ function OfTrace({
           <Show resource={base}>
             {(value) => (
               <ErrorBoundary key={own}>
-                <Component selected={selected} base={value} runs={runs} />
+                {isSnapshotAlone(value) && !page.ofSnapshot ? (
+                  <SnapshotAlone overview={value} />
+                ) : (
+                  <Component selected={selected} base={value} runs={runs} />
+                )}
               </ErrorBoundary>
             )}
           </Show>

@@ -19,6 +19,8 @@ export interface Page {
   component: FunctionComponent<ChoosingProps>;
   /** Without the selected trace: a page about all ranks is shown even if that one cannot be read. */
   alone?: FunctionComponent<Alone>;
+  /** It has something to show of a memory snapshot without a trace. */
+  ofSnapshot?: true;
 }
 
 type Alone = Pick<ChoosingProps, "selected" | "runs">;
@@ -85,6 +87,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     title: t.pageTitles.memory,
     letter: "m",
     component: onDemand(() => import("./memory").then((page) => page.Memory)),
+    ofSnapshot: true,
     icon: "M1.5 13.5v-3h3v-3h3v-4h3v6h4v4z",
   },
   modules: {
@@ -97,6 +100,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     title: t.counters.title,
     letter: "n",
     component: onDemand(() => import("./counters").then((page) => page.Counters)),
+    ofSnapshot: true,
     icon: "M2.2 12a6.5 6.5 0 1 1 11.6 0M8 10l3-4.5M8 10h.01",
   },
   flame: {
@@ -116,6 +120,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     title: t.pageTitles.diff,
     letter: "c",
     component: onDemand(() => import("./diff").then((page) => page.Diff)),
+    ofSnapshot: true,
     icon: "M4 2v9M1.5 8.5L4 11l2.5-2.5M12 14V5M9.5 7.5L12 5l2.5 2.5M8 1.5v13",
   },
   history: {
@@ -132,12 +137,14 @@ const OTHERS: Record<string, Entry> = {
     title: t.recording.title,
     letter: "i",
     component: onDemand(() => import("./recording").then((page) => page.Recording)),
+    ofSnapshot: true,
     icon: "M8 1.5a6.5 6.5 0 1 0 .01 0zM8 7v4.5M8 4.5v.6",
   },
   sql: {
     title: t.pageTitles.sql,
     letter: "s",
     component: onDemand(() => import("./sql").then((page) => page.Sql)),
+    ofSnapshot: true,
     icon: "M2.5 4c0-3 11-3 11 0v8c0 3-11 3-11 0zM2.5 4c0 3 11 3 11 0M2.5 8c0 3 11 3 11 0",
   },
 };

@@ -34,7 +34,8 @@ class DiffRow:
     detail: str | None
     """Input shapes, or what kind of device activity it is."""
     parent: int | None
-    """The row around it, of modules and annotations; a row's times have all that is inside."""
+    """The row around it, of modules and annotations; a row's times have all that is inside. Null
+    for the outermost ones, and where the row around it is not among these."""
     status: Status
     base_calls: float
     now_calls: float
@@ -135,8 +136,9 @@ def compare_rows(
     unit: Time,
     steps: tuple[int, int],
     base_names: Mapping[Name, str],
-) -> tuple[DiffRow, ...]:
-    """Return the rows, those with the greatest change first.
+    page: slice,
+) -> tuple[tuple[DiffRow, ...], int]:
+    """Return a page of the rows, those with the greatest change first, and how many there are.
 
     ``steps`` are the numbers of compared steps, ``base_names`` the base's own names of items.
     """
@@ -156,11 +158,12 @@ def compare_rows(
     order = np.lexsort((-after.mean, -np.abs(change)))
     order = order[(a.ran | b.ran)[order]]
     position = np.full(len(names) + 1, NONE)
-    position[order] = np.arange(len(order))
+    shown = order[page]
+    position[shown] = np.arange(len(shown))
     texts = list(names)
 
     rows = []
-    for i in order.tolist():
+    for i in shown.tolist():
         spread = None if noise is None else round(float(noise[i]))
         error = None if np.isnan(bound[i]) else round(float(bound[i]))
         up = int(position[parent[i]])
@@ -186,7 +189,7 @@ def compare_rows(
                 **_work(a.work[i], b.work[i]),
             )
         )
-    return tuple(rows)
+    return tuple(rows), len(order)
 
 
 def _base_name(full: str | None) -> dict[str, Any]:

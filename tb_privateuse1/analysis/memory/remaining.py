@@ -1,19 +1,23 @@
-"""Find what was allocated in a part of the recording and is still alive at its end."""
+"""Find what is alive at a peak by source line, and what a part of the recording did not release."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tb_privateuse1.analysis.memory import by_module, by_operator
-from tb_privateuse1.analysis.memory.allocations import UNKNOWN, Blocks
+from tb_privateuse1.analysis.memory.allocations import UNKNOWN, Blocks, Level
+from tb_privateuse1.analysis.memory.by_operator import Source
 from tb_privateuse1.analysis.operators import module_of, source_lines
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import NONE, Memory, Trace
 from tb_privateuse1.trace.table import I32, I64
+
+Label = Callable[[int], str | None]
+"""The text of a row, by which rows are grouped."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,42 @@ class RemainingMemory:
     """Of all such bytes."""
 
 
+@dataclass(frozen=True)
+class AliveLine:
+    """Memory that is alive at a peak, by source line; the rows sum to the peak."""
+
+    source: Source
+    line: str | None
+    """The line of the user's program; null without stacks."""
+    operator: str | None
+    """The operator with most of these bytes; null outside of operators."""
+    allocations: int | None
+    bytes: int
+    share: float
+    """Of the peak."""
+
+
+def alive_lines(
+    trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int
+) -> tuple[AliveLine, ...]:
+    """Return what is alive at entry ``peak`` of ``level``, most bytes first.
+
+    ``events`` are those of one device in order of time.
+    """
+    whole = int(level.allocated[peak])
+    found, earlier, rest = by_operator.alive_at(level, blocks, peak)
+    operator = _operators(trace, events.op[found.allocation])
+    label, *columns = _lines(trace, events, found.allocation)
+    rows = [
+        AliveLine("operator", one.name, one.operator, one.allocations, one.bytes, 0.0)
+        for one in _rows(trace, operator, found.bytes, label, *columns)
+    ]
+    others: tuple[tuple[Source, int], ...] = (("earlier", earlier), ("unexplained", rest))
+    rows += [AliveLine(source, None, None, None, size, 0.0) for source, size in others if size]
+    shared = (replace(row, share=row.bytes / whole if whole else 0.0) for row in rows)
+    return tuple(sorted(shared, key=lambda row: -row.bytes))
+
+
 def remaining_memory(
     trace: Trace, events: Memory, blocks: Blocks, start_ns: int, end_ns: int
 ) -> tuple[tuple[RemainingMemory, ...], tuple[RemainingMemory, ...]]:
@@ -42,26 +82,38 @@ def remaining_memory(
     made = np.flatnonzero((blocks.allocation >= 0) & (blocks.fate != UNKNOWN))
     at_ns = events.ts_ns[blocks.allocation[made]]
     alive = made[(at_ns >= start_ns) & (at_ns < end_ns) & (until[blocks.gone[made]] >= end_ns)]
-    op, size = events.op[blocks.allocation[alive]], blocks.bytes[alive]
-    owner = by_operator.owning_operators(trace, op).astype(np.int32)
-    operator = call_tree.take(trace.ops.name, owner)
+    made_at = blocks.allocation[alive]
+    op, size = events.op[made_at], blocks.bytes[alive]
+    operator = _operators(trace, op)
     module = module_of.operator_modules(trace, op)
-    stack, line = (call_tree.take(column, op) for column in source_lines.operator_lines(trace))
-    recorded = events.stack[blocks.allocation[alive]]
-    stack = np.where(recorded >= 0, recorded, stack).astype(np.int32)
-
-    def line_text(i: int) -> str | None:
-        text = trace.text(stack[i])
-        return source_lines.user_line(text) if text else trace.text(line[i]) or None
-
+    line, *columns = _lines(trace, events, made_at)
     return (
         _rows(trace, operator, size, lambda i: by_module.class_text(trace, int(module[i])), module),
-        _rows(trace, operator, size, line_text, stack, line),
+        _rows(trace, operator, size, line, *columns),
     )
 
 
+def _operators(trace: Trace, op: I32) -> I32:
+    """Return the name of the operator that owns each allocation, ``NONE`` outside of all."""
+    owner = by_operator.owning_operators(trace, op).astype(np.int32)
+    return call_tree.take(trace.ops.name, owner)
+
+
+def _lines(trace: Trace, events: Memory, rows: I64) -> tuple[Label, I32, I32]:
+    """Return the user's line of each of these allocations, and the two columns that decide it."""
+    op = events.op[rows]
+    stack, line = (call_tree.take(column, op) for column in source_lines.operator_lines(trace))
+    stack = np.where(events.stack[rows] >= 0, events.stack[rows], stack).astype(np.int32)
+
+    def label(i: int) -> str | None:
+        text = trace.text(stack[i])
+        return source_lines.user_line(text) if text else trace.text(line[i]) or None
+
+    return label, stack, line
+
+
 def _rows(
-    trace: Trace, operator: I32, size: I64, label: Callable[[int], str | None], *columns: I32
+    trace: Trace, operator: I32, size: I64, label: Label, *columns: I32
 ) -> tuple[RemainingMemory, ...]:
     """Return rows by a label that depends on some columns, or without one by operator."""
     first, group = group_rows(operator, *columns)

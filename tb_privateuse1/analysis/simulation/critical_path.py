@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.simulation import delays, replay
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, join_pieces, with_classes
 from tb_privateuse1.analysis.simulation.replay import NEVER
+from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -46,7 +47,8 @@ def find_critical_path(trace: Trace, graph: Graph) -> Path:
     high = np.searchsorted(sorted_, steps.end_ns, side="right")
     place = np.full(n + 1, NONE)  # nodes without dependencies read the last one
     paths = [np.empty(0, np.int64)]
-    for row in rows.tolist():
+    for done, row in enumerate(rows.tolist()):
+        checkpoint(done, len(rows))
         near = np.append(order[low[row] : high[row]], last[row])
         place[near] = np.arange(len(near))
         local = place[binding[near]]

@@ -29,6 +29,7 @@ from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, outside
 from tb_privateuse1.analysis.simulation.prediction import Baseline
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64
 
@@ -111,7 +112,9 @@ def rank_gains(
     gained = float((recorded.held[rows] - base.held[rows]).mean())
     step = max(float(judged.lengths_ns.mean()) - gained, 1.0)
     found = []
-    for kind, name, most_ns in wanted[: min(most, limit)]:
+    tried = wanted[: min(most, limit)]
+    for done, (kind, name, most_ns) in enumerate(tried):
+        checkpoint(done, len(tried))
         half = Change(kind, name, 0.5)
         on_path = _on_path(path, changes.change_scope(trace, half)) if kind in _RANGED else most_ns
         free = Change(kind, name, 0)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.intervals import running_max
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
@@ -102,6 +103,7 @@ class Network:
         for (start, stop), (low, high) in zip(
             self._blocks, itertools.pairwise(edges.tolist()), strict=True
         ):
+            checkpoint()
             part = slice(start, stop)
             into, cuts = _runs(self._to[low:high] - start)
             source, wait = self._from[low:high], edge_gap[low:high]
@@ -119,6 +121,7 @@ class Network:
             along = np.cumsum(step)
             turns = 0
             while True:
+                checkpoint()
                 lowest = least.copy()
                 if len(into):
                     found = np.maximum.reduceat(time[source] + length[source] + wait, cuts)

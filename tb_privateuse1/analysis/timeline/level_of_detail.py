@@ -27,6 +27,8 @@ STEPS, OPERATORS, FRAMES, DEVICE, ANNOTATIONS = range(5)
 
 _DEEPEST = 256
 """Rows of a track. Deeper ranges are counted and not drawn."""
+MOST_OWNERS = 1000
+"""Threads, and lanes, that are drawn: a page cannot show more. Those with most ranges are."""
 _FINEST_NS = 256
 _FACTOR = 2
 _WORTH = 0.5
@@ -203,7 +205,7 @@ def _tracks(trace: Trace) -> Iterator[_Track]:
     # Both are sorted by thread.
     threads = np.arange(len(trace.threads) + 1)
     op, frame = np.searchsorted(ops.thread, threads), np.searchsorted(frames.thread, threads)
-    for thread in range(len(trace.threads)):
+    for thread in drawn_threads(trace).tolist():
         of_ops = np.arange(op[thread], op[thread + 1])
         of_launches = called.get(thread, of_ops[:0])
         start = np.concatenate((ops.start_ns[of_ops], launches.start_ns[of_launches]))
@@ -223,12 +225,34 @@ def _tracks(trace: Trace) -> Iterator[_Track]:
     by_lane = np.argsort(kernels.lane, kind="stable")
     edges = np.searchsorted(kernels.lane[by_lane], np.arange(len(trace.lanes) + 1))
     marked = dict(groupby.split_by_value(trace.device_annotations.lane))
-    for lane in range(len(trace.lanes)):
+    for lane in drawn_lanes(trace).tolist():
         if lane in marked:
             yield _annotations(trace, lane, marked[lane])
         rows = by_lane[edges[lane] : edges[lane + 1]]
         flat = np.zeros(len(rows), np.int32)
         yield _Track(DEVICE, lane, flat, kernels.start_ns[rows], kernels.end_ns[rows], rows)
+
+
+def drawn_threads(trace: Trace) -> I64:
+    """Return the threads that are drawn."""
+    tables = (trace.ops, trace.frames, trace.launches)
+    return _fullest([table.thread for table in tables], len(trace.threads))
+
+
+def drawn_lanes(trace: Trace) -> I64:
+    """Return the lanes that are drawn."""
+    return _fullest([trace.kernels.lane, trace.device_annotations.lane], len(trace.lanes))
+
+
+def count_left_out(trace: Trace) -> int:
+    """Return how many threads and lanes are not drawn."""
+    return sum(max(len(table) - MOST_OWNERS, 0) for table in (trace.threads, trace.lanes))
+
+
+def _fullest(owners: list[I32], count: int) -> I64:
+    """Return the owners with most ranges, at most ``MOST_OWNERS``, in their order."""
+    ranges = sum((np.bincount(of, minlength=count) for of in owners), np.zeros(count, np.int64))
+    return np.sort(np.argsort(-ranges, kind="stable")[:MOST_OWNERS])
 
 
 def _annotations(trace: Trace, lane: int, rows: I64) -> _Track:

@@ -35,9 +35,17 @@ class Window:
         return found
 
 
+def recording_end(trace: Trace) -> int:
+    """Return the end of all ranges; without any, that of memory events and counters."""
+    if trace.end_ns:
+        return trace.end_ns
+    instants = (trace.memory.ts_ns, trace.counter_samples.ts_ns)
+    return max(int(at_ns.max(initial=0)) for at_ns in instants)
+
+
 def window_of(trace: Trace, start_ns: int, stop_ns: int | None) -> Window:
     """Return a window, without one's end up to that of the recording; empty if it ends early."""
-    stop = trace.end_ns if stop_ns is None else stop_ns
+    stop = recording_end(trace) if stop_ns is None else stop_ns
     start = min(max(start_ns, -_FARTHEST_NS), _FARTHEST_NS)
     return Window(start, min(max(start, stop), _FARTHEST_NS))
 

@@ -1,6 +1,7 @@
 """CSV report of one table of a view's result, one line per row.
 
-Figures have the JSON's units. Null is an empty cell, and a list within a row is JSON.
+Figures have the JSON's units. Null is an empty cell, and a list within a row is JSON. A text that
+a spreadsheet would run as a formula begins with an apostrophe, as in all CSV of this package.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from tb_privateuse1.export.formulas import quote_formula
 from tb_privateuse1.views import result as views_result
 
 
@@ -31,4 +33,6 @@ def csv_table(result: Any, name: str | None = None) -> str:
 
 def _cell(value: Any) -> Any:
     is_nested = isinstance(value, tuple) or dataclasses.is_dataclass(value)
-    return msgspec.json.encode(value, enc_hook=str).decode() if is_nested else value
+    if is_nested:
+        return msgspec.json.encode(value, enc_hook=str).decode()
+    return quote_formula(value)

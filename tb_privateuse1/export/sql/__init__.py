@@ -15,7 +15,7 @@ import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -41,6 +41,9 @@ _LOADING_S = 600.0
 _SLACK_BYTES = 8 << 20
 _EXACT = (1 << 53) - 1
 """Up to here a double represents every integer."""
+
+Audience = Literal["nobody", "local", "everybody"]
+"""Whom a server answers; ``local`` are clients of the same machine, behind no proxy."""
 
 _running = threading.BoundedSemaphore(_AT_A_TIME)
 
@@ -82,22 +85,22 @@ def installed() -> bool:
     return importlib.util.find_spec("duckdb") is not None
 
 
-def allowed(host: str | None, *, bind_all: bool) -> bool:
-    """Return whether a server answers SQL: by default only if it listens on localhost.
+def audience(host: str | None, *, bind_all: bool) -> Audience:
+    """Return whom a server answers SQL: by default this machine, if it listens to no other.
 
-    ``$TB_PRIVATEUSE1_SQL`` overrides it: ``on`` or ``off``.
+    ``$TB_PRIVATEUSE1_SQL`` overrides it: ``on`` is everybody, ``off`` nobody.
     """
     setting = os.environ.get(VARIABLE, "").strip().lower()
     if setting in ("on", "off"):
-        return setting == "on"
+        return "everybody" if setting == "on" else "nobody"
     if bind_all:
-        return False
+        return "nobody"
     if host in (None, "", "localhost"):  # TensorBoard's default
-        return True
+        return "local"
     try:
-        return ipaddress.ip_address(str(host)).is_loopback
+        return "local" if ipaddress.ip_address(str(host)).is_loopback else "nobody"
     except ValueError:
-        return False
+        return "nobody"
 
 
 def query(

@@ -22,12 +22,12 @@ from tb_privateuse1.readers.chrome.checkpoints import CheckpointTrail
 from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
 from tb_privateuse1.readers.chrome.document import Document
+from tb_privateuse1.readers.chrome.execution_trace_head import process_of
 from tb_privateuse1.readers.chrome.metadata import BROKEN, no_event
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.single_event import read_event
 from tb_privateuse1.readers.chrome.timestamps import Inexact
 from tb_privateuse1.readers.decompress import Source
-from tb_privateuse1.readers.execution_trace_head import process_of
 from tb_privateuse1.readers.raw import Progress, Raw
 
 __all__ = [

@@ -31,7 +31,7 @@ _INT64 = 1 << 63
 
 @dataclass
 class Joined:
-    """What one file adds to the operators of a trace."""
+    """The arguments and tensors that one file adds to the operators of a trace."""
 
     texts: dict[str, I32]
     """By column, the index of each operator's text, ``NONE`` where the file has none."""

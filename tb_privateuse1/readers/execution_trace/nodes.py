@@ -24,7 +24,7 @@ _HEAD = 1 << 16
 _PART = 1 << 20
 """Bytes of nodes that are decoded at once."""
 _LONGEST = 1 << 26
-"""A node without an end in so many bytes ends the reading."""
+"""Bytes of the longest node: a longer one ends the reading."""
 _MOST_DAMAGES = 1000
 _EMPTY = msgspec.Raw(b"[]")
 

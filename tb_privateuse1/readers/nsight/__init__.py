@@ -36,4 +36,5 @@ NSIGHT = Reader(
     sources=REPORTS,
     read=read,
     record=read_row,
+    has_memory=False,
 )

@@ -26,7 +26,7 @@ from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.model import NONE
 
 REPORTS = (".nsys-rep", ".qdrep")
-"""Suffixes of the tool's own files, of which it makes such databases."""
+"""Suffixes of the tool's own files, which it exports as such databases."""
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:

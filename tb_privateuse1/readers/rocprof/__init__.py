@@ -28,4 +28,5 @@ ROCPROF = Reader(
     sniff=sniff,
     read=read,
     record=read_row,
+    has_memory=False,
 )

@@ -39,7 +39,7 @@ _MOST_DEVICES = 1024
 
 @dataclass(frozen=True)
 class Entries:
-    """What the allocator of one device did, in its order. ``number`` counts over all devices."""
+    """The history of one device's allocator, in its order. ``number`` counts over all devices."""
 
     action: I64
     at_us: I64

@@ -26,6 +26,11 @@ ingest.readers.read = slow
 """
 
 
+def but_parts(folder: Path) -> list[Path]:
+    """Return what is in a cache directory without the parts, which only readers' processes make."""
+    return [path for path in folder.iterdir() if path.suffix != ".part"]
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> TraceFiles:
     trace(tmp_path / "log" / "r" / "host_1.1.pt.trace.json.gz", rank=3)

@@ -15,9 +15,10 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
-from tb_privateuse1.storage import disk_cache, worker_process
+from tb_privateuse1.storage import disk_cache, part_file, worker_process
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
+from tests.server.storage.conftest import but_parts
 from tests.server.storage.test_store import running, until
 from tests.support import make
 from tests.support.held_server import HOLD, IN_READER
@@ -49,7 +50,7 @@ def hidden(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-@pytest.mark.parametrize("where", ["parsing", "writing", "evicting"])
+@pytest.mark.parametrize("where", ["parsing", "writing", "storing a part", "evicting"])
 def test_killed_while(
     where: str, logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +68,7 @@ def test_killed_while(
         held = int(mark.read_text())
         assert (held == server.pid) == (where == "evicting")
         if where != "evicting":
-            assert len(hidden(folder)) == {"parsing": 1, "writing": 2}[where]
+            assert len(hidden(folder)) == (1 if where == "parsing" else 2)
         server.kill()
     until(lambda: not running(held))  # the reader has ended with its server
     for path in folder.glob("*.arrow"):
@@ -79,6 +80,8 @@ def test_killed_while(
     assert len(list(folder.glob("*.arrow"))) == TRACES
     assert hidden(folder) == []
     assert read_all(logdir, folder, jobs=0) == fresh  # from the cache
+    for path in folder.glob("*.part"):
+        assert part_file.read_part(path) is not None, "what has its name is whole"
 
 
 @pytest.mark.parametrize("how", ["cancel", "close"])
@@ -151,4 +154,4 @@ def test_tensorboard_is_killed(
             count,
             count * 1000,
         )
-    assert len(list((tmp_path / "cache").iterdir())) == 1
+    assert len(but_parts(tmp_path / "cache")) == 1

@@ -9,12 +9,13 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
-from tb_privateuse1.storage import disk_cache, failure_cache, ingest, store
+from tb_privateuse1.storage import disk_cache, failure_cache, ingest
+from tb_privateuse1.storage.engines import local
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -29,8 +30,8 @@ def unreadable(files: TraceFiles, made: Store, monkeypatch: pytest.MonkeyPatch) 
     def fail(*_: object) -> None:
         raise AssertionError("it was read again")
 
-    monkeypatch.setattr(store, "in_process", fail)
-    monkeypatch.setattr(store, "ingest", fail)
+    monkeypatch.setattr(local, "in_process", fail)
+    monkeypatch.setattr(local, "ingest", fail)
 
 
 def until(condition: object, seconds: float = 20) -> None:
@@ -138,7 +139,7 @@ def test_seconds_left(files: TraceFiles, tmp_path: Path, monkeypatch: pytest.Mon
         progress("inferring", 4, 4, 0)
         return Trace()
 
-    monkeypatch.setattr(store, "ingest", reading)
+    monkeypatch.setattr(local, "ingest", reading)
     heard: list[Progress] = []
     made = Store(
         0,
@@ -154,9 +155,9 @@ def test_many_askers_one_reading(
     files: TraceFiles, made: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[object] = []
-    original = store.in_process
+    original = local.in_process
     monkeypatch.setattr(
-        store,
+        local,
         "in_process",
         lambda *a: calls.append(a) or original(*a),  # type: ignore[func-returns-value]
     )
@@ -270,7 +271,7 @@ def test_the_process_ends_while_a_trace_is_read(files: TraceFiles, tmp_path: Pat
 
 def _process(made: Store, files: TraceFiles) -> subprocess.Popen[bytes] | None:
     job = made._jobs.get(disk_cache.cache_key(files))
-    return job.process if job else None
+    return cast(subprocess.Popen[bytes], job.process) if job and job.process else None
 
 
 def running(pid: int) -> bool:

@@ -21,7 +21,9 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_info_and_clear(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "cache"
     assert cli.main(["cache", "info"]) == 0
-    assert capsys.readouterr().out == f"{folder}\n  0 traces, 0 B of at most 20.0 GB\n"
+    assert capsys.readouterr().out == (
+        f"{folder}\n  0 traces, 0 B of at most 20.0 GB\n  0 parts of ranks, 0 B of at most 1.0 GB\n"
+    )
     for span in ("1", "2"):
         assert cli.main(["view", "overview", str(log), "--span", span]) == 0
     other = folder / "notes.txt"

@@ -22,7 +22,7 @@ from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import disk_cache as disk
-from tb_privateuse1.storage import store
+from tb_privateuse1.storage.engines import local
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import Vendors
@@ -66,8 +66,8 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("it was read again")
 
-    monkeypatch.setattr(store, "in_process", fail)
-    monkeypatch.setattr(store, "ingest", fail)
+    monkeypatch.setattr(local, "in_process", fail)
+    monkeypatch.setattr(local, "ingest", fail)
 
 
 def until(condition: Callable[[], Any], seconds: float = 20) -> Any:

@@ -12,6 +12,7 @@ from tb_privateuse1.discovery import catalog, roots, trace_head
 from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 from tests.support.listing import layout, only_run
 from tests.support.shared_traces import FOLDER, needs_traces
 from tests.support.trace_files import events, sidecar, trace, write
@@ -89,6 +90,28 @@ def test_links_are_followed_and_loops_are_not(tmp_path: Path) -> None:
     (root / "b").mkdir()
     (root / "b" / "linked.json").symlink_to(outside)
     assert list(layout(root)) == ["a", "b", "exp/run"]
+
+
+def test_links_that_lead_out_may_be_refused(tmp_path: Path) -> None:
+    root = tmp_path / "log"
+    trace(root / "a" / "host_1.1.pt.trace.json")
+    outside = trace(tmp_path / "data" / "run" / "host_1.1.pt.trace.json")
+    (root / "out").symlink_to(tmp_path / "data")
+    (root / "machine").symlink_to("/")
+    (root / "to_b").symlink_to(root / "b")
+    trace(root / "b" / ".hidden" / "host_2.1.pt.trace.json")
+    (root / "b" / "host_2.1.pt.trace.json").symlink_to(root / "b/.hidden/host_2.1.pt.trace.json")
+    (root / "a" / "host_3.1.pt.trace.json").symlink_to(outside)
+    (root / "a" / "host_4.1.pt.trace.json").symlink_to(root / "none")
+    (tmp_path / "named").symlink_to(root)  # the user names the root itself
+    warnings: list[Finding] = []
+    roots = [("", str(tmp_path / "named"))]
+    entries = [*catalog.walk(roots, Heads(READERS), warnings, [], links_out=False)]
+    assert sorted(run.run for run, _ in entries) == ["a", "b"]
+    assert [len(files) for _, files in entries] == [1, 1]
+    (finding,) = warnings
+    assert (finding.code, finding.count) == ("links_out", 3)
+    assert "machine, out" in str(finding.message) or "out, machine" in str(finding.message)
 
 
 def test_many_links_to_each_other_end(tmp_path: Path) -> None:
@@ -259,8 +282,8 @@ def test_deleted_while_it_is_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = trace(tmp_path / "r" / "host_1.1.pt.trace.json", rank=3)
     found = catalog.discovery_walk._sort
 
-    def then_delete(entries: object, wanted: object) -> object:
-        result = found(entries, wanted)  # type: ignore[arg-type]
+    def then_delete(*arguments: object) -> object:
+        result = found(*arguments)  # type: ignore[arg-type]
         path.unlink(missing_ok=True)
         return result
 

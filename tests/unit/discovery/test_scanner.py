@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     go = threading.Event()
     walk = catalog.walk
 
-    def waiting(*arguments: object) -> Iterator[catalog.Entry]:
-        for entry in walk(*arguments):  # type: ignore[arg-type]
+    def waiting(*arguments: Any, **options: Any) -> Iterator[catalog.Entry]:
+        for entry in walk(*arguments, **options):
             yield entry
             go.wait(10)
 
@@ -114,7 +115,7 @@ def test_a_slow_scan_is_followed_by_a_pause_as_long(
 ) -> None:
     clock = FakeClock()
 
-    def walk(*_: object) -> Iterator[catalog.Entry]:
+    def walk(*_: object, **__: object) -> Iterator[catalog.Entry]:
         clock.advance(8)
         yield from ()
 
@@ -131,10 +132,10 @@ def test_a_scan_that_fails_is_a_warning_and_the_next_one_counts(
     trace(tmp_path / "r" / "host_1.1.pt.trace.json")
     walk, fails = catalog.walk, [True]
 
-    def failing(*arguments: object) -> Iterator[catalog.Entry]:
+    def failing(*arguments: Any, **options: Any) -> Iterator[catalog.Entry]:
         if fails:
             raise RuntimeError("disk on fire")
-        return walk(*arguments)  # type: ignore[arg-type]
+        return walk(*arguments, **options)
 
     monkeypatch.setattr(catalog, "walk", failing)
     found = Scanner(str(tmp_path), READERS, interval_s=0.02)

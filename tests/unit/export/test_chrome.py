@@ -66,6 +66,16 @@ def test_a_merged_trace_reads_back_the_same(tmp_path: Path) -> None:
         assert getattr(back.kernels, column).tolist() == getattr(merged.kernels, column).tolist()
 
 
+def test_a_thread_may_have_any_number(tmp_path: Path) -> None:
+    """Python refuses to read a number of more than 4,300 digits."""
+    long = "9" * 5000
+    event = make.op("a", 0, 5, id=1) | {"pid": long, "tid": long}
+    trace, sidecar = files(tmp_path, event, elapsed={1: 3.0})
+    export.merge_files(trace, sidecar, str(tmp_path / "out.json"))
+    found = load(tmp_path / "out.json")["traceEvents"]
+    assert {"pid": long, "tid": long}.items() <= found[0].items()
+
+
 def test_a_trace_without_device_times_is_refused(tmp_path: Path) -> None:
     trace, _ = files(tmp_path, make.op("a", 0, 1), elapsed={})
     with pytest.raises(TraceError) as caught:

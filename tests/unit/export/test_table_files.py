@@ -61,6 +61,21 @@ def test_csv_lines(tmp_path: Path) -> None:
     assert ",," in line, "what is not known is empty"
 
 
+def test_csv_has_no_formulas(tmp_path: Path) -> None:
+    names = ["=1+1", "+1", "-1", "@f", "\tx", "\rx", "a=b", "'=1"]
+    trace = make.trace(*(make.op(name, 10 * i, 5) for i, name in enumerate(names)))
+    table_files.directory("csv", str(tmp_path), trace)
+    found = csv.read_csv(
+        tmp_path / "ops.csv", parse_options=csv.ParseOptions(newlines_in_values=True)
+    )
+    expected = ["'=1+1", "'+1", "'-1", "'@f", "'\tx", "'\rx", "a=b", "'=1"]
+    assert found.column("name").to_pylist() == expected
+    assert found.column("start_ns").to_pylist() == [10_000 * i for i in range(8)]
+    table_files.directory("parquet", str(tmp_path), trace)
+    exact = parquet.read_table(tmp_path / "ops.parquet").column("name").to_pylist()
+    assert exact == names
+
+
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TraceError) as caught:

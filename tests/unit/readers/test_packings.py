@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
 import io
-import lzma
-from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,23 +16,12 @@ from tb_privateuse1.readers import READERS
 from tb_privateuse1.readers.decompress import Source, read_bytes
 from tb_privateuse1.trace.errors import TraceError
 from tests.support import trace_files
+from tests.support.packings import PACK
 
 TEXT = b"".join(b'{"n": %d}, ' % (i * 7919 % 100_003) for i in range(40_000))
 
 
-def zstd(data: bytes) -> bytes:
-    out = pyarrow.BufferOutputStream()
-    with pyarrow.CompressedOutputStream(out, "zstd") as stream:
-        stream.write(data)
-    return bytes(out.getvalue().to_pybytes())
-
-
-PACK: dict[str, Callable[[bytes], bytes]] = {
-    "zstd": zstd,
-    "xz": lzma.compress,
-    "bzip2": bz2.compress,
-}
-packings = pytest.mark.parametrize("packing", PACK)
+packings = pytest.mark.parametrize("packing", ["zstd", "xz", "bzip2"])
 
 
 def unpacked(path: Path) -> tuple[bytes, str | None]:

@@ -51,6 +51,26 @@ def test_the_one_just_written_stays_even_if_it_is_too_large(folder: Path) -> Non
     assert names(folder) == [NAMES[0]]
 
 
+def test_a_part_outlives_its_trace_and_goes_by_a_bound_of_its_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TB_PRIVATEUSE1_PART_BYTES", "150")
+    parts = [cache_directory.part_path(folder / name).name for name in NAMES]
+    for n, name in enumerate(parts):
+        (folder / name).write_bytes(b"x" * 30)
+        os.utime(folder / name, (n + 1, n + 1))
+    cache_directory.touch(folder / parts[1])
+    cache_directory.make_room(folder, keep=folder / NAMES[0])
+    assert names(folder) == sorted([NAMES[0], *NAMES[4:], parts[0], parts[1], *parts[5:]])
+    found = cache_directory.disk_use(folder)
+    assert (found.traces, found.bytes, found.limit_bytes) == (5, 5000, 5000)
+    assert (found.parts, found.part_bytes, found.part_limit_bytes) == (5, 150, 150)
+    assert cache_directory.remove(folder / NAMES[7])
+    assert parts[7] not in names(folder), "it goes with a trace that is removed on purpose"
+    assert cache_directory.clear(folder).parts == 0
+    assert names(folder) == []
+
+
 def test_at_most_as_much_as_is_left_on_the_disk(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

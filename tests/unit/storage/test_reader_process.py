@@ -63,6 +63,34 @@ def test_a_trace_that_needs_more_is_told_and_spoils_no_other(
     enough.close()
 
 
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_trace_that_takes_too_long_is_told_and_spoils_no_other(
+    large: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace(tmp_path / "small" / "host_1.1.pt.trace.json")
+    endless = "from tb_privateuse1.storage import reader_process\n"
+    endless += "def ingest(files, *_):\n while files.trace.name == 'trace.json': pass\n"
+    endless += " return read(files, *_)\n"
+    endless += "read, reader_process.ingest = reader_process.ingest, ingest\n"
+    monkeypatch.setattr(reader_process, "_CODE", endless + reader_process._CODE)
+    monkeypatch.setenv("TB_PRIVATEUSE1_READER_SECONDS", "1")
+    made = Store(1, tmp_path / "cache")
+    with pytest.raises(TraceError, match="more than 1 seconds of processor time") as caught:
+        made.trace(large)
+    assert caught.value.code == "out_of_time"
+    assert "TB_PRIVATEUSE1_READER_SECONDS" in str(caught.value.hint)
+    monkeypatch.setenv("TB_PRIVATEUSE1_READER_SECONDS", "60")
+    assert len(made.trace(catalog.scan(str(tmp_path / "small"), READERS).find()).ops)
+    made.close()
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("", 1800), ("60", 60), ("-1", 1800), ("x", 1800)])
+def test_the_limit_of_time(text: str, seconds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TB_PRIVATEUSE1_READER_SECONDS", text)
+    assert reader_process.limit_s() == seconds
+
+
 def answered(files: TraceFiles, target: Path) -> dict[str, object]:
     answers: list[dict[str, object]] = []
     targets = [str(target), str(target.with_name("spare"))]

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tb_privateuse1.trace.interruption import Interrupted
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace
+from tests.support.clock import FakeClock
 
 WAIT_S = 20
 UNIT = 1 << 16
@@ -41,6 +43,63 @@ def test_least_recently_used_goes_first() -> None:
     assert budget.keys(owner) == ["a", "c", "d"]
     assert derive(budget, owner, "a") is first
     assert budget.bytes <= budget.limit_bytes
+
+
+def test_what_nobody_uses_goes() -> None:
+    clock = FakeClock()
+    budget, store = MemoryBudget(clock=clock.now), Owner()
+    used, idle = Trace(strings=("a" * UNIT,)), Trace(strings=("b" * UNIT,))
+    for name, trace in (("used", used), ("idle", idle)):
+        budget.put(store, name, trace)
+        derive(budget, trace, "graph")
+        budget.compute(trace, "small", lambda: 1, goes_last=True)
+    clock.advance(300)
+    derive(budget, used, "graph")
+    clock.advance(300)
+    budget.drop_idle(600)
+    # A trace is used with what is derived from it.
+    assert budget.keys(store) == ["used"]
+    assert budget.keys(used) == ["graph", "small"]
+    assert budget.keys(idle) == ["small"]
+    clock.advance(300)
+    budget.drop_idle(600)
+    assert budget.keys(store) == []
+    del used, idle, trace
+    gc.collect()
+    assert budget.bytes == 0
+
+
+def test_a_timer_drops_it_and_ends() -> None:
+    budget, owner, before = MemoryBudget(), Owner(), threading.active_count()
+    budget.drop_when_idle(0.02)
+    assert threading.active_count() == before
+    derive(budget, owner, "a")
+    while threading.active_count() > before:
+        threading.Event().wait(0.01)
+    assert budget.keys(owner) == []
+    derive(budget, owner, "b")
+    budget.drop_when_idle(None)
+    while threading.active_count() > before:
+        threading.Event().wait(0.01)
+
+
+def test_who_still_waits_makes_what_another_gave_up() -> None:
+    budget, owner = MemoryBudget(), Owner()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def give_up() -> int:
+        begun.set()
+        assert go_on.wait(WAIT_S)
+        raise Interrupted
+
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(budget.compute, owner, "key", give_up)
+        assert begun.wait(WAIT_S)
+        others = [pool.submit(budget.compute, owner, "key", lambda: 7) for _ in range(2)]
+        threading.Event().wait(0.05)
+        go_on.set()
+        assert isinstance(first.exception(WAIT_S), Interrupted)
+        assert [one.result(WAIT_S) for one in others] == [7, 7]
 
 
 def test_last_used_value_stays_however_large() -> None:

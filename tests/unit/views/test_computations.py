@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.storage.jobs import Pending, Progress
+from tb_privateuse1.trace import interruption
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import computations
 from tb_privateuse1.views.computations import Computations, Report
@@ -132,6 +133,22 @@ def test_who_asks_again_after_a_cancellation_begins_anew(works: Computations) ->
     assert works.run("key", lambda _: "read", WAIT_S) == "read"
 
 
+def test_a_cancelled_one_ends_with_its_next_report_and_its_callers_at_once(
+    works: Computations,
+) -> None:
+    work, error = Work(), TraceError("cancelled", "It was cancelled.")
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(works.run, "key", work, WAIT_S)
+        assert work.begun.acquire(timeout=WAIT_S)
+        assert not works.cancel(lambda key: key == "another", error)
+        assert works.cancel(lambda key: key == "key", error)
+        assert asked.exception(WAIT_S) is error
+    assert works.run("key", lambda _: "anew", WAIT_S) == "anew"
+    work.go_on.set()
+    assert work.ended.acquire(timeout=WAIT_S)
+    assert not works.cancel(lambda key: True, error)
+
+
 def test_work_that_nobody_waits_for_ends(
     works: Computations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +159,71 @@ def test_work_that_nobody_waits_for_ends(
     work.go_on.set()
     while len(works):
         threading.Event().wait(0.01)
+
+
+def test_checkpoints_tell_the_progress_and_end_what_nobody_waits_for(
+    works: Computations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part, go_on, ended = threading.Semaphore(0), threading.Semaphore(0), threading.Event()
+
+    def work(report: Report) -> Any:
+        try:
+            for done in range(4):
+                interruption.checkpoint(done, 4)
+                interruption.checkpoint()
+                part.release()
+                assert go_on.acquire(timeout=WAIT_S)
+        finally:
+            ended.set()
+
+    for done in range(3):
+        with pytest.raises(Pending):
+            works.run("key", work, 0)
+        assert part.acquire(timeout=WAIT_S)
+        with pytest.raises(Pending) as caught:
+            works.run("key", work, 0)
+        told = caught.value.progress
+        assert (told.phase, told.parts_done, told.parts) == ("computing", done, 4)
+        if done < 2:
+            go_on.release()
+    monkeypatch.setattr(computations, "_PATIENCE_S", -1.0)
+    go_on.release()
+    assert ended.wait(WAIT_S)
+    assert len(works) == 0
+
+
+def test_work_that_takes_too_long_is_told(
+    works: Computations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work()
+    begin(works, work)
+    monkeypatch.setattr(computations, "_LONGEST_S", -1.0)
+    with pytest.raises(TraceError, match="took longer than") as caught:
+        works.run("key", work, 0)
+    assert caught.value.code == "computation_time"
+    assert len(works) == 0
+    work.go_on.set()
+    assert work.ended.acquire(timeout=WAIT_S)  # it ends at its next report
+
+
+def test_work_can_be_cancelled(works: Computations) -> None:
+    error = TraceError("cancelled", "It was cancelled.")
+    chosen, other = Work(), Work()
+    for key, work in (("chosen", chosen), ("other", other)):
+        with pytest.raises(Pending):
+            works.run(key, work, 0)
+        assert work.begun.acquire(timeout=WAIT_S)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(works.run, "chosen", chosen, WAIT_S)
+        while works._by_key["chosen"].askers < 1:
+            threading.Event().wait(0.01)
+        assert works.cancel(lambda key: key == "chosen", error) == ["chosen"]
+        assert waiting.exception(WAIT_S) is error
+    assert works.cancel(lambda key: key == "chosen", error) == []
+    chosen.go_on.set()
+    assert chosen.ended.acquire(timeout=WAIT_S)
+    other.go_on.set()
+    works.run("other", other, WAIT_S)
 
 
 def test_an_outcome_that_nobody_fetches_is_dropped(

@@ -108,6 +108,24 @@ def test_by_kernels_and_modules() -> None:
     assert (host.base_ns, host.now_ns) == (195_000, 195_000)
 
 
+def test_rows_come_in_pages() -> None:
+    one, other = run(100), run(300)
+    for by in ("operators", "modules", "kernels"):
+        whole = diff(one, other, by=by)
+        assert whole.total_rows == len(whole.rows)
+        shown = [
+            row
+            for offset in range(whole.total_rows)
+            for row in diff(one, other, by=by, limit=1, offset=offset).rows
+        ]
+        assert shown == [replace(row, parent=None) for row in whole.rows]
+        first = diff(one, other, by=by, limit=1)
+        assert (first.total_rows, first.now_total_ns) == (whole.total_rows, whole.now_total_ns)
+        assert diff(one, other, by=by, offset=99).rows == ()
+    with pytest.raises(TraceError, match="at least 0"):
+        diff(one, other, limit=-1)
+
+
 def test_one_step_of_each() -> None:
     result = diff(run(30, 50), run(20, 90), step=1, base_step=0)
     assert row(result, "aten::mm").change_ns == 30_000

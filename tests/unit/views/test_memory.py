@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from pathlib import Path
 from typing import Any
@@ -345,6 +346,30 @@ def test_what_a_part_allocated_and_did_not_release() -> None:
         ("Linear", "aten::mm", 40), (None, "aten::clone", 16),
     ]  # fmt: skip
     assert memory(Trace()).remaining_lines == ()
+
+
+def test_what_was_alive_at_the_peak_by_source_line() -> None:
+    """Of 200 bytes at the peak 50 are from before, and 2 blocks of one line are 120."""
+    made = trace(
+        frame("train.py(3): setup", 0, 10), op("aten::empty", 1, 9),
+        frame("train.py(9): keep", 40, 60), op("aten::clone", 41, 59), op("aten::mm", 70, 80),
+        event(5, 30, 80, Addr=1), event(45, 60, 140, Addr=2), event(50, 60, 200, Addr=3),
+        event(55, -60, 140, Addr=2), event(75, 7, 147, Addr=4),
+    )  # fmt: skip
+    result = memory(made)
+    rows = [(r.source, r.line, r.operator, r.allocations, r.bytes) for r in result.alive_lines]
+    assert rows == [
+        ("operator", "train.py(9): keep", "aten::clone", 2, 120),
+        ("earlier", None, None, None, 50),
+        ("operator", "train.py(3): setup", "aten::empty", 1, 30),
+    ]
+    assert sum(r.share for r in result.alive_lines) == pytest.approx(1)
+    assert memory(Trace()).alive_lines == ()
+
+
+def test_a_format_that_has_no_memory_says_so() -> None:
+    without = dataclasses.replace(Trace(), meta=dataclasses.replace(Trace().meta, reader="nsight"))
+    assert codes(memory(without)) == ["format_without_memory"]
 
 
 @needs_traces

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.analysis.ranks.collectives import reduce_trace
+from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
@@ -20,11 +20,14 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import reader as reader_module
 from tb_privateuse1.views.base import Rank
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import reduces
 from tests.support.trace_files import trace, write
+
+WAIT_S = 20.0
 
 
 @reduces(reduce_trace)
@@ -52,17 +55,17 @@ def waiting(wait_s: float) -> Request:
 
 
 class Slow(Store):
-    """A store whose traces become ready one by one."""
+    """A store whose parts become ready one by one."""
 
     def __init__(self) -> None:
         super().__init__(jobs=0)
         self.asked: list[str] = []
         self.ready: set[str] = set()
 
-    def trace(self, files: TraceFiles, wait_s: float | None = None) -> Trace:
+    def part(self, files: TraceFiles, wait_s: float | None = None) -> RankPart:
         self.asked.append(files.trace.name)
         if files.trace.name in self.ready:
-            return super().trace(files, None)
+            return super().part(files, None)
         raise Pending(Progress("reading", 10, files.trace.size, 5, 1.0))
 
 
@@ -127,6 +130,57 @@ def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
     assert not store.ready & set(store.asked)
     store.ready |= {f"host_{rank}.1.pt.trace.json" for rank in (1, 2)}
     assert len(reader.run(waiting(5))) == 4
+
+
+def test_a_cancelled_rank_ends_the_view_and_the_other_ranks_that_it_reads(log: Path) -> None:
+    store = Slow()
+    catalog = discovery_catalog.scan(str(log), READERS)
+    reader = Reader(store, catalog)
+    given_up: list[tuple[str, bool]] = []
+    done = threading.Event()
+
+    def cancel(files: TraceFiles, *, parts: bool = False) -> bool:
+        given_up.append((files.trace.name, parts))
+        if len(given_up) == 5:
+            done.set()
+        return False
+
+    store.cancel = cancel  # type: ignore[method-assign]
+    files = catalog.find("r", 2, 1)
+    assert not reader.cancel(files)
+    assert given_up == [("host_2.1.pt.trace.json", False)]
+    given_up.clear()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(reader.run, waiting(WAIT_S))
+        while not store.asked:
+            time.sleep(0.01)
+        assert not reader.cancel(catalog.find("s")), "it reads no such trace"
+        given_up.clear()
+        assert reader.cancel(files)
+        error = asked.exception(WAIT_S)
+        assert isinstance(error, TraceError)
+        assert error.code == "cancelled"
+    assert done.wait(WAIT_S)
+    assert sorted(given_up) == [
+        ("host_0.1.pt.trace.json", True),
+        ("host_1.1.pt.trace.json", True),
+        ("host_2.1.pt.trace.json", False),
+        ("host_2.1.pt.trace.json", True),
+        ("host_3.1.pt.trace.json", True),
+    ]
+
+
+def test_more_ranks_than_are_asked_for_at_a_time(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "_RANKS_AT_A_TIME", 2)
+    store = Slow()
+    reader = Reader(store, discovery_catalog.scan(str(log), READERS))
+    with pytest.raises(Pending):
+        reader.run(waiting(0.2))
+    assert set(store.asked) == {"host_0.1.pt.trace.json", "host_1.1.pt.trace.json"}
+    store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
+    assert [rank.rank for rank in reader.run(waiting(WAIT_S))] == [0, 1, 2, 3]
 
 
 def test_a_base_may_be_elsewhere(log: Path, tmp_path: Path) -> None:

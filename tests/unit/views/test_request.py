@@ -61,6 +61,19 @@ def test_wrong_options_are_errors(text: dict[str, str], code: str, says: str) ->
     assert says in f"{caught.value.message} {caught.value.hint}"
 
 
+@pytest.mark.parametrize("name", ["operators", "kernels", "diff", "memory", "search"])
+def test_an_answer_over_http_is_bounded(name: str) -> None:
+    assert parse_request(name, {"limit": "20000"}).options["limit"] == 20_000
+    with pytest.raises(TraceError, match="limit must be at most 20,000") as caught:
+        parse_request(name, {"limit": "20001"})
+    assert caught.value.code == "bad_option"
+
+
+def test_points_are_bounded() -> None:
+    with pytest.raises(TraceError, match="points must be at most"):
+        parse_request("memory", {"points": "100000000"})
+
+
 def test_an_unknown_view_names_the_known_ones() -> None:
     with pytest.raises(TraceError) as caught:
         view_named("nope")
@@ -83,7 +96,7 @@ def test_the_base_inherits_from_the_selection_of_its_run(
     request = parse_request("diff", {"run": "a", "rank": "3", "step": "1", **texts})
     assert request.view is VIEWS["diff"]
     assert (request.selection, request.base) == (Selection("a", 3), base)
-    assert (request.options, request.deadline_s) == ({"step": 1}, None)
+    assert request.options == {"step": 1}
     assert request.reads == ("trace", "base")
 
 

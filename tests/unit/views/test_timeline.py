@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from tb_privateuse1.analysis.timeline import level_of_detail
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.encoding import encode, encode_columns
@@ -64,6 +65,20 @@ def test_everything() -> None:
     ]  # fmt: skip
     assert result.rectangles.bound_ns.tolist() == [0] * 8
     assert (result.start_ns, result.stop_ns, result.end_ns) == (0, 100_000, 100_000)
+
+
+def test_of_many_threads_the_fullest_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(level_of_detail, "MOST_OWNERS", 3)
+    calls = [(tid, call) for tid in range(1, 9) for call in range(1 + tid % 4)]
+    ops = [op(f"t{tid}", 10 * call, 10 * call + 5) | {"tid": tid} for tid, call in calls]
+    result = ask(trace(*ops, kernel("k", 0, 5, 1)))
+    assert result.left_out == 5
+    assert [(t.kind, t.ranges) for t in result.tracks if t.kind == "operators"] == [
+        ("operators", 3), ("operators", 4), ("operators", 4),
+    ]  # fmt: skip
+    assert {name for name, kind, _ in drawn(result) if kind == "operator"} == {"t2", "t3", "t7"}
+    assert [t.id for t in result.tracks] == [0, 1, 2, 3, 4]
+    assert ask(some()).left_out == 0
 
 
 def test_lengths_are_exact() -> None:

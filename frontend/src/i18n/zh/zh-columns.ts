@@ -107,4 +107,17 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "row of counter_series": "counter_series 的行",
   "time; the value holds until the next one of the series": "时间；该值保持到同一序列的下一个值",
   "value, in the counter's own unit": "值，采用计数器自身的单位",
+  "Python frames of an allocation, where a memory snapshot has them": "分配时的 Python 帧（内存快照中有时）",
+  "row of ops: the operator that takes or returns it, by an execution trace":
+    "ops 的行：使用或返回它的算子（来自执行 trace）",
+  "read, written (an input that the operator writes to) or returned":
+    "read（读取）、written（算子写入的输入）或 returned（返回）",
+  "its position among the inputs or the results; tensors of a list share one":
+    "在输入或结果中的位置；同一列表的张量共用一个",
+  "number of its memory from the allocation on: tensors of one share it":
+    "自分配起其内存的编号：共享内存的张量编号相同",
+  "its beginning in that memory, in elements": "在该内存中的起点，以元素计",
+  "number of its elements": "元素个数",
+  "bytes of an element": "每个元素的字节数",
+  "torch's name of its device": "torch 对其设备的名称",
 };

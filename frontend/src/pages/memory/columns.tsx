@@ -1,5 +1,6 @@
 // The columns of the tables below the memory chart.
 import type {
+  AliveLine,
   AliveModule,
   AliveRow,
   Allocation,
@@ -62,6 +63,29 @@ export const ALIVE: readonly Column<AliveRow>[] = [
     ),
   },
   field("input_shapes", texts.ofAlive.inputShapes, "text", 320),
+  field("share", texts.ofAlive.share, "share", 160, {
+    additive: true,
+    bar: (r) => (r.source === "operator" ? "kernel" : "other"),
+  }),
+  field("bytes", texts.ofAlive.size, "bytes", 96, { additive: true }),
+  field("allocations", texts.ofAlive.allocations, "count", 96, { additive: true }),
+];
+
+export const ALIVE_LINES: readonly Column<AliveLine>[] = [
+  {
+    key: "line",
+    ...texts.ofRemaining.line,
+    kind: "text",
+    width: 360,
+    value: (r) => r.line ?? (r.source === "operator" ? texts.noLine : texts.sources[r.source].label),
+    code: (r) => r.line ?? r.source,
+    cell: (r) => (
+      <span class={`value ${r.line ? "" : "muted"}`} title={r.line ?? texts.sources[r.source].title}>
+        {r.line ?? (r.source === "operator" ? texts.noLine : texts.sources[r.source].label)}
+      </span>
+    ),
+  },
+  field("operator", texts.ofRemaining.operator, "text", 220),
   field("share", texts.ofAlive.share, "share", 160, {
     additive: true,
     bar: (r) => (r.source === "operator" ? "kernel" : "other"),

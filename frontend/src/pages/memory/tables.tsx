@@ -10,7 +10,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import type { Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import { REMAINING, remainingTable } from "./remaining";
-import { ALIVE, allocationColumns, KINDS, MODULES, OPERATORS, STEPS, TOTALS } from "./columns";
+import { ALIVE, ALIVE_LINES, allocationColumns, KINDS, MODULES, OPERATORS, STEPS, TOTALS } from "./columns";
 
 const texts = t.memoryTables;
 const nouns = texts.nouns;
@@ -29,7 +29,16 @@ interface TablesProps {
   onLife: (life: Life | null) => void;
 }
 
-const TABS = ["alive", "modules", "categories", ...REMAINING, "operators", "allocations", "steps"] as const;
+const TABS = [
+  "alive",
+  "alive_lines",
+  "modules",
+  "categories",
+  ...REMAINING,
+  "operators",
+  "allocations",
+  "steps",
+] as const;
 type Tab = (typeof TABS)[number];
 
 export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
@@ -38,13 +47,15 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
     () => STEPS.filter((c) => result.basis === "allocated" || !TOTALS.has(c.key)),
     [result.basis],
   );
-  const first: Tab = result.alive.length > 0 ? "alive" : "operators";
+  const first = firstTab(result);
   const { group } = state.value;
   const tab: Tab = TABS.find((one) => one === group) ?? first;
   const common = { ...tableInUrl(), children: <Tabs result={result} tab={tab} first={first} /> };
   switch (tab) {
     case "alive":
       return aliveTable(result, common);
+    case "alive_lines":
+      return aliveLinesTable(result, common);
     case "modules":
       return modulesTable(result, common);
     case "remaining":
@@ -72,6 +83,13 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
   }
 }
 
+/** What was live at the peak; by source line if there are no operators, as in a memory snapshot. */
+function firstTab({ alive, alive_lines }: MemoryUse): Tab {
+  if (alive.length === 0) return "operators";
+  const hasOperators = alive.some((r) => r.operator !== null);
+  return !hasOperators && alive_lines.some((r) => r.line !== null) ? "alive_lines" : "alive";
+}
+
 interface TabsProps {
   result: MemoryUse;
   tab: Tab;
@@ -83,8 +101,8 @@ function Tabs({ result, tab, first }: TabsProps) {
   return (
     <Segmented
       label={texts.table}
-      value={tab === "remaining_modules" ? "remaining" : tab}
-      onPick={(to) => go({ group: to === first ? null : to, sort: null, filter: null })}
+      value={tab === "remaining_modules" ? "remaining" : tab === "alive_lines" ? "alive" : tab}
+      onPick={(to) => go({ group: to === first || to === "alive" ? null : to, sort: null, filter: null })}
       choices={[
         {
           value: "alive",
@@ -160,6 +178,41 @@ function aliveTable(result: MemoryUse, common: Common) {
       rowKey={(r) => `${r.source} ${r.operator ?? ""} ${r.input_shapes ?? ""}`}
       defaultSort="-bytes"
       onOpen={(r) => toAllocations(filterOf(r))}
+    >
+      {common.children}
+      <AliveBy value="alive" />
+    </Table>
+  );
+}
+
+function aliveLinesTable(result: MemoryUse, common: Common) {
+  return (
+    <Table
+      {...common}
+      name="alive-lines"
+      {...nouns.line}
+      columns={ALIVE_LINES}
+      rows={result.alive_lines}
+      rowKey={(r) => `${r.source} ${r.line ?? ""} ${r.line === null ? r.operator : ""}`}
+      defaultSort="-bytes"
+    >
+      {common.children}
+      <AliveBy value="alive_lines" />
+    </Table>
+  );
+}
+
+/** The tables of what was live at the peak. */
+function AliveBy({ value }: { value: "alive" | "alive_lines" }) {
+  return (
+    <Segmented
+      label={texts.remainingBy}
+      value={value}
+      onPick={(to) => go({ group: to, sort: null, filter: null })}
+      choices={[
+        { value: "alive", label: texts.byOperator },
+        { value: "alive_lines", label: texts.remainingLines },
+      ]}
     />
   );
 }

@@ -40,7 +40,9 @@ export function Show<T>({ resource: { loaded, retry, cancel }, children }: ShowP
 
 /** The share of the work that is done, 0 to 1; null if only the bytes are known, and all are read: what
  * follows takes a time that nobody knows, and a full bar would say that it is over. */
-export function shareDone({ bytes_done, bytes_total, traces, traces_done }: Progress): number | null {
+export function shareDone(progress: Progress): number | null {
+  const { bytes_done, bytes_total, traces, traces_done, parts, parts_done } = progress;
+  if (parts > 0) return parts_done / parts;
   const part = bytes_total > 0 ? Math.min(1, bytes_done / bytes_total) : null;
   // Of several traces, bytes are of those that are not done.
   const share = traces > 1 ? (traces_done + (part ?? 0) * (traces - traces_done)) / traces : part;
@@ -76,6 +78,7 @@ function Reading({ progress, cancel }: { progress: Progress | null; cancel: () =
             : texts.left(Math.max(1, Math.ceil(progress.seconds_left)))}
         </span>
       </p>
+      {progress.note !== null && <p data-testid="progress-note">{progress.note}</p>}
       <button type="button" onClick={cancel} data-testid="cancel">
         {texts.cancel}
       </button>

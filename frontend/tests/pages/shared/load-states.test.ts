@@ -11,6 +11,9 @@ const progress = (some: Partial<Progress>): Progress => ({
   seconds_left: null,
   traces: 1,
   traces_done: 0,
+  parts: 0,
+  parts_done: 0,
+  note: null,
   ...some,
 });
 
@@ -21,6 +24,7 @@ test.each<[number | null, Partial<Progress>]>([
   [0.25, { traces: 4, traces_done: 1, phase: "computing" }],
   [0.625, { traces: 4, traces_done: 1, bytes_done: 5, bytes_total: 10 }],
   [null, { traces: 4, traces_done: 4 }],
+  [0.1, { parts: 30, parts_done: 3, phase: "computing" }],
 ])("a bar is never full while the server works: %s of %o", (share, some) => {
   expect(shareDone(progress(some))).toBe(share);
 });

@@ -153,11 +153,15 @@ def test_a_root_that_cannot_be_read_keeps_no_runs_of_another_root(
     listed = discovery_catalog.discovery_walk.directories
 
     def directories(
-        root: str, warnings: list[Finding], formats: Sequence[Format], unread: list[str]
+        root: str,
+        warnings: list[Finding],
+        formats: Sequence[Format],
+        unread: list[str],
+        **options: bool,
     ) -> Iterator[tuple[str, list[File]]]:
         if root in lost:
             raise RemoteError("remote_unreachable", "no answer")
-        return listed(root, warnings, formats, unread)
+        return listed(root, warnings, formats, unread, **options)
 
     monkeypatch.setattr(discovery_catalog.discovery_walk, "directories", directories)
     found = Scanner("", READERS, [("a", memory), ("b", second)], interval_s=0.02)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from tb_privateuse1.export.reports import csv
@@ -15,6 +17,12 @@ def test_csv() -> None:
         '"a,\x07b",1500000,2048,0.125,True',
         "long name,,3,1.0,False",
     ]
+
+
+def test_texts_of_a_trace_are_no_formulas() -> None:
+    row = dataclasses.replace(RESULT.table[0], name="=1+1")
+    lines = csv.csv_table(dataclasses.replace(RESULT, table=(row,))).splitlines()
+    assert lines[1].startswith("'=1+1,")
 
 
 def test_a_result_without_a_table_has_no_csv() -> None:

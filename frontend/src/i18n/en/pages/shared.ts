@@ -137,6 +137,11 @@ export const noDeviceTimes = {
   follows: "What follows is what the host did.",
 };
 
+/** Of a memory snapshot without a trace. */
+export const snapshotAlone = {
+  toMemory: "What was allocated, and by which line, is on the page Memory.",
+};
+
 /** What the selectors of run, rank, span and step offer. */
 export const selectorChoices = {
   ranks: (n: number) => plural(n, "rank"),

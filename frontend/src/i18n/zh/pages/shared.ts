@@ -113,6 +113,10 @@ export const noDeviceTimes: Translation<typeof english.noDeviceTimes> = {
   follows: "以下内容是主机的活动。",
 };
 
+export const snapshotAlone: Translation<typeof english.snapshotAlone> = {
+  toMemory: "分配了哪些内存、由哪一行分配，见“内存”页面。",
+};
+
 export const selectorChoices: Translation<typeof english.selectorChoices> = {
   ranks: (n) => `${count(n)} 个 rank`,
   all: "全部",

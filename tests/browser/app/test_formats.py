@@ -1,0 +1,57 @@
+"""Every page of every format shows something, or says what the format lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support import every_format
+from tests.support.dashboard import WAIT_MS, Dashboard
+from tests.support.page_states import PAGES
+from tests.support.server import Server, serve
+
+FORMATS = (
+    "ascend_database", "ascend_folder", "nsight", "rocprof", "snapshot", "snapshot_beside",
+    "execution_trace",
+)  # fmt: skip
+OF_SNAPSHOTS = ("timeline", "memory", "counters", "distributed", "diff", "history", "recording",
+                "sql")  # fmt: skip
+"""The pages that show something of a memory snapshot without a trace."""
+SHOWN = ", ".join(f"{tag}:visible" for tag in ("h2", "p", "table", "canvas", "svg", "textarea"))
+
+
+@pytest.fixture(scope="module")
+def formats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    logs = every_format.write(tmp_path_factory.mktemp("formats"))
+    with serve("--logdir", logs) as server:
+        yield server
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("run", FORMATS)
+def test_every_page_opens(visit: Callable[[Server], Dashboard], formats: Server, run: str) -> None:
+    dashboard = visit(formats)
+    for page in PAGES:
+        dashboard.open(run=run, view=page)
+        main = dashboard.get(f"page-{page}")
+        main.wait_for(timeout=WAIT_MS)
+        for dark in (False, True):
+            dashboard.dark(dark)
+            dashboard.rests()
+        expect(dashboard.get("error")).to_have_count(0)
+        expect(main.locator(SHOWN).first).to_be_visible(timeout=WAIT_MS)
+        if run == "snapshot" and page not in OF_SNAPSHOTS:
+            dashboard.shows("snapshot-alone")
+
+
+def test_a_snapshot_leads_to_its_memory_by_line(
+    visit: Callable[[Server], Dashboard], formats: Server
+) -> None:
+    dashboard = visit(formats).open(run="snapshot")
+    dashboard.shows("snapshot-alone").get_by_role("link").click()
+    rows = dashboard.rows("alive-lines")
+    assert any("model0.py" in row["line"] for row in rows.values())
+    dashboard.get("page-memory").get_by_role("button", name="Not freed").click()
+    assert any("model0.py" in row["name"] for row in dashboard.rows("memory-remaining").values())

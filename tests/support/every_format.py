@@ -1,0 +1,151 @@
+"""A run of each format that can be read: ``write(logdir)``, or one of ``RUNS`` alone."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.support import (
+    ascend,
+    execution_traces,
+    make,
+    nsight,
+    packings,
+    rocprof,
+    snapshots,
+    trace_files,
+)
+
+STEPS = 3
+_NAME = "host_1.1700000000000000000"
+_TRACE = f"{_NAME}.pt.trace.json"
+
+
+def events() -> list[make.Event]:
+    """Steps of operators that launch kernels, with counters and memory."""
+    found: list[make.Event] = []
+    for number in range(STEPS):
+        begin = 1000 * number
+        found.append(make.step(number, begin, begin + 1000))
+        for i in range(6):
+            start, call = begin + 150 * i, 6 * number + i + 1
+            inputs = {"Input Dims": [[64, 32], [32, 8]], "Record function id": 10 + call}
+            found += [
+                make.op("aten::mm", start, start + 100, id=call, **inputs),
+                make.launch(start + 10, start + 20, call),
+                make.kernel(f"gemm_{i % 2}", start + 40, start + 140, call),
+                make.memory(start + 5, 4096, 4096 * call, 1, Addr=4096 * call),
+            ]
+        found += [_counter("Power", begin + 100 * i, W=300 + 10 * i) for i in range(10)]
+    return found
+
+
+def _counter(name: str, at: float, **values: float) -> make.Event:
+    return {"ph": "C", "pid": 1, "name": name, "ts": at, "args": values}
+
+
+def document() -> dict[str, Any]:
+    """The trace of ``events``, whose times begin with those of the snapshots."""
+    return make.document(*events(), baseTimeNanoseconds=snapshots.START_US * 1000)
+
+
+def _plain(folder: Path) -> None:
+    trace_files.write(folder / _TRACE, document())
+
+
+def _event_list(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / _TRACE).write_text(json.dumps(events()))
+
+
+def _event_lines(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / _TRACE).write_text("\n".join(map(json.dumps, events())))
+
+
+def _packed(packing: str, suffix: str) -> Callable[[Path], None]:
+    def build(folder: Path) -> None:
+        folder.mkdir(parents=True)
+        data = json.dumps(document()).encode()
+        (folder / f"{_TRACE}{suffix}").write_bytes(packings.PACK[packing](data))
+
+    return build
+
+
+def _zip(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / "job.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"job/{_TRACE}", json.dumps(document()))
+
+
+def _tar(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    data = json.dumps(document()).encode()
+    with tarfile.open(folder / "job.tar.gz", "w:gz") as archive:
+        member = tarfile.TarInfo(f"job/{_TRACE}")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+
+
+def _ascend_folder(folder: Path) -> None:
+    ascend.Program(steps=STEPS).folder(folder, forms=("json", "csv"))
+
+
+def _snapshot_alone(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    content = snapshots.snapshot(snapshots.training(1), snapshots.training(2, steps=1, device=1))
+    snapshots.write(folder / f"{_NAME}.memory_snapshot.pickle", content)
+
+
+def _snapshot_beside(folder: Path) -> None:
+    without = [event for event in events() if event.get("name") != "[memory]"]
+    start = snapshots.START_US * 1000
+    trace_files.write(folder / _TRACE, make.document(*without, baseTimeNanoseconds=start))
+    content = snapshots.snapshot(snapshots.training(1))
+    snapshots.write(folder / f"{_NAME}.memory_snapshot.pickle", content)
+
+
+def _execution_trace(folder: Path) -> None:
+    _plain(folder)
+    tensor = execution_traces.tensor
+    nodes = [
+        execution_traces.node(
+            11 + i, "aten::mm", [tensor(7, 64, 32), tensor(8, 32, 8)], [tensor(9 + i, 64, 8)]
+        )
+        for i in range(6 * STEPS)
+    ]
+    (folder / "execution_trace.json").write_text(execution_traces.text(*nodes))
+
+
+RUNS: dict[str, Callable[[Path], object]] = {
+    "chrome": _plain,
+    "list": _event_list,
+    "lines": _event_lines,
+    "zstd": _packed("zstd", ".zst"),
+    "xz": _packed("xz", ".xz"),
+    "bzip2": _packed("bzip2", ".bz2"),
+    "zip": _zip,
+    "tar": _tar,
+    "ascend_database": lambda f: ascend.Program(steps=STEPS).database(
+        f / "ascend_pytorch_profiler_0.db"
+    ),
+    "ascend_folder": _ascend_folder,
+    "nsight": lambda f: nsight.Program(steps=STEPS).database(f / "report.sqlite"),
+    "rocprof": lambda f: rocprof.Program(steps=STEPS).database(f / "77_results.db"),
+    "snapshot": _snapshot_alone,
+    "snapshot_beside": _snapshot_beside,
+    "execution_trace": _execution_trace,
+}
+"""How to write the run of a format into a folder, which is made."""
+
+
+def write(logdir: Path) -> Path:
+    """Write a run of each format, named after it; returns the logdir."""
+    for name, build in RUNS.items():
+        build(logdir / name)
+    return logdir
