@@ -90,9 +90,8 @@ class Ops(Table):
     concrete: I32
     """The values of the inputs that are no tensors (``Concrete Inputs``), a JSON list of texts."""
     kernel_flops: I64
-    """What Inductor says of its kernel (``kernel_flop``); ``MISSING`` without."""
     kernel_bytes: I64
-    """The same of its bytes (``kernel_num_gb``)."""
+    """What Inductor says of its kernel (``kernel_flop``, ``kernel_num_gb``), or ``MISSING``."""
     stack: I32
     sequence: I64
     forward_thread: I64
@@ -229,10 +228,7 @@ class Captures(Table):
 
 @dataclass(frozen=True)
 class CapturedOps(Table):
-    """Calls of operators in the capture of a graph that is replayed, with their inputs.
-
-    ``parent`` is the row of the call around; the other columns are those of ``Ops``.
-    """
+    """Calls of operators in the capture of a replayed graph, by ``parent``, the call around."""
 
     name: I32
     parent: I32

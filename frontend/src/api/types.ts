@@ -1481,7 +1481,7 @@ export interface RankAdvice {
   symptoms: RankSymptom[];
 }
 
-/** What one rank called. */
+/** A call of one rank. */
 export interface RankCall {
   rank: number;
   name: string;

@@ -39,7 +39,7 @@ _TYPED = _WHOLE_INPUT | _WHOLE_OUTPUT | {"all_to_all", "gather", "scatter"}
 
 @dataclass(frozen=True)
 class RankCall:
-    """What one rank called."""
+    """A call of one rank."""
 
     rank: int
     name: str
