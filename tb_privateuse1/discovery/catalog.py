@@ -316,7 +316,8 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
             rank = of_folder.rank if of_folder else rank_in_name(file.name, heads.formats)
         named = of_folder.named if of_folder else None
         recordings.append(workers.Recording(file, rank, head.world_size, heads.formats, named))
-    members, findings = workers.assign_ranks(recordings)
+    joining = [] if only else [r for r in recordings if _joins_rank(r.file, heads)]
+    members, findings, joined = workers.join_ranks(recordings, joining)
     if not members:
         return None
     files: dict[tuple[str, int, int], TraceFiles] = {}
@@ -334,6 +335,7 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
             worker = printable(recording.worker)
             parts = gathered[file].parts if file in gathered else ()
             parts += (added[file],) if file in added else ()
+            parts += tuple(joined.get(member.rank, ())) if number == len(member.spans) else ()
             parts += beside.files_beside(file, heads.trace(file), rank, additions)
             files[name, member.rank, number] = TraceFiles(file, sidecar, worker, rank, parts=parts)
         ranks.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
@@ -344,6 +346,11 @@ def _is_trace(file: File, heads: Heads) -> bool:
     if is_own_name(file.name, heads.formats):
         return True
     return stem(file.name, heads.formats) is not None and heads.trace(file).is_trace
+
+
+def _joins_rank(file: File, heads: Heads) -> bool:
+    named = is_own_name(file.name, [each for each in heads.formats if each.joins_rank])
+    return named or heads.trace(file).joins_rank
 
 
 def _without_sources(traces: Mapping[str, File], heads: Heads) -> list[File]:

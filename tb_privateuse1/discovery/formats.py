@@ -74,6 +74,9 @@ class Format:
     beside: Callable[[bytes], int | None] | None = None
     """Return the process of a file that lies beside a trace and adds to its events, by the file's
     first bytes: 0 if it does not say one, None for other files. Traces are not asked about."""
+    joins_rank: bool = False
+    """Its files add to the last recording of their rank in the same directory, by the rank in their
+    names. Without such a recording one of them is a recording of its own."""
     folder: Folder | None = None
     """The folder into which its tool writes; None if its files are recordings by themselves."""
 

@@ -46,6 +46,8 @@ class Head:
     """The numbers of processes in its beginning."""
     adds: bool = False
     """It lies beside a trace and adds to its events (``Format.beside``)."""
+    joins_rank: bool = False
+    """It adds to another recording of its rank (``Format.joins_rank``)."""
 
 
 _F = TypeVar("_F", bound=Format)
@@ -111,7 +113,7 @@ class Heads:
             elif size <= _SMALL_GZIP:
                 text += _read(stream, _MOST)
             info = kind.last_info(text)
-        return Head(True, info.rank, info.world_size, processes)
+        return Head(True, info.rank, info.world_size, processes, joins_rank=kind.joins_rank)
 
     def _get(self, file: File, look: _Look[Head]) -> Head:
         if file not in self._known:

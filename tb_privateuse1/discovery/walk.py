@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tb_privateuse1.discovery import archive, packed, remote
 from tb_privateuse1.discovery.file import File, printable, remote_file
-from tb_privateuse1.discovery.formats import Format, folders, is_part, suffixes
+from tb_privateuse1.discovery.formats import Format, folders, is_own_name, is_part, suffixes
 from tb_privateuse1.discovery.recording_folders import parents_first
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
@@ -174,7 +174,10 @@ def _visible(name: str) -> bool:
 def _name_test(formats: Sequence[Format]) -> _Test:
     """Return the test by which a file's name says that the file may be of use."""
     ends = (*suffixes(formats), *_SIDECAR_SUFFIXES)
-    return lambda name: _visible(name) and (name.lower().endswith(ends) or is_part(name, formats))
+    return lambda name: (
+        _visible(name)
+        and (name.lower().endswith(ends) or is_part(name, formats) or is_own_name(name, formats))
+    )
 
 
 def _recordings_first(formats: Sequence[Format]) -> Callable[[str], tuple[bool, str]]:

@@ -137,6 +137,34 @@ def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Fi
     return [_member(rank, sources[rank], series[rank]) for rank in sorted(series)], findings
 
 
+def join_ranks(
+    recordings: Sequence[Recording], joining: Sequence[Recording]
+) -> tuple[list[Member], list[Finding], dict[int, list[File]]]:
+    """Return ``assign_ranks``, and the files that join the last recording of a rank, by rank.
+
+    ``joining`` are those of the recordings that add to others of their rank, by its number in
+    their names. The first of a rank without others is a recording.
+    """
+    joined: dict[int, list[File]] = defaultdict(list)
+    if not joining:
+        return *assign_ranks(recordings), joined
+    whole = [recording for recording in recordings if recording not in joining]
+    known = {member.rank for member in assign_ranks(whole)[0]}
+    for recording in sorted(joining, key=lambda one: natural_key(one.file.name)):
+        rank = _rank_of_name(recording)
+        if rank is not None and rank in known:
+            joined[rank].append(recording.file)
+            continue
+        whole.append(recording)
+        known |= set() if rank is None else {rank}
+    return *assign_ranks(whole), joined
+
+
+def _rank_of_name(recording: Recording) -> int | None:
+    found = _RANK.search(recording.file.name)
+    return int(found[1]) if found else None
+
+
 def _precedence(process: _Process) -> tuple[bool, bool, tuple[bool, int, list[str | int]]]:
     """Return the sort key by which processes get the rank they claim."""
     return process.claim is None, process.named != process.wish, process.recordings[0].when

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.export import work_columns
 from tb_privateuse1.export.time_window import EVERYTHING, Window
+from tb_privateuse1.trace.collective_entries import STATES
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, TABLES, Trace
 from tb_privateuse1.trace.table import I64, Table
 
@@ -201,6 +202,26 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "group_size": "ranks in the group",
         "bytes": "bytes, counted as the NCCL tests do",
     },
+    "collective_entries": {
+        "row": "its number",
+        "name": "collective or message that a flight recorder has of this rank",
+        "process_group": "process group",
+        "purpose": "what the group is for",
+        "members": "ranks of the group, JSON; null: not recorded",
+        "sequence": "its number in the group, equal on all ranks; of a message, of this rank's",
+        "message": "a send or receive",
+        "state": "scheduled, started, completed, or retired (ended or failed, no times)",
+        "whole": "the recorder has lost no entry of this rank",
+        "created_ns": "when it was enqueued",
+        "started_ns": "when torch noticed that it had started",
+        "completed_ns": "when torch noticed that it had ended",
+        "shapes": "shapes of the inputs, JSON",
+        "dtypes": "types of the inputs, JSON",
+        "out_shapes": "shapes of the outputs, JSON",
+        "out_dtypes": "types of the outputs, JSON",
+        "stack": "Python frames of the call",
+        "event": _EVENT,
+    },
     "counter_series": {
         "row": "its number",
         "name": "name of a recorded counter",
@@ -222,6 +243,7 @@ _ENUMERATED = {
     ("captures", "kind"): ("operator", "annotation", "frame"),
     ("kernels", "kind"): ("kernel", "memcpy", "memset", "unknown"),
     ("kernels", "evidence"): EVIDENCE,
+    ("collective_entries", "state"): STATES,
     ("tensors", "access"): ("read", "written", "returned"),
 }
 _TEXTS = {
@@ -234,6 +256,9 @@ _TEXTS = {
     "tid",
     "shapes",
     "dtypes",
+    "out_shapes",
+    "out_dtypes",
+    "members",
     "strides",
     "concrete",
     "stack",

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tb_privateuse1.inference import (
+    collective_entries,
     collectives,
     counter_samples,
     device_processes,
@@ -46,6 +47,7 @@ from tb_privateuse1.vendors import VENDORS
 
 __all__ = [
     "build_trace",
+    "collectives",
 ]
 
 
@@ -155,6 +157,7 @@ def _assemble(
         tensors=tensor_identities.build_tensors(raw.tensors, host.ops),
         steps=table,
         collectives=rows,
+        collective_entries=collective_entries.on_clock(raw.entries, raw.base_ns + start),
         checkpoints=raw.checkpoints,
         configs=activities.configs,
         counter_series=counters.series,

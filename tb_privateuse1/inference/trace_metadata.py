@@ -105,6 +105,10 @@ def build_meta(
     )
 
 
+_PARTIAL = {"snapshot_alone", "flight_recorder_alone"}
+"""Findings of recordings that have no device activities by their nature."""
+
+
 def metadata_findings(
     raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities
 ) -> tuple[Finding, ...]:
@@ -114,7 +118,7 @@ def metadata_findings(
     found += _impossible_sizes(raw)
     found += _capture_warnings(_facts(raw, sidecar))
     refused = any(f.severity == "error" for f in activities.findings)
-    has_said_so = any(f.code == "snapshot_alone" for f in raw.findings)
+    has_said_so = any(f.code in _PARTIAL for f in raw.findings)
     if not len(activities.kernels) and not refused and not has_said_so:
         found.append(_no_device_times(raw, sidecar))
     return tuple(found)

@@ -22,6 +22,7 @@ from tb_privateuse1.discovery.trace_head import find_format
 from tb_privateuse1.readers import (
     ascend,
     chrome,
+    flight_recorder,
     memory_timeline,
     nsight,
     other_files,
@@ -41,6 +42,7 @@ __all__ = [
     "choose_reader",
     "chrome",
     "complete",
+    "flight_recorder",
     "memory_timeline",
     "nsight",
     "perfetto",
@@ -60,6 +62,7 @@ READERS: tuple[Reader, ...] = (
     snapshot.SNAPSHOT,
     perfetto.PERFETTO,
     memory_timeline.MEMORY_TIMELINE,
+    flight_recorder.FLIGHT_RECORDER,
 )
 """By precedence. The first reads what nobody recognizes, and says what is wrong with it."""
 
@@ -82,13 +85,29 @@ def read(path: str, progress: Progress | None = None) -> Raw:
 
 def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
     """Return a trace's columns with what the other files of its folder add to them."""
+    of_rank = {part: reader for part in parts if (reader := _of_rank(part)) is not None}
     for reader in READERS:
         if reader.complete:
-            raw = reader.complete(raw, [part for part in parts if _adds(reader, part)])
+            adding = [p for p in parts if of_rank.get(p, reader) is reader and _adds(reader, p)]
+            raw = reader.complete(raw, adding)
     return raw
 
 
+def _of_rank(part: str) -> Reader | None:
+    """Return the reader of a file that adds to the recordings of its rank, None of others."""
+    candidates = [reader for reader in READERS if reader.joins_rank]
+    named = (reader for reader in candidates if is_own_name(basename(part), [reader]))
+    try:
+        return next(named, None) or find_format(file_at(part), candidates)
+    except RemoteError:
+        raise
+    except OSError:  # it is gone
+        return None
+
+
 def _adds(reader: Reader, part: str) -> bool:
+    if reader.joins_rank:
+        return _of_rank(part) is reader
     name = basename(part)
     if reader.folder is not None and reader.folder.parts.search(name):
         return True

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.trace.collective_entries import CollectiveEntries
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Threads
@@ -178,6 +179,8 @@ class Raw:
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
     counters: Counters = field(default_factory=Counters)
     tensors: TensorUses = field(default_factory=TensorUses.empty)
+    entries: CollectiveEntries = field(default_factory=CollectiveEntries.empty)
+    """Of the rank's flight recorder; their times are absolute."""
     process_names: Mapping[str, str] = field(default_factory=dict)
     """By pid, as ``threads`` spells it."""
     reader: str = "chrome"

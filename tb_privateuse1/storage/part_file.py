@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import F64, I32, I64, Bools, Table
+from tb_privateuse1.trace.table import F64, I8, I32, I64, Bools, Table
 
 _T = TypeVar("_T")
 
@@ -48,6 +48,11 @@ class _Int32(Table):
 
 
 @dataclass(frozen=True)
+class _Int8(Table):
+    values: I8
+
+
+@dataclass(frozen=True)
 class _Float64(Table):
     values: F64
 
@@ -58,7 +63,7 @@ class _Bool(Table):
 
 
 _KINDS: dict[str, type[Table]] = {
-    "int64": _Int64, "int32": _Int32, "float64": _Float64, "bool": _Bool,
+    "int64": _Int64, "int32": _Int32, "int8": _Int8, "float64": _Float64, "bool": _Bool,
 }  # fmt: skip
 """The columns of a file by the name of their numpy type."""
 _NAMES: dict[Any, str] = {I64: "int64", I32: "int32", F64: "float64", Bools: "bool"}

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1.trace.collective_entries import CollectiveEntries
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
@@ -89,9 +90,8 @@ class Ops(Table):
     concrete: I32
     """The values of the inputs that are no tensors (``Concrete Inputs``), a JSON list of texts."""
     kernel_flops: I64
-    """What Inductor says of its kernel (``kernel_flop``); ``MISSING`` without."""
     kernel_bytes: I64
-    """The same of its bytes (``kernel_num_gb``)."""
+    """What Inductor says of its kernel (``kernel_flop``, ``kernel_num_gb``), or ``MISSING``."""
     stack: I32
     sequence: I64
     forward_thread: I64
@@ -228,10 +228,7 @@ class Captures(Table):
 
 @dataclass(frozen=True)
 class CapturedOps(Table):
-    """Calls of operators in the capture of a graph that is replayed, with their inputs.
-
-    ``parent`` is the row of the call around; the other columns are those of ``Ops``.
-    """
+    """Calls of operators in the capture of a replayed graph, by ``parent``, the call around."""
 
     name: I32
     parent: I32
@@ -357,6 +354,7 @@ TABLES: dict[str, type[Table]] = {
     "checkpoints": Checkpoints,
     "configs": Configs,
     "collectives": Collectives,
+    "collective_entries": CollectiveEntries,
     "counter_series": CounterSeries,
     "counter_samples": CounterSamples,
 }
@@ -392,6 +390,7 @@ class Trace:
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
     configs: Configs = field(default_factory=Configs.empty)
     collectives: Collectives = field(default_factory=Collectives.empty)
+    collective_entries: CollectiveEntries = field(default_factory=CollectiveEntries.empty)
     counter_series: CounterSeries = field(default_factory=CounterSeries.empty)
     counter_samples: CounterSamples = field(default_factory=CounterSamples.empty)
 

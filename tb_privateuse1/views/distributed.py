@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.ranks.collectives import (
     drop_matches,
     match_calls,
 )
+from tb_privateuse1.analysis.ranks.open_rows import OpenCollectiveRow, find_open, open_rows
 from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
 from tb_privateuse1.analysis.ranks.stragglers import (
     CAUSES,
@@ -140,6 +141,8 @@ class Distributed(Result):
     notes: tuple[Finding, ...]
     advice: tuple[RankAdvice, ...]
     """The findings, the most severe first."""
+    open_collectives: tuple[OpenCollectiveRow, ...] = ()
+    """What had not ended on all ranks, causes first; of flight recorders."""
 
 
 @reduces(collectives.reduce_trace)
@@ -177,6 +180,7 @@ def distributed(
         numbers, parts, calls,
         absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
     )  # fmt: skip
+    stuck = find_open(parts, numbers)
     case = RankContext(
         numbers=tuple(numbers),
         parts=parts,
@@ -189,6 +193,7 @@ def distributed(
         collectives=talk,
         absent=tuple(absent),
         unread=tuple(unread),
+        open_collectives=stuck,
     )
     return Distributed(
         provenance=_provenance(parts),
@@ -202,6 +207,7 @@ def distributed(
         world_size=world,
         notes=tuple(notes),
         advice=rank_engine.advise_ranks(case),
+        open_collectives=open_rows(stuck),
     )
 
 

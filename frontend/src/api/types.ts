@@ -565,6 +565,7 @@ export interface Distributed {
   world_size: number | null;
   notes: Finding[];
   advice: RankAdvice[];
+  open_collectives: OpenCollectiveRow[];
 }
 
 /** An operator at which something was taken for certain that contradicted the device times. */
@@ -1208,6 +1209,31 @@ export interface NextLimit {
   statement: string;
 }
 
+/** A collective, or a message, that had not ended on all ranks when the dumps were written. */
+export interface OpenCollective {
+  group: string;
+  purpose: string;
+  verdict: "missing" | "different" | "circle" | "behind" | "unfinished";
+  sequence: number | null;
+  call: RankCall;
+  size: number | null;
+  scheduled: number[];
+  started: number[];
+  ended: number[];
+  missing: number[];
+  instead: RankCall[];
+  different: RankCall[];
+  unknown: number[];
+  waiting_ns: number | null;
+}
+
+/** A collective that had not ended on all ranks when they wrote their flight recorders. */
+export interface OpenCollectiveRow {
+  title: string;
+  explanation: string;
+  collective: OpenCollective;
+}
+
 /** The calls of one operator. */
 export interface OperatorRow {
   name: string | null;
@@ -1453,6 +1479,17 @@ export interface RankAdvice {
   evidence: RankEvidence[];
   reference: string;
   symptoms: RankSymptom[];
+}
+
+/** A call of one rank. */
+export interface RankCall {
+  rank: number;
+  name: string;
+  group: string;
+  sequence: number | null;
+  inputs: string;
+  state: string;
+  stack: string;
 }
 
 /** The conversion of one rank's times to the reference's. */
@@ -2111,6 +2148,7 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   steps: [["row", "int64", "its number"], ["name", "string", "ProfilerStep#N"], ["host_start_ns", "int64", "start of the range on the host"], ["host_end_ns", "int64", "end of the range on the host"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["incomplete", "bool", "cut off by the end of the recording"], ["primed", "bool", "capture kept the device busy in it"]],
   configs: [["row", "int64", "its number"], ["grid", "string", "blocks of the grid in x, y, z, JSON"], ["block", "string", "threads of a block in x, y, z, JSON"], ["registers", "int64", "registers per thread"], ["shared_bytes", "int64", "shared memory per block"], ["blocks_per_sm", "string", "blocks per multiprocessor, JSON"], ["occupancy", "string", "achieved occupancy that CUPTI estimates, in percent, JSON"], ["unit", "string", "the device's unit that runs it"]],
   collectives: [["row", "int64", "its number"], ["kernel", "int32", "row of kernels, where it is one"], ["op", "int32", "row of ops, where it is a range on the host"], ["kind", "string", "all_reduce, all_gather, \u2026"], ["process_group", "string", "process group"], ["purpose", "string", "what the group is for"], ["group_size", "int64", "ranks in the group"], ["bytes", "int64", "bytes, counted as the NCCL tests do"]],
+  collective_entries: [["row", "int64", "its number"], ["name", "string", "collective or message that a flight recorder has of this rank"], ["process_group", "string", "process group"], ["purpose", "string", "what the group is for"], ["members", "string", "ranks of the group, JSON; null: not recorded"], ["sequence", "int64", "its number in the group, equal on all ranks; of a message, of this rank's"], ["message", "bool", "a send or receive"], ["state", "string", "scheduled, started, completed, or retired (ended or failed, no times)"], ["whole", "bool", "the recorder has lost no entry of this rank"], ["created_ns", "int64", "when it was enqueued"], ["started_ns", "int64", "when torch noticed that it had started"], ["completed_ns", "int64", "when torch noticed that it had ended"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["out_shapes", "string", "shapes of the outputs, JSON"], ["out_dtypes", "string", "types of the outputs, JSON"], ["stack", "string", "Python frames of the call"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   counter_series: [["row", "int64", "its number"], ["name", "string", "name of a recorded counter"], ["key", "string", "which of its values: the name of the argument, often the unit"], ["process", "string", "name or number of the process that the trace puts it under"]],
   counter_samples: [["row", "int64", "its number"], ["series", "int32", "row of counter_series"], ["ts_ns", "int64", "time; the value holds until the next one of the series"], ["value", "double", "value, in the counter's own unit"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
 };

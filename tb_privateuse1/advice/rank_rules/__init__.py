@@ -6,6 +6,7 @@ from tb_privateuse1.advice.rank_rules import (
     host_collectives,
     missing_overlap,
     missing_ranks,
+    open_collective,
     slow_link,
     straggler,
     synchronous_collectives,
@@ -18,6 +19,7 @@ __all__ = [
 ]
 
 RANK_RULES: tuple[RankRule, ...] = (
+    open_collective.RULE,
     straggler.RULE,
     uneven_ranks.RULE,
     synchronous_collectives.RULE,

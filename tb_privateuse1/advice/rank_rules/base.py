@@ -17,6 +17,7 @@ from tb_privateuse1.advice.rules.base import Confidence
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
+from tb_privateuse1.analysis.ranks.open_collectives import OpenCollective
 from tb_privateuse1.analysis.ranks.steps import RankSteps
 from tb_privateuse1.analysis.ranks.stragglers import Blame, Straggler
 from tb_privateuse1.i18n import join_list as join_list
@@ -49,6 +50,8 @@ class RankContext:
     absent: tuple[int, ...] = ()
     """Ranks of the run without a trace."""
     unread: tuple[int, ...] = ()
+    open_collectives: tuple[OpenCollective, ...] = ()
+    """Of the ranks' flight recorders, causes first."""
 
     @functools.cached_property
     def count(self) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.ranks import host_causes
 from tb_privateuse1.analysis.ranks.host_causes import HostParts
+from tb_privateuse1.analysis.ranks.recorder_entries import RankEntries, reduce_entries
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, intervals
@@ -94,6 +95,8 @@ class RankPart:
     host: HostParts
     missing: tuple[str, ...] = ()
     """The streams whose work has no times: figures of the device are lower bounds."""
+    entries: RankEntries | None = None
+    """Of its flight recorder, where there is one."""
 
 
 def reduce_trace(trace: Trace) -> RankPart:
@@ -114,6 +117,7 @@ def reduce_trace(trace: Trace) -> RankPart:
             trace, _work(trace)[1], breakdown.communication_time(trace)
         ),
         missing=device_times.missing_streams(trace),
+        entries=reduce_entries(trace),
     )
 
 

@@ -26,13 +26,13 @@ def rank_notes(
     is the number of dropped matches.
     """
     if absent:
-        ranks = _listed(absent)
+        ranks = listed(absent)
         message = say("Ranks {ranks} of {world} have no trace here.", ranks=ranks, world=world)
         if len(absent) == 1:
             message = say("Rank {ranks} of {world} has no trace here.", ranks=ranks, world=world)
         yield Finding("ranks_missing", message, say("Figures are of the others."), len(absent))
     if unread:
-        message = say("Ranks {ranks} cannot be shown.", ranks=_listed(unread))
+        message = say("Ranks {ranks} cannot be shown.", ranks=listed(unread))
         if len(unread) == 1:
             message = say("Rank {ranks} cannot be shown.", ranks=unread[0])
         yield Finding("ranks_unread", message, say("The table says why."), len(unread))
@@ -40,7 +40,7 @@ def rank_notes(
     if len(lengths) > 1:
         usual = lengths.most_common(1)[0][0]
         odd = [r for r, part in zip(numbers, parts, strict=True) if len(part.steps.names) != usual]
-        ranks = _listed(odd)
+        ranks = listed(odd)
         message = say(
             "Ranks {ranks} have not {count} steps as the others do.", ranks=ranks, count=usual
         )
@@ -67,8 +67,8 @@ def rank_notes(
         yield Finding("no_communication", say("No communication was recorded."), severity="info")
 
 
-def _listed(ranks: Sequence[int]) -> str:
-    """Return ranks in words: ``3``, ``0, 2 to 7``."""
+def listed(ranks: Sequence[int]) -> str:
+    """Return ranks in words, which are in order: ``3``, ``0, 2 to 7``."""
     ends: list[list[int]] = []
     for rank in ranks:
         if ends and ends[-1][1] == rank - 1:

@@ -1,7 +1,7 @@
 """Read torch's memory snapshots: ``torch.<device>.memory._dump_snapshot`` writes them as a pickle.
 
-``containers`` reads the pickle and runs nothing of it, ``document`` has its lists as columns,
-``columns`` makes memory events of them, ``completion`` adds these to a trace.
+``readers.containers`` reads the pickle and runs nothing of it, ``document`` has its lists as
+columns, ``columns`` makes memory events of them, ``completion`` adds these to a trace.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from tb_privateuse1 import vendors
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.i18n import say
+from tb_privateuse1.readers import containers
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.decompress import read_bytes
 from tb_privateuse1.readers.raw import Flows, Group, Progress, Raw
-from tb_privateuse1.readers.snapshot import columns, completion, containers, document
+from tb_privateuse1.readers.snapshot import columns, completion, document
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import DEVICE, Finding

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.readers.chrome.problem_tally import Tally
-from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.readers.frame_texts import Stacks
+from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I32, I64
 
 ALLOCATED, FREED, RETURNED, GROWN, SHRUNK, REFUSED, OTHER = range(7)
@@ -34,9 +35,6 @@ _IN_USE = "active_allocated"
 _LIMIT = 1 << 48
 """Sizes from 256 TiB on are impossible, as those of memory events are."""
 _MOST_DEVICES = 1024
-_MOST_FRAMES = 200
-_LONGEST = 300
-_MOST_TEXT = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class Document:
 def parse(content: Any, size: int) -> Document:
     """Return the parts of a snapshot of ``size`` bytes; rows of an impossible kind are counted."""
     document = Document(backend=_backend(content.get("allocator_settings")))
-    stacks = _Stacks(document)
+    stacks = Stacks(document.stacks, document.tally)
     number = 0
     for device, listed in enumerate(_list(content.get("device_traces"))[:_MOST_DEVICES]):
         rows = _list(listed)
@@ -102,7 +100,7 @@ def entry(content: Any, number: int) -> dict[str, Any] | None:
     return None
 
 
-def _entries(rows: list[Any], first: int, stacks: _Stacks, tally: Tally) -> Entries:
+def _entries(rows: list[Any], first: int, stacks: Stacks, tally: Tally) -> Entries:
     whole = [(i, row) for i, row in enumerate(rows) if _is_entry(row)]
     tally.add("malformed_events", len(rows) - len(whole), "device_traces")
     kept = [row for _, row in whole]
@@ -122,7 +120,7 @@ def _is_entry(row: Any) -> bool:
     return type(row) is dict and type(row.get("action")) is str
 
 
-def _add_segments(listed: Any, size: int, stacks: _Stacks, document: Document) -> None:
+def _add_segments(listed: Any, size: int, stacks: Stacks, document: Document) -> None:
     if type(listed) is not list:
         return
     devices = set(document.history)
@@ -166,74 +164,6 @@ def _requested(block: dict[Any, Any]) -> Any:
     first = history[0] if history else None
     wanted = first.get("real_size") if type(first) is dict else None
     return block.get("size") if wanted is None else wanted
-
-
-class _Stacks:
-    """The texts of stacks: each list of frames, and each frame, is read once."""
-
-    def __init__(self, document: Document) -> None:
-        self._texts = document.stacks
-        self._tally = document.tally
-        self._of_list: dict[int, int] = {}
-        self._of_frames: dict[tuple[int, ...], int] = {}
-        self._of_text: dict[str, int] = {}
-        self._frame: dict[int, tuple[str, bool]] = {}
-        self._left = _MOST_TEXT
-
-    def column(self, lists: Sequence[Any]) -> I32:
-        """Return the index of each list's text, ``NONE`` for an empty one."""
-        known, index = self._of_list, self._index
-        return np.array(
-            [known[id(one)] if id(one) in known else index(one) for one in lists], np.int32
-        )
-
-    def _index(self, frames: Any) -> int:
-        # The lists and frames live as long as the snapshot, and so their ids are theirs alone.
-        listed = _list(frames)[:_MOST_FRAMES]
-        key = tuple(map(id, listed))
-        if key not in self._of_frames:
-            self._of_frames[key] = self._new(listed)
-        if type(frames) is list:
-            self._of_list[id(frames)] = self._of_frames[key]
-        return self._of_frames[key]
-
-    def _new(self, frames: list[Any]) -> int:
-        read = [self._text_of(frame) for frame in frames]
-        # With C++ frames, which few can read, those of Python are the program's.
-        python = [text for text, is_python in read if text and is_python]
-        text = ";".join(python or [text for text, _ in read if text])
-        if not text:
-            return NONE
-        if text not in self._of_text:
-            self._left -= len(text)
-            if self._left < 0:
-                self._tally.add("stacks_dropped")
-                return NONE
-            self._of_text[text] = len(self._texts)
-            self._texts.append(text)
-        return self._of_text[text]
-
-    def _text_of(self, frame: Any) -> tuple[str, bool]:
-        if id(frame) not in self._frame:
-            self._frame[id(frame)] = _frame_text(frame)
-        return self._frame[id(frame)]
-
-
-def _frame_text(frame: Any) -> tuple[str, bool]:
-    """Return a frame as torch's profiler spells it, and whether it is one of Python."""
-    if type(frame) is not dict:
-        return "", False
-    file, name, line = (frame.get(key) for key in ("filename", "name", "line"))
-    file = _clean(file) if type(file) is str else "??"
-    name = _clean(name) if type(name) is str else "??"
-    number = line if type(line) is int and 0 <= line < 1 << 31 else 0
-    return f"{file}({number}): {name}", file.endswith(".py") or file.startswith("<")
-
-
-def _clean(text: str) -> str:
-    """Return valid text without the mark that separates frames; the end of a long one."""
-    short = text[-_LONGEST:].replace(";", ",")
-    return short.encode("utf-8", "replace").decode("utf-8")
 
 
 def _backend(settings: Any) -> str | None:

@@ -13,6 +13,7 @@ import { StackedBars } from "../../widgets/charts/stacked-bars";
 import type { Bar } from "../../widgets/charts/stacked-bars-layout";
 import { ofRank } from "../../state/links";
 import type { PageProps } from "../page-props";
+import { OpenCollectives } from "./open-collectives";
 import { RankFindings } from "./rank-findings";
 import { MissingStreams } from "../shared/data-warnings";
 import { Show } from "../shared/load-states";
@@ -66,6 +67,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
   return (
     <>
       <MissingStreams streams={result.provenance.missing_streams} />
+      <OpenCollectives rows={result.open_collectives} />
       <Notes result={result} />
       <Stragglers result={result} />
       <RankFindings rows={result.advice} inferred={inferred} />

@@ -44,6 +44,7 @@ export const distributed = {
   legend: "What the ranks' steps go to",
   hiddenHelp: (hidden: string) => `Communication while there is computation: ${hidden} over all ranks.`,
   hidden: (share: string) => `${share} communication hidden by computation`,
+  callsOf: (rank: number) => `Calls of rank ${rank}`,
   waitFor: (rank: number, link: (text: string) => ComponentChildren) => (
     <>The others wait for {link(`rank ${rank}`)}:</>
   ),

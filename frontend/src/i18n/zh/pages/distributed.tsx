@@ -45,6 +45,7 @@ export const distributed: Translation<typeof english.distributed> = {
   legend: "各 rank 迭代的时间构成",
   hiddenHelp: (hidden) => `与计算同时进行的通信：所有 rank 共 ${hidden}。`,
   hidden: (share) => `${share} 的通信被计算掩盖`,
+  callsOf: (rank) => `rank ${rank} 的调用`,
   waitFor: (rank, link) => <>其他 rank 在等待 {link(`rank ${rank}`)}：</>,
   last: (last, collectives, caused) =>
     `在有 rank 等待的 ${count(collectives)} 次集合通信中，它有 ${count(last)} 次最后到来，使其他每个 rank 等待 ${caused}。`,

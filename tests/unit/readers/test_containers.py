@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.readers.snapshot import containers
-from tb_privateuse1.readers.snapshot.containers import NotPlain
+from tb_privateuse1.readers import containers
+from tb_privateuse1.readers.containers import NotPlain
 from tests.support.snapshots import snapshot, training
 
 PROTOCOLS = (2, 3, 4, 5)
@@ -43,6 +43,30 @@ plain = st.recursive(
 @given(plain, st.sampled_from(PROTOCOLS))
 def test_plain_containers_are_read_as_python_reads_them(content: Any, protocol: int) -> None:
     assert containers.load(pickle.dumps(content, protocol)) == content
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_tuples_of_two_texts_are_lists(protocol: int) -> None:
+    names = ["long" * 100, "b"]
+    content: dict[str, Any] = {
+        "first": [("a", "b"), (names[0], "b"), ("c" * 300, names[0]), (names[1], names[0])],
+        "again": [(names[0], names[1]), ("", ""), (names[1], "new"), "b", "a", (1, 2)],
+    }
+    lists = {
+        key: [list(one) if isinstance(one, tuple) and one != (1, 2) else one for one in listed]
+        for key, listed in content.items()
+    }
+    assert containers.load(pickle.dumps(content, protocol)) == lists
+    many = [("a" * (i % 70), "b") for i in range(20_000)]
+    assert containers.load(pickle.dumps(many, protocol)) == [list(one) for one in many]
+
+
+def test_no_nested_tuple_is_hashed() -> None:
+    """Each level doubles the time of a hash: texts from the memo may be anything."""
+    doubled = b"h\x00h\x00\x86q\x00"
+    deep = b"\x80\x02}(X\x01\x00\x00\x00aq\x00" + doubled * 60 + b"K\x01u."
+    with pytest.raises(NotPlain, match="unhashable"):
+        containers.load(deep)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -1,0 +1,23 @@
+"""Put the entries of a flight recorder on the trace's clock."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tb_privateuse1.trace.collective_entries import CollectiveEntries
+from tb_privateuse1.trace.model import MISSING
+
+_LIMIT = 1 << 62
+
+
+def on_clock(entries: CollectiveEntries, base_ns: int) -> CollectiveEntries:
+    """Return entries with times since ``base_ns``; ``MISSING`` if that is impossible."""
+    possible = abs(base_ns) < _LIMIT
+    columns = {}
+    for name in ("created_ns", "started_ns", "completed_ns"):
+        column = getattr(entries, name)
+        known = (column != MISSING) & possible
+        columns[name] = np.where(known, column - (base_ns if possible else 0), MISSING)
+    return dataclasses.replace(entries, **columns)

@@ -1,0 +1,42 @@
+"""Entries of torch's flight recorder: what each rank enqueued, and how far it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+
+SCHEDULED, STARTED, COMPLETED, RETIRED = range(4)
+"""``RETIRED``: the backend has dropped it, and records no times: it ended, or failed."""
+STATES = ("scheduled", "started", "completed", "retired")
+
+
+@dataclass(frozen=True)
+class CollectiveEntries(Table):
+    """Collectives and messages that one rank enqueued, in the order of its flight recorder.
+
+    ``name`` is torch's (``nccl:all_reduce``, ``nccl:send 0->1``). ``sequence`` is the number of a
+    collective in its group, the same on each rank; of a ``message`` (send, receive) it counts this
+    rank's. Collectives of one call have one number. ``members`` is a JSON list of the group's
+    ranks, ``NONE`` if the dump does not have it. Shapes and types are JSON lists. Times are
+    ``MISSING`` where they are not recorded; those of start and completion are when a thread of the
+    backend noticed them. ``whole``: the recorder still has the first entry of its rank.
+    """
+
+    name: I32
+    group: I32
+    purpose: I32
+    members: I32
+    sequence: I64
+    message: Bools
+    state: I8
+    whole: Bools
+    created_ns: I64
+    started_ns: I64
+    completed_ns: I64
+    shapes: I32
+    dtypes: I32
+    out_shapes: I32
+    out_dtypes: I32
+    stack: I32
+    event: I32
