@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.database_speed import best
+from benchmarks.format_speed import best
 from benchmarks.read_traces import write
 from tb_privateuse1 import inference, readers
 from tb_privateuse1.export import perfetto
@@ -41,7 +41,7 @@ def main() -> int:
                 file.writelines(perfetto.write(trace))
             del trace
             forms = {"JSON": path, "Perfetto": exported}
-            found = {form: best(each, arguments.repeat) for form, each in forms.items()}
+            found = {form: best([each], arguments.repeat) for form, each in forms.items()}
             for form, run in found.items():
                 size = forms[form].stat().st_size / 1e6
                 print(

@@ -76,7 +76,7 @@ def evidence(one: OpenCollective) -> list[tuple[int, str]]:
 
 def _named(one: OpenCollective) -> str:
     name = one.call.name.partition(":")[2] or one.call.name
-    return name if one.sequence is None else say("{name} #{number}", name=name, number=one.sequence)
+    return name if one.sequence is None else f"{name} #{one.sequence}"
 
 
 def _call(call: RankCall) -> str:

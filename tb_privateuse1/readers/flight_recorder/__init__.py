@@ -174,7 +174,8 @@ def _content(path: str) -> tuple[dict[Any, Any], int]:
             raise TraceError("not_json", message, hint) from error
     if type(content) is not dict or not {"entries", "pg_config"} & content.keys():
         message = say("{path} is no flight recorder dump of torch.", path=path)
-        raise TraceError("not_a_trace", message)
+        hint = say("Of pickles, only memory snapshots and dumps of the flight recorder are read.")
+        raise TraceError("not_a_trace", message, hint)
     return content, len(data)
 
 

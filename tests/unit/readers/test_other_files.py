@@ -24,7 +24,7 @@ FILES = {
     "c.ncu-rep": (b"NVR\0report", "Nsight Compute"),
     "host.xplane.pb": (b"\x0a\x10\x08\x01plane", "XProf"),
     "t.pftrace": (b"\x0a\x10packet", "Perfetto"),
-    "weights.pkl": (pickle.dumps([1]), "pickle"),
+    "weights.pkl": (pickle.dumps([1]), "flight recorder"),
     "other.json": (b"SQLite format 3\0" + bytes(100), "another tool"),
     "other.sqlite": (b"SQLite format 3\0" + bytes(100), None),
     "other.db": (b"SQLite format 3\0" + bytes(100), None),
