@@ -7,6 +7,7 @@ the rounded one too, lists of frames that share their frames.
 
 from __future__ import annotations
 
+import functools
 import pickle
 import random
 from dataclasses import dataclass, field
@@ -21,13 +22,16 @@ _SEGMENT = 2 << 20
 Entry = dict[str, Any]
 
 
+@functools.cache
+def frame(file: str, line: int, name: str) -> Entry:
+    """A frame. torch makes one dictionary for all stacks that have it."""
+    return {"filename": file, "line": line, "name": name}
+
+
 def frames(depth: int, line: int) -> list[Entry]:
     """Python frames, innermost first, under those of C++ as ``stacks="all"`` records them."""
-    python = [
-        {"filename": f"/work/model{i}.py", "line": line + i, "name": f"layer{i}"}
-        for i in range(depth)
-    ]
-    return [{"filename": "??", "line": 0, "name": "c10::empty"}, *python]
+    python = [frame(f"/work/model{i}.py", line + i, f"layer{i}") for i in range(depth)]
+    return [frame("??", 0, "c10::empty"), *python]
 
 
 @dataclass

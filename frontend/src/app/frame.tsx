@@ -20,7 +20,7 @@ import { linkProps } from "../state/links";
 import { EventDock } from "./event-dock";
 import { RecordPlace } from "../pages/shared/record-button";
 import { ErrorBoundary, Show } from "../pages/shared/load-states";
-import { isSnapshotAlone, SnapshotAlone } from "../pages/shared/snapshot-alone";
+import { PartialRecording, partialOf } from "../pages/shared/partial-recording";
 
 export function Frame() {
   const runs = useRuns();
@@ -85,15 +85,18 @@ function OfTrace({
         )}
         {!Alone && (
           <Show resource={base}>
-            {(value) => (
-              <ErrorBoundary key={own}>
-                {isSnapshotAlone(value) && !page.ofSnapshot ? (
-                  <SnapshotAlone overview={value} />
-                ) : (
-                  <Component selected={selected} base={value} runs={runs} />
-                )}
-              </ErrorBoundary>
-            )}
+            {(value) => {
+              const partial = partialOf(value);
+              return (
+                <ErrorBoundary key={own}>
+                  {partial && !page.ofPartial?.includes(partial) ? (
+                    <PartialRecording overview={value} partial={partial} />
+                  ) : (
+                    <Component selected={selected} base={value} runs={runs} />
+                  )}
+                </ErrorBoundary>
+              );
+            }}
           </Show>
         )}
       </Main>

@@ -7,6 +7,7 @@ import { t } from "../i18n";
 import { Overview } from "./overview";
 import type { ChoosingProps } from "./page-props";
 import { onDemand } from "./shared/on-demand";
+import type { Partial } from "./shared/partial-recording";
 
 export interface Page {
   /** As in the URL. */
@@ -19,13 +20,15 @@ export interface Page {
   component: FunctionComponent<ChoosingProps>;
   /** Without the selected trace: a page about all ranks is shown even if that one cannot be read. */
   alone?: FunctionComponent<Alone>;
-  /** It has something to show of a memory snapshot without a trace. */
-  ofSnapshot?: true;
+  /** The recordings without a trace of which it has something to show. */
+  ofPartial?: readonly Partial[];
 }
 
 type Alone = Pick<ChoosingProps, "selected" | "runs">;
 type Entry = Omit<Page, "name">;
 
+const SNAPSHOT: readonly Partial[] = ["snapshot_alone"];
+const ALL: readonly Partial[] = [...SNAPSHOT, "flight_recorder_alone"];
 const Distributed = onDemand(() => import("./distributed").then((page) => page.Distributed));
 const History = onDemand(() => import("./history").then((page) => page.History));
 const Timeline = onDemand(() => import("./timeline").then((page) => page.Timeline));
@@ -57,6 +60,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     letter: "t",
     component: Timeline,
     alone: Timeline,
+    ofPartial: ALL,
     icon: "M1.5 2.5h6v2h-6zM5.5 7h8v2h-8zM3.5 11.5h4v2h-4zM10.5 11.5h4v2h-4z",
   },
   operators: {
@@ -87,7 +91,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     title: t.pageTitles.memory,
     letter: "m",
     component: onDemand(() => import("./memory").then((page) => page.Memory)),
-    ofSnapshot: true,
+    ofPartial: SNAPSHOT,
     icon: "M1.5 13.5v-3h3v-3h3v-4h3v6h4v4z",
   },
   modules: {
@@ -100,7 +104,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     title: t.counters.title,
     letter: "n",
     component: onDemand(() => import("./counters").then((page) => page.Counters)),
-    ofSnapshot: true,
+    ofPartial: SNAPSHOT,
     icon: "M2.2 12a6.5 6.5 0 1 1 11.6 0M8 10l3-4.5M8 10h.01",
   },
   flame: {
@@ -120,7 +124,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     title: t.pageTitles.diff,
     letter: "c",
     component: onDemand(() => import("./diff").then((page) => page.Diff)),
-    ofSnapshot: true,
+    ofPartial: ALL,
     icon: "M4 2v9M1.5 8.5L4 11l2.5-2.5M12 14V5M9.5 7.5L12 5l2.5 2.5M8 1.5v13",
   },
   history: {
@@ -137,14 +141,14 @@ const OTHERS: Record<string, Entry> = {
     title: t.recording.title,
     letter: "i",
     component: onDemand(() => import("./recording").then((page) => page.Recording)),
-    ofSnapshot: true,
+    ofPartial: ALL,
     icon: "M8 1.5a6.5 6.5 0 1 0 .01 0zM8 7v4.5M8 4.5v.6",
   },
   sql: {
     title: t.pageTitles.sql,
     letter: "s",
     component: onDemand(() => import("./sql").then((page) => page.Sql)),
-    ofSnapshot: true,
+    ofPartial: ALL,
     icon: "M2.5 4c0-3 11-3 11 0v8c0 3-11 3-11 0zM2.5 4c0 3 11 3 11 0M2.5 8c0 3 11 3 11 0",
   },
 };

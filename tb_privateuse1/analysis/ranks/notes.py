@@ -64,7 +64,15 @@ def rank_notes(
         message = say("Only one rank is here: who waits for whom is not known.")
         yield Finding("one_rank", message, hint, severity="info")
     if parts and not len(calls.step):
-        yield Finding("no_communication", say("No communication was recorded."), severity="info")
+        yield _no_communication(parts)
+
+
+def _no_communication(parts: Sequence[RankPart]) -> Finding:
+    if any(part.entries for part in parts):
+        message = say("Flight recorders have no durations: no figure of communication is known.")
+        hint = say("Traces of the same ranks have them.")
+        return Finding("no_durations", message, hint, severity="info")
+    return Finding("no_communication", say("No communication was recorded."), severity="info")
 
 
 def listed(ranks: Sequence[int]) -> str:

@@ -44,14 +44,14 @@ def test_every_page_opens(visit: Callable[[Server], Dashboard], formats: Server,
         expect(dashboard.get("error")).to_have_count(0)
         expect(main.locator(SHOWN).first).to_be_visible(timeout=WAIT_MS)
         if run == "snapshot" and page not in OF_SNAPSHOTS:
-            dashboard.shows("snapshot-alone")
+            dashboard.shows("partial-recording")
 
 
 def test_a_snapshot_leads_to_its_memory_by_line(
     visit: Callable[[Server], Dashboard], formats: Server
 ) -> None:
     dashboard = visit(formats).open(run="snapshot")
-    link = dashboard.shows("snapshot-alone").get_by_role("link")
+    link = dashboard.shows("partial-recording").get_by_role("link")
     assert violations(dashboard) == []
     link.click()
     rows = dashboard.rows("alive-lines")

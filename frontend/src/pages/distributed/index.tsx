@@ -64,6 +64,9 @@ function Page({ result, rank }: { result: Result; rank: number }) {
   const inferred = result.provenance.timeline === "inferred";
   const hatched = hatchedOf(result);
   const here = result.rows.filter((r) => r.step_ns !== null);
+  // Of flight recorders alone a step is the time from the first entry to the last.
+  const isTimed =
+    here.some((r) => r.computation_ns !== null) || !result.notes.some((n) => n.code === "no_durations");
   return (
     <>
       <MissingStreams streams={result.provenance.missing_streams} />
@@ -71,7 +74,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
       <Notes result={result} />
       <Stragglers result={result} />
       <RankFindings rows={result.advice} inferred={inferred} />
-      {here.length > 0 && (
+      {isTimed && here.length > 0 && (
         <section class="rankchart">
           <h2>
             {texts.ofEachRank(step)}

@@ -137,9 +137,10 @@ export const noDeviceTimes = {
   follows: "What follows is what the host did.",
 };
 
-/** Of a memory snapshot without a trace. */
-export const snapshotAlone = {
-  toMemory: "What was allocated, and by which line, is on the page Memory.",
+/** Of a recording without a trace: the page that shows it. */
+export const partialRecording = {
+  snapshot_alone: "What was allocated, and by which line, is on the page Memory.",
+  flight_recorder_alone: "Which rank did not join which collective is on the page Distributed.",
 };
 
 /** What the selectors of run, rank, span and step offer. */

@@ -113,8 +113,9 @@ export const noDeviceTimes: Translation<typeof english.noDeviceTimes> = {
   follows: "以下内容是主机的活动。",
 };
 
-export const snapshotAlone: Translation<typeof english.snapshotAlone> = {
-  toMemory: "分配了哪些内存、由哪一行分配，见“内存”页面。",
+export const partialRecording: Translation<typeof english.partialRecording> = {
+  snapshot_alone: "分配了哪些内存、由哪一行分配，见“内存”页面。",
+  flight_recorder_alone: "哪个 rank 没有参加哪个集合通信，见“分布式”页面。",
 };
 
 export const selectorChoices: Translation<typeof english.selectorChoices> = {
