@@ -120,4 +120,19 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "number of its elements": "元素个数",
   "bytes of an element": "每个元素的字节数",
   "torch's name of its device": "torch 对其设备的名称",
+  "collective or message that a flight recorder has of this rank":
+    "flight recorder 记录的本 rank 的集合通信或消息",
+  "ranks of the group, JSON; null: not recorded": "组内的 rank，JSON；null：未记录",
+  "its number in the group, equal on all ranks; of a message, of this rank's":
+    "在组内的编号，各 rank 相同；消息则为本 rank 的编号",
+  "a send or receive": "发送或接收",
+  "scheduled, started, completed, or retired (ended or failed, no times)":
+    "scheduled（已排队）、started（已开始）、completed（已完成）或 retired（已结束或失败，无时间）",
+  "the recorder has lost no entry of this rank": "记录器没有丢失本 rank 的条目",
+  "when it was enqueued": "入队时间",
+  "when torch noticed that it had started": "torch 发现其开始的时间",
+  "when torch noticed that it had ended": "torch 发现其结束的时间",
+  "shapes of the outputs, JSON": "输出的形状，JSON",
+  "types of the outputs, JSON": "输出的类型，JSON",
+  "Python frames of the call": "调用的 Python 帧",
 };
