@@ -83,8 +83,14 @@ def listed(ranks: Sequence[int]) -> str:
             ends[-1][1] = rank
         else:
             ends.append([rank, rank])
-    parts = [str(a) if a == b else say("{a} to {b}", a=a, b=b) for a, b in ends[:10]]
+    parts = [part for first, last in ends[:10] for part in _range(first, last)]
     listed = join_list(parts)
     if len(ends) > 10:
         listed = say("{names} and {count} more", names=listed, count=len(ends) - 10)
     return listed
+
+
+def _range(first: int, last: int) -> list[str]:
+    if last <= first + 1:
+        return [str(rank) for rank in range(first, last + 1)]
+    return [say("{a} to {b}", a=first, b=last)]
