@@ -87,6 +87,7 @@ FORMS: dict[str, Build] = {
     "Ascend's folder with tables": _ascend_folder,
     "Nsight Systems": lambda f, n: [nsight.Program(steps=n).database(f / "a.sqlite", 4096)],
     "rocprofv3": lambda f, n: [rocprof.Program(steps=n).database(f / "77_results.db", 4096)],
+    "rocprofv3's JSON": lambda f, n: [rocprof.Program(steps=n).json(f / "77_results.json")],
     "memory snapshot": _snapshot,
     "execution trace beside JSON": _execution_trace,
 }

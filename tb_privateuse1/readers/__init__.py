@@ -59,6 +59,7 @@ READERS: tuple[Reader, ...] = (
     ascend.ASCEND,
     nsight.NSIGHT,
     rocprof.ROCPROF,
+    rocprof.ROCPROF_JSON,
     snapshot.SNAPSHOT,
     perfetto.PERFETTO,
     memory_timeline.MEMORY_TIMELINE,

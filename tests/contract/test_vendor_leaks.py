@@ -41,7 +41,7 @@ FORMATS = {
         *("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"),
         *("CUPTI_ACTIVITY_KIND_CUDA_EVENT", "TARGET_INFO_CUDA_DEVICE", "ENUM_CUDA_MEM_KIND"),
     },
-    "readers.rocprof.schema": {"HIP", "hip_runtime", "hip_driver", "RCCL"},
+    "readers.rocprof.schema": {"HIP", "hip_runtime", "hip_driver", "RCCL", "hip_api"},
     "readers.chrome.event_schema": {"wait_on_cuda_event_record_corr_id"},
     "analysis.work.models.products": {"cutlass_scaled_mm"},
     "export.trace_tables": {

@@ -137,6 +137,7 @@ RUNS: dict[str, Callable[[Path], object]] = {
     "ascend_folder": _ascend_folder,
     "nsight": lambda f: nsight.Program(steps=STEPS).database(f / "report.sqlite"),
     "rocprof": lambda f: rocprof.Program(steps=STEPS).database(f / "77_results.db"),
+    "rocprof_json": lambda f: rocprof.Program(steps=STEPS).json(f / "77_results.json"),
     "snapshot": _snapshot_alone,
     "snapshot_beside": _snapshot_beside,
     "execution_trace": _execution_trace,

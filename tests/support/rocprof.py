@@ -1,4 +1,4 @@
-"""Databases of rocprofv3 by the published schema 3 and 4: ``Program().database(path)``."""
+"""Databases of rocprofv3 by the published schema 3 and 4, and its JSON, of the same ``Program``."""
 
 from __future__ import annotations
 
@@ -55,6 +55,16 @@ SCHEMAS = {
     },
 }  # fmt: skip
 """The tables that hold what is written here; unread columns are left out."""
+
+_TABLES = {
+    "kernel_dispatch": "KERNEL_DISPATCH",
+    "hip_api": "HIP",
+    "hsa_api": "HSA",
+    "marker_api": "MARKER",
+    "rccl_api": "RCCL",
+    "memory_copy": "MEMORY_COPY",
+}
+"""The tables of the JSON, by the beginning of the kinds of their records."""
 
 COPY_BYTES = 1 << 20
 _CPU, _GPU = 1, 5
@@ -117,6 +127,70 @@ class Program:
                 connection.executemany(f"INSERT INTO {table}{ending} VALUES ({marks})", rows)
         connection.commit()
         connection.close()
+        return path
+
+    def document(self) -> dict[str, Any]:
+        """The same as the tool's JSON, of a program of version 3."""
+        events = {row[0]: row for row in self.rows["rocpd_event"]}
+        names = {number: text for text, number in self._strings.items()}
+        kinds: dict[str, list[str]] = {"NONE": [], "KERNEL_DISPATCH": ["NONE", "COMPLETE"]}
+        tables: dict[str, list[dict[str, Any]]] = {table: [] for table in _TABLES}
+
+        def record(event: int, name: str, start: int, end: int, **rest: Any) -> None:
+            kind = names[events[event][1]]
+            operations = kinds.setdefault(kind, ["NONE"])
+            if name not in operations:
+                operations.append(name)
+            table = next(table for table, start in _TABLES.items() if kind.startswith(start))
+            tables[table].append({
+                "size": 64, "kind": list(kinds).index(kind), "operation": operations.index(name),
+                "correlation_id": {"internal": events[event][2], "external": 0},
+                "start_timestamp": start, "end_timestamp": end, "thread_id": MAIN, **rest,
+            })  # fmt: skip
+
+        for _, _, _, _, start, end, name, event in self.rows["rocpd_region"]:
+            record(event, names[name], start, end)
+        for row in self.rows["rocpd_kernel_dispatch"]:
+            agent, queue, stream, start, end, kernel, shared, *sizes, event = row[4:]
+            info = {
+                "agent_id": {"handle": agent}, "queue_id": {"handle": queue},
+                "kernel_id": kernel, "dispatch_id": row[0], "private_segment_size": 0,
+                "group_segment_size": shared,
+                "workgroup_size": dict(zip("xyz", sizes[:3], strict=True)),
+                "grid_size": dict(zip("xyz", sizes[3:], strict=True)),
+            }  # fmt: skip
+            record(event, "COMPLETE", start, end, dispatch_info=info, stream_id={"handle": stream})
+        for row in self.rows["rocpd_memory_copy"]:
+            _, stream, start, end, name, target, origin, size, event = row[4:]
+            record(event, names[name], start, end, bytes=size, stream_id={"handle": stream},
+                   dst_agent_id={"handle": target}, src_agent_id={"handle": origin})  # fmt: skip
+        messages = [(e[2], json.loads(e[5]).get("message")) for e in events.values()]
+        return {"rocprofiler-sdk-tool": [{
+            "metadata": {"pid": PID, "init_time": START_NS, "node": {"hostname": "node7"}},
+            "agents": [
+                {"id": {"handle": i}, "type": 2 if kind == "GPU" else 1, "name": name,
+                 "product_name": product, "node_id": place, "logical_node_type_id": index}
+                for i, kind, place, index, name, product in self.rows["rocpd_info_agent"]
+            ],
+            "strings": {
+                "callback_records": [],
+                "buffer_records": [{"kind": k, "operations": o} for k, o in kinds.items()],
+                "marker_api": [{"key": key, "value": text} for key, text in messages if text],
+            },
+            "code_objects": [],
+            "kernel_symbols": [
+                {"kernel_id": i, "kernel_name": plain, "formatted_kernel_name": name,
+                 "arch_vgpr_count": vector, "accum_vgpr_count": more}
+                for i, plain, name, vector, more in self.rows["rocpd_info_kernel_symbol"]
+            ],
+            "callback_records": {"counter_collection": []},
+            "buffer_records": tables,
+        }]}  # fmt: skip
+
+    def json(self, path: Path) -> Path:
+        """Write the tool's JSON, in lines without indentation as it does."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(self.document(), indent=0))
         return path
 
     def region(self, category: str, name: str, start: int, end: int, message: str = "") -> int:

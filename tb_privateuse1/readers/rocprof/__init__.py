@@ -1,4 +1,4 @@
-"""Read databases of rocprofv3 (``rocpd``): ``<host>/<pid>_results.db``.
+"""Read databases (``rocpd``) and JSON of rocprofv3: ``<host>/<pid>_results.db`` and ``.json``.
 
 They have kernels, copies, calls of the runtime, and ranges that programs named (roctx). Torch's
 operators are among the ranges if the program ran under ``torch.autograd.profiler.emit_nvtx``.
@@ -6,20 +6,32 @@ operators are among the ranges if the program ran under ``torch.autograd.profile
 
 from __future__ import annotations
 
-from tb_privateuse1.discovery.formats import Signs
+import re
+
+from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.readers.base import Reader
-from tb_privateuse1.readers.rocprof import schema
+from tb_privateuse1.readers.rocprof import json_reading, schema
 from tb_privateuse1.readers.rocprof.reading import read, read_row
 from tb_privateuse1.readers.sqlite import sniff_tables
 
 __all__ = [
     "ROCPROF",
+    "ROCPROF_JSON",
 ]
+
+_HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"' + schema.TOOL.encode() + rb'"\s*:\s*\[')
+_ENOUGH = 4096
 
 
 def sniff(text: bytes) -> Signs:
     """Return the signs of such a database: sqlite's first bytes, and the names of its tables."""
     return sniff_tables(text, (schema.DISPATCHES, schema.PROCESSES))
+
+
+def sniff_json(text: bytes) -> Signs:
+    """Return the signs of such JSON: its only key."""
+    found = _HEAD.match(text) is not None
+    return Signs(found, DistributedInfo(), sure=found or len(text) >= _ENOUGH)
 
 
 ROCPROF = Reader(
@@ -28,5 +40,14 @@ ROCPROF = Reader(
     sniff=sniff,
     read=read,
     record=read_row,
+    has_memory=False,
+)
+
+ROCPROF_JSON = Reader(
+    name="rocprof_json",
+    suffixes=(".json",),
+    sniff=sniff_json,
+    read=json_reading.read,
+    record=json_reading.read_record,
     has_memory=False,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from tb_privateuse1.readers.range_names import RangeNames
 from tb_privateuse1.readers.raw import Group
-from tb_privateuse1.readers.rocprof import schema
+from tb_privateuse1.readers.rocprof import columns, schema
 from tb_privateuse1.readers.sqlite.columns import (
     Names,
     Places,
@@ -23,13 +22,11 @@ from tb_privateuse1.readers.sqlite.columns import (
     valid_times,
 )
 from tb_privateuse1.readers.sqlite.database import ABSENT, Database
-from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64
 
 _GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
 _BLOCK = ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z")
-_NUMBER_BITS = 40
 
 
 class Process:
@@ -57,27 +54,23 @@ class Process:
         times, row, rows = self._rows(schema.DISPATCHES, own)
         symbols = self._table(schema.SYMBOLS, ["id", "arch_vgpr_count", "accum_vgpr_count"])
         registers = symbols["arch_vgpr_count"] + np.maximum(symbols["accum_vgpr_count"], 0)
-        shared = row["group_segment_size"]
-        blocks = [
-            np.where(row[block] > 0, -(-row[grid] // np.maximum(row[block], 1)), ABSENT)
-            for grid, block in zip(_GRID, _BLOCK, strict=True)
-        ]
+        block = [row[key] for key in _BLOCK]
+        grid = columns.grid_of([row[key] for key in _GRID], block)
         return self._on_device(
             times, row, self._kernel_names(row["kernel_id"]), row["agent_id"], first,
-            grid=self._extents(blocks),
-            block=self._extents([row[block] for block in _BLOCK]),
+            grid=columns.extents(self._names, grid),
+            block=columns.extents(self._names, block),
             registers=look_up(symbols["id"], registers, ids_of(row["kernel_id"]), ABSENT),
-            shared_bytes=np.where((shared >= 0) & (shared < 1 << 40), shared, ABSENT),
+            shared_bytes=columns.shared_bytes(row["group_segment_size"]),
         ), times, rows  # fmt: skip
 
     def copies(self, first: int) -> tuple[Group, Times, int]:
         """Return the copies, named by direction as in Kineto's traces, on their device."""
         own = ["name_id", "dst_agent_id", "src_agent_id", "size"]
         times, row, rows = self._rows(schema.COPIES, own)
-        name = self._names.convert(self._names.names(row["name_id"]), _copy_title)
+        name = columns.copy_names(self._names, self._names.names(row["name_id"]))
         target = np.isin(row["dst_agent_id"], self._devices["id"])
         agent = np.where(target, row["dst_agent_id"], row["src_agent_id"])
-        name = np.where(name >= 0, name, self._names.index("")).astype(np.int32)
         return self._on_device(times, row, name, agent, first, bytes=row["size"]), times, rows
 
     def regions(self, first: int) -> tuple[dict[str, Group], Times, int]:
@@ -85,8 +78,7 @@ class Process:
         times, row, rows = self._rows(schema.REGIONS, ["name_id"])
         event = ids_of(row["event_id"])
         category = self._categories(event)
-        marker = self._names.matching(category, lambda text: text.startswith(schema.MARKERS))
-        library = self._names.matching(category, lambda text: text.startswith(schema.LIBRARIES))
+        marker = columns.is_marker(self._names, category)
         texts = RangeNames(self._names)
         messages = self._database.codes(
             schema.EVENTS + self._ending, "extdata", lambda text: _message(texts, text)
@@ -103,12 +95,7 @@ class Process:
             sequence=sequence,
             shapes=shapes,
         )  # fmt: skip
-        lasting = times.end_ns > times.start_ns
-        kinds = {"cpu_op": operator, "user_annotation": (marker & lasting & ~operator) | library}
-        for beginning, kind in schema.CALLS.items():
-            starts = functools.partial(_starts_with, beginning)
-            kinds[kind] = self._names.matching(category, starts)
-        found = {kind: regions.take(mask) for kind, mask in kinds.items() if mask.any()}
+        found = columns.by_kind(self._names, category, regions, operator)
         return found, times, rows
 
     def _rows(self, base: str, own: Sequence[str]) -> tuple[Times, dict[str, I64], int]:
@@ -122,34 +109,27 @@ class Process:
             "start_id",
             "end_id",
         ]
-        columns = self._table(base, wanted)
+        table = self._table(base, wanted)
         for key in ("start", "end"):
             at = look_up(
-                self._times["id"], self._times["value"], ids_of(columns[f"{key}_id"]), ABSENT
+                self._times["id"], self._times["value"], ids_of(table[f"{key}_id"]), ABSENT
             )
-            columns[key] = np.where(columns[key] == ABSENT, at, columns[key])
-        track = ids_of(columns["track_id"])
+            table[key] = np.where(table[key] == ABSENT, at, table[key])
+        track = ids_of(table["track_id"])
         for key in schema.PLACES:
             of_track = look_up(self._tracks["id"], self._tracks[key], track, ABSENT)
-            columns[key] = np.where(columns[key] == ABSENT, of_track, columns[key])
-        times = valid_times(columns["start"], columns["end"])
-        return times, rows_of(columns, times), len(columns["start"])
+            table[key] = np.where(table[key] == ABSENT, of_track, table[key])
+        times = valid_times(table["start"], table["end"])
+        return times, rows_of(table, times), len(table["start"])
 
     def _on_device(
         self, times: Times, row: dict[str, I64], name: I32, agent: I64, first: int,
         **arguments: I64 | I32,
     ) -> Group:  # fmt: skip
         device = look_up(self._devices["id"], self._devices["type_index"], ids_of(agent), 0)
-        stream = np.maximum(ids_of(row["stream_id"]), 0)
-        if len(np.unique(stream)) < 2:  # streams are not recorded unless it is asked for
-            stream = np.maximum(ids_of(row["queue_id"]), 0)
-        pairs, code = np.unique(np.stack((device, stream)), axis=1, return_inverse=True)
-        lanes = [
-            self._places.add(f"device {d}", str(s), f"stream {s}", f"device {d}")
-            for d, s in pairs.T.tolist()
-        ]
+        stream, lane = columns.lanes(self._places, device, row["stream_id"], row["queue_id"])
         return group(
-            times, name, np.array(lanes, np.int32)[code.reshape(-1)], first,
+            times, name, lane, first,
             device=device,
             stream=stream,
             correlation=self._correlations(ids_of(row["event_id"])),
@@ -159,8 +139,7 @@ class Process:
     def _correlations(self, event: I64) -> I64:
         """Return the number of the call of each event, which the work it launched has, too."""
         stack = look_up(self._events["id"], self._events["stack_id"], event, NONE)
-        valid = (stack > 0) & (stack < 1 << _NUMBER_BITS)
-        return np.where(valid, stack + (self._number << _NUMBER_BITS), NONE)
+        return columns.call_numbers(stack, self._number)
 
     def _categories(self, event: I64) -> I32:
         number = look_up(self._events["id"], self._events["category_id"], event, NONE)
@@ -194,18 +173,8 @@ class Process:
         rows = rows[agents["type_index"][rows] >= 0]
         return {key: column[rows] for key, column in agents.items()}
 
-    def _extents(self, columns: Sequence[I64]) -> I32:
-        """Return the sizes of a grid or block as JSON; ``NONE`` if one is not known."""
-        firsts, code = group_rows(*columns)
-        sizes = zip(*(column[firsts].tolist() for column in columns), strict=True)
-        texts = [
-            self._names.index(f"[{x},{y},{z}]") if min(x, y, z) > 0 and max(x, y, z) < 1 << 32
-            else NONE for x, y, z in sizes
-        ]  # fmt: skip
-        return np.array(texts, np.int32)[code]
-
-    def _table(self, base: str, columns: Sequence[str]) -> dict[str, I64]:
-        return self._database.numbers(base + self._ending, columns)
+    def _table(self, base: str, wanted: Sequence[str]) -> dict[str, I64]:
+        return self._database.numbers(base + self._ending, wanted)
 
 
 def read_metadata(database: Database, endings: Sequence[str]) -> dict[str, Any]:
@@ -213,8 +182,8 @@ def read_metadata(database: Database, endings: Sequence[str]) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     devices: dict[int, dict[str, Any]] = {}
     for ending in endings:
-        columns = ["type", "type_index", "product_name", "name"]
-        for kind, number, product, name in database.texts(schema.AGENTS + ending, columns):
+        wanted = ["type", "type_index", "product_name", "name"]
+        for kind, number, product, name in database.texts(schema.AGENTS + ending, wanted):
             if kind == "GPU" and number.isdecimal() and len(number) < 10:
                 devices.setdefault(int(number), {"id": int(number), "name": product or name})
         for (name,) in database.texts(schema.NODES + ending, ["hostname"]):
@@ -222,15 +191,6 @@ def read_metadata(database: Database, endings: Sequence[str]) -> dict[str, Any]:
     if devices:
         metadata["deviceProperties"] = [devices[number] for number in sorted(devices)]
     return metadata
-
-
-def _starts_with(beginning: str, text: str) -> bool:
-    return text.startswith(beginning)
-
-
-def _copy_title(name: str) -> str:
-    known = (title for end, title in schema.DIRECTIONS.items() if name.upper().endswith(end))
-    return next(known, name)
 
 
 def _message(texts: RangeNames, extra: str) -> int:

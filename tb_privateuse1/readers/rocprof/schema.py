@@ -43,3 +43,11 @@ DIRECTIONS = {
 
 NAMED = ("name_id", "region_name_id", "category_id")
 """Columns that hold ids of strings."""
+
+TOOL = "rocprofiler-sdk-tool"
+"""The only key of the tool's JSON: a list of processes."""
+JSON_CALLS = ("hip_api", "hsa_api", "marker_api", "rccl_api")
+JSON_TABLES = (*JSON_CALLS, "kernel_dispatch", "memory_copy")
+"""Its tables with events, in the order in which their rows are numbered."""
+GPU = 2
+"""The type of an agent that is a device."""

@@ -14,8 +14,8 @@ from tests.support.page_states import PAGES
 from tests.support.server import Server, serve
 
 FORMATS = (
-    "ascend_database", "ascend_folder", "nsight", "rocprof", "snapshot", "snapshot_beside",
-    "execution_trace",
+    "ascend_database", "ascend_folder", "nsight", "rocprof", "rocprof_json", "snapshot",
+    "snapshot_beside", "execution_trace",
 )  # fmt: skip
 OF_SNAPSHOTS = ("timeline", "memory", "counters", "distributed", "diff", "history", "recording",
                 "sql")  # fmt: skip
