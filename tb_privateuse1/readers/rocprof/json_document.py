@@ -177,6 +177,17 @@ class _File(Record, frozen=True, gc=False, rename={"processes": "rocprofiler-sdk
 
 _R = TypeVar("_R", bound=Record)
 
+# What a class holds must be known before several threads decode it.
+_FILE = msgspec.json.Decoder(_File)
+_KINDS: tuple[type[Record], ...] = (
+    Call, Dispatch, Copy, Symbol, Agent, Kind, Message, Texts, Metadata,
+)  # fmt: skip
+_ONE: dict[type[Record], Any] = {kind: msgspec.json.Decoder(kind) for kind in _KINDS}
+_LIST: dict[type[Record], Any] = {
+    kind: msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]
+    for kind in _KINDS
+}
+
 
 def load(path: str, tally: Tally, progress: Progress | None = None) -> list[Process]:
     """Return the processes of a file; of one that is cut those records that are whole.
@@ -196,7 +207,7 @@ def load(path: str, tally: Tally, progress: Progress | None = None) -> list[Proc
     if source.fault == "damaged":
         tally.add("gzip_damaged")
     try:
-        return msgspec.json.decode(text, type=_File).processes
+        return _FILE.decode(text).processes
     except msgspec.ValidationError as error:
         message = say("{path} is no recording of rocprofv3.", path=path)
         raise TraceError("not_a_trace", message) from error
@@ -213,7 +224,7 @@ def load(path: str, tally: Tally, progress: Progress | None = None) -> list[Proc
 def rows(text: msgspec.Raw, kind: type[_R], tally: Tally) -> list[_R | None]:
     """Return the records of a list; None for each that is damaged, which is counted."""
     try:
-        return list(msgspec.json.decode(text, type=list[kind]))  # type: ignore[valid-type]
+        return list(_LIST[kind].decode(text))
     except _BROKEN:
         pass
     repaired, problems = repair_text(bytes(text))
@@ -226,10 +237,11 @@ def rows(text: msgspec.Raw, kind: type[_R], tally: Tally) -> list[_R | None]:
 def one(text: msgspec.Raw, kind: type[_R], tally: Tally) -> _R:
     """Return an object; one without fields if it is damaged."""
     try:
-        return msgspec.json.decode(text, type=kind)
+        decoded: _R = _ONE[kind].decode(text)
     except _BROKEN:
         tally.add("metadata_damaged", 1, bytes(text)[:100])
         return kind()
+    return decoded
 
 
 def tables(process: Process, tally: Tally) -> dict[str, msgspec.Raw]:
@@ -263,10 +275,11 @@ def fields(text: msgspec.Raw) -> dict[str, Any]:
 
 def _record(text: msgspec.Raw, kind: type[_R], tally: Tally) -> _R | None:
     try:
-        return msgspec.json.decode(text, type=kind)
+        decoded: _R = _ONE[kind].decode(text)
     except _BROKEN:
         tally.add("malformed_events", 1, bytes(text))
         return None
+    return decoded
 
 
 def _until_last_record(text: bytes) -> list[Process] | None:
@@ -276,7 +289,7 @@ def _until_last_record(text: bytes) -> list[Process] | None:
         if end < 0:
             return None
         try:
-            found = msgspec.json.decode(text[: end + 1] + _CLOSING, type=_File).processes
+            found = _FILE.decode(text[: end + 1] + _CLOSING).processes
         except _BROKEN:
             continue
         has_records = any(bytes(process.buffer_records) != b"{}" for process in found)
