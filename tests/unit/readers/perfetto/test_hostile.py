@@ -55,6 +55,27 @@ def test_events_around_a_damage_are_shown(tmp_path: Path, garbage: bytes) -> Non
     assert count(raw) >= len(program.ranges) - 4
 
 
+def test_of_two_contents_of_a_packet_the_last_one_counts(tmp_path: Path) -> None:
+    """``TracePacket.data`` is a oneof: its parser keeps the last one."""
+    program = Program(steps=20)
+    packets = [packet.SerializeToString() for packet in program.trace.packet]
+    events = [i for i, packet in enumerate(program.trace.packet) if packet.HasField("track_event")]
+    track = schema.TracePacket(track_descriptor=schema.TrackDescriptor(uuid=99, name="another"))
+    packets[events[-1]] += track.SerializeToString()
+    data = b"".join(b"\x0a" + _varint(len(packet)) + packet for packet in packets)
+    raw = read(tmp_path, data)
+    assert "damaged" in codes(raw)
+    assert schema.Trace.FromString(data).packet[events[-1]].HasField("track_descriptor")
+    program.trace.packet[events[-1]].ClearField("track_event")
+    (tmp_path / "other").mkdir()
+    assert count(raw) == count(read(tmp_path / "other", program.data()))
+
+
+def _varint(number: int) -> bytes:
+    low = bytes([number & 127 | (number > 127) << 7])
+    return low + _varint(number >> 7) if number > 127 else low
+
+
 def test_a_file_without_a_packet_is_no_trace(tmp_path: Path) -> None:
     for data in (b"", b"\x0a\x10packet", bytes(100)):
         with pytest.raises(TraceError) as caught:
