@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.simulation import (
     points,
     recorded_waits,
     submissions,
+    tensor_edges,
     usual_latencies,
 )
 from tb_privateuse1.analysis.simulation.points import Points
@@ -227,9 +228,14 @@ def _host(
 def _with_streams(
     trace: Trace, submission: submissions.Submissions, host: _Host, streams: _Streams
 ) -> _Nodes:
-    """Return the nodes with the edges between streams: recorded ones, and others by time."""
+    """Return the nodes with the edges between streams.
+
+    They are recorded, of what an execution trace says that is read, and others by time.
+    """
     kernels, n = trace.kernels, len(host.points)
-    source, target = recorded_waits.stream_edges(trace, submission.at_ns)
+    recorded = recorded_waits.stream_edges(trace, submission.at_ns)
+    both = np.concatenate((recorded, tensor_edges.tensor_edges(trace)), axis=1)
+    source, target = np.unique(both, axis=1)
     gap = np.minimum(kernels.start_ns[target] - kernels.end_ns[source], streams.usual_ns)
     parts = [*host.parts, (source + n, target + n, STREAM, gap, None)]
     nodes = _joined(parts, trace, host.points, streams)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import NONE, Collectives, EventWaits, Trace
+from tb_privateuse1.trace.model import NONE, Collectives, EventWaits, Tensors, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 
@@ -75,6 +75,7 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
         ),
         steps=table.take(np.arange(low, high)),
         event_waits=_event_waits(trace, launch),
+        tensors=_tensors(trace, op),
         collectives=_collectives(trace, op, _numbers(kernels, len(trace.kernels))),
         **{name: type(getattr(trace, name)).empty() for name in _LEFT_OUT},
     )
@@ -90,6 +91,11 @@ def _collectives(trace: Trace, op: I32, kernel: I32) -> Collectives:
     own = trace.collectives
     links = dataclasses.replace(own, op=op[own.op], kernel=kernel[own.kernel])
     return links.take((links.op >= 0) | (links.kernel >= 0))
+
+
+def _tensors(trace: Trace, op: I32) -> Tensors:
+    links = dataclasses.replace(trace.tensors, op=op[trace.tensors.op])
+    return links.take(links.op >= 0)
 
 
 def _event_waits(trace: Trace, launch: I32) -> EventWaits:
