@@ -66,6 +66,10 @@ class Server:
         return self.get(PLUGIN + path, method, **headers)
 
 
+FOLLOWS_LINKS = {"TB_PRIVATEUSE1_LINKS": "follow"}
+"""For runs that are links to recordings elsewhere."""
+
+
 @contextlib.contextmanager
 def serve(
     *arguments: str | Path,

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard
 from tests.support.page_states import PAGES, STATES
-from tests.support.server import Server, serve
+from tests.support.server import FOLLOWS_LINKS, Server, serve
 from tests.support.shared_traces import FOLDER, needs_traces
 
 _FAULTS = """() => {
@@ -132,7 +132,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("recordings")
     for name in RECORDINGS:
         (folder / name.replace("/", "_")).symlink_to(FOLDER / name)
-    with serve("--logdir", folder) as server:
+    with serve("--logdir", folder, variables=FOLLOWS_LINKS) as server:
         yield server
 
 

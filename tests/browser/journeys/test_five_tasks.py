@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, expect
 from tests.support import five_tasks
 from tests.support.axe import settled
 from tests.support.dashboard import WAIT_MS, Dashboard, number
-from tests.support.server import Server, serve
+from tests.support.server import FOLLOWS_LINKS, Server, serve
 from tests.support.shared_traces import FOLDER, TRACES
 
 SHARED = {
@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     for run, path in SHARED.items() if TRACES else ():
         (folder / run).parent.mkdir(exist_ok=True)
         (folder / run).symlink_to(FOLDER / path)
-    with serve("--logdir", folder) as server:
+    with serve("--logdir", folder, variables=FOLLOWS_LINKS) as server:
         yield server
 
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, expect
 from tests.support.axe import settled
 from tests.support.dashboard import WAIT_MS, Dashboard, number
 from tests.support.make import Event, document, frame, kernel, launch, op, step
-from tests.support.server import Server, serve
+from tests.support.server import FOLLOWS_LINKS, Server, serve
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "runs"
 OPERATORS = {"aten::conv2d": 200, "aten::mm": 120, "aten::relu": 20}
@@ -64,7 +64,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         path.write_text(json.dumps(training(slow=run == "slow")))
     for run in ("transformer-inferred", "transformer-measured"):
         (folder / run).symlink_to(EXAMPLES / run)
-    with serve("--logdir", folder) as server:
+    with serve("--logdir", folder, variables=FOLLOWS_LINKS) as server:
         yield server
 
 
