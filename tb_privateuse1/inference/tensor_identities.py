@@ -49,7 +49,27 @@ def _storages(uses: TensorUses, op: I32, ops: Ops) -> I32:
     if known.any():
         pairs = np.stack((storage[known], time[known]), axis=1)
         numbers[known] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        numbers[known] = _without_numbers(
+            numbers[known], uses.elements[known], made[known], returned[known]
+        )
     return numbers
+
+
+def _without_numbers(numbers: I32, elements: I64, made: Bools, returned: Bools) -> I32:
+    """Return ``NONE`` for tensors that torch makes of Python's numbers, which no operator returns.
+
+    They have one element. A storage of one element is left out; so is an input of one that no
+    operator returned as a view of a larger storage, whose address such a tensor may have got.
+    """
+    single = elements == 1
+    of_made, of_all = (np.zeros(int(numbers.max()) + 1, np.int64) for _ in range(2))
+    np.maximum.at(of_made, numbers[made], elements[made])
+    np.maximum.at(of_all, numbers, elements)
+    size = np.where(of_made > 0, of_made, of_all)
+    viewed = np.zeros(len(size), np.bool_)
+    viewed[numbers[returned & single]] = True
+    known = (size[numbers] > 1) & (~single | returned | viewed[numbers])
+    return np.where(known, numbers, NONE).astype(np.int32)
 
 
 def _makers(storage: I64, returned: Bools, op: I32, ops: Ops) -> Bools:

@@ -17,14 +17,22 @@ import pytest
 
 from tb_privateuse1 import views
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.server import plugin as server_plugin
 from tb_privateuse1.server.loader import Loader
 from tb_privateuse1.server.plugin import Plugin
+from tb_privateuse1.trace.memory_budget import MemoryBudget
 from tests.support import logdir as made
 from tests.support.server import Server, serve
 
 RUNS = ["ddp", "host", "mlp", "unreadable"]
 COMPLAINTS = ("will become an error", "tb_privateuse1", "tb-privateuse1")
 """Of TensorBoard's validator of responses, and of or about ourselves."""
+
+
+@pytest.fixture(autouse=True)
+def budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No values of other tests, for which a timer would run."""
+    monkeypatch.setattr(server_plugin, "BUDGET", MemoryBudget())
 
 
 def until(condition: Callable[[], Any], seconds: float = 20) -> Any:

@@ -166,5 +166,8 @@ def allocated(trace: Trace) -> list[tuple[int, int, int]]:
             continue
         at, address = int(memory.ts_ns[rows[0]]), memory.address[rows[0]]
         gone = (memory.address == address) & (memory.bytes < 0) & (memory.ts_ns >= at)
-        found.append((int(storages[0]), at, int(memory.ts_ns[gone].min(initial=never))))
+        until = int(memory.ts_ns[gone].min(initial=never))
+        # A number is a tensor for as long as its operator runs: an inner one makes the result.
+        if until > trace.ops.end_ns[op]:
+            found.append((int(storages[0]), at, until))
     return found

@@ -20,9 +20,9 @@ from tests.support import invariants, make
 pytestmark = pytest.mark.long
 
 _KNOWN = (
-    event_schema._NUMBERS,
-    event_schema._JSON,
-    event_schema._TEXTS,
+    event_schema.NUMBERS,
+    event_schema.JSON,
+    event_schema.TEXTS,
 )
 FIELDS = sorted({name for names in _KNOWN for name in names.values()} | {"name"})
 
