@@ -29,7 +29,7 @@ _BASE_SELECTION = tuple(f"base_{name}" for name in PLACE)
 _LONGEST_WAIT_MS = 60_000
 _PATIENT_MS = 600_000
 """Of a client that says nothing: no request takes a thread of the server for ever."""
-_GREATEST = {"limit": 20_000, "points": 20_000}
+_GREATEST = {"limit": 200_000, "points": 20_000}
 """The greatest value of options that an answer's size depends on."""
 
 

@@ -63,9 +63,9 @@ def test_wrong_options_are_errors(text: dict[str, str], code: str, says: str) ->
 
 @pytest.mark.parametrize("name", ["operators", "kernels", "diff", "memory", "search"])
 def test_an_answer_over_http_is_bounded(name: str) -> None:
-    assert parse_request(name, {"limit": "20000"}).options["limit"] == 20_000
-    with pytest.raises(TraceError, match="limit must be at most 20,000") as caught:
-        parse_request(name, {"limit": "20001"})
+    assert parse_request(name, {"limit": "200000"}).options["limit"] == 200_000
+    with pytest.raises(TraceError, match="limit must be at most 200,000") as caught:
+        parse_request(name, {"limit": "200001"})
     assert caught.value.code == "bad_option"
 
 
