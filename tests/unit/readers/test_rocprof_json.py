@@ -18,7 +18,7 @@ from tb_privateuse1.trace.model import Trace
 from tests.support.rocprof import Program
 from tests.support.rocprof_json_mutation import mutations
 
-SAMPLE = Path(__file__).parents[1] / "samples" / "rocprof_json.json"
+SAMPLE = Path(__file__).parent / "samples" / "rocprof_json.json"
 
 
 def trace_of(path: Path) -> Trace:
