@@ -237,7 +237,7 @@ KINDS = {
 
 
 def mutations(kind: Kind, rng: random.Random, count: int, folder: Path) -> Counter[str]:
-    """Return how many of so many mutations had which outcome."""
+    """Return the number of mutations by outcome."""
     whole = kind.data()
     is_text = whole[:1] in b"[{"
     changes = [mutated, with_other_digits] if is_text else [mutated]

@@ -183,7 +183,7 @@ def _lengths(events: dict[int, list[tuple[int, int, int]]], latest: int) -> int:
 
 
 def mutations(rng: random.Random, count: int, path: Path) -> Counter[str]:
-    """Return how many of so many mutations had which outcome."""
+    """Return the number of mutations by outcome."""
     program = Program()
     plain, packed = program.data(), program.data(packed=5)
     clocks = clocks_of(schema.Trace.FromString(plain))

@@ -134,7 +134,7 @@ def _list(value: object) -> list[Any]:
 
 
 def mutations(rng: random.Random, count: int, path: Path) -> Counter[str]:
-    """Return how many of so many mutations had which outcome."""
+    """Return the number of mutations by outcome."""
     content = snapshot(training(1), training(2, steps=1, device=1))
     kinds: Counter[str] = Counter()
     for i in range(count):

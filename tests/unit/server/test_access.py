@@ -73,9 +73,9 @@ def test_named_hosts() -> None:
 
 def test_the_environment_names_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "Node3.cluster.example")
-    told = access.from_environment("gpu7", {access.VARIABLE: " tb.example , other:80 "})
+    made = access.from_environment("gpu7", {access.VARIABLE: " tb.example , other:80 "})
     expected = {"node3", "node3.cluster.example", "gpu7", "tb.example", "other:80"}
-    assert told.names == expected
+    assert made.names == expected
     assert access.from_environment(None, {}).names == {"node3", "node3.cluster.example"}
 
 
