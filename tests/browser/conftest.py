@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 from tests.support.dashboard import VIEWPORT, Dashboard, Watch
 from tests.support.server import Server
@@ -22,14 +22,24 @@ _ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def launch(playwright: Playwright, *arguments: str) -> Browser:
+    """Start the machine's Chromium with additional arguments."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     assert program, "The browser tests need Chromium: see `make test`."
+    return playwright.chromium.launch(executable_path=program, args=[*_ARGUMENTS, *arguments])
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
-        yield browser
-        browser.close()
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    browser = launch(playwright)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="session")
