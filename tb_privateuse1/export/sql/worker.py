@@ -106,6 +106,7 @@ def connect(trace: Trace, memory_bytes: int) -> Any:
         "memory_limit": f"{memory_bytes}B",
         "temp_directory": "",
         "max_temp_directory_size": "0B",
+        "home_directory": os.sep,  # else errors show where the user's is
         "threads": str(min(2, os.cpu_count() or 1)),
     }
     connection = duckdb.connect(":memory:", config=settings)
@@ -140,6 +141,9 @@ def run(connection: Any, query: str, most_rows: int) -> dict[str, Any]:
 
 def _result(connection: Any, most_rows: int) -> dict[str, Any]:
     names = [{"name": column[0], "type": str(column[1])} for column in connection.description]
+    if any("TIMESTAMP WITH TIME ZONE" in name["type"] for name in names):
+        hint = say("Cast it to text: now()::varchar.")
+        raise TraceError("sql_error", say("A result cannot hold times with a time zone."), hint)
     rows: list[list[Any]] = []
     size = 0
     while batch := connection.fetchmany(_TOGETHER):
