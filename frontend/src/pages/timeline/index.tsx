@@ -3,7 +3,7 @@ import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Critical, Runs, Timeline as Result } from "../../api/types";
 import { t } from "../../i18n";
-import { duration } from "../../lib/format";
+import { count, duration } from "../../lib/format";
 import type { Selected } from "../../state/selection";
 import { useUnchanged } from "../../lib/use-unchanged";
 import { state } from "../../state/url";
@@ -186,6 +186,7 @@ function Above({ selected, result, step, timeline, page }: AboveProps) {
         onCritical={setCritical}
       />
       <FailedRanks failed={ranks.failed} />
+      <LeftOut tracks={result.left_out} />
       <Overview {...{ tracks, result, camera, move }} marks={marks.marks} left={sizes.heads} />
       <MarksStrip
         {...{ selected, camera, move, notes, place, width }}
@@ -239,6 +240,15 @@ function FailedRanks({ failed }: { failed: Ranks["failed"] }) {
         </p>
       ))}
     </>
+  );
+}
+
+function LeftOut({ tracks }: { tracks: number }) {
+  if (tracks === 0) return null;
+  return (
+    <p class="notice" data-testid="tracks-left-out">
+      {texts.leftOut(count(tracks))}
+    </p>
   );
 }
 

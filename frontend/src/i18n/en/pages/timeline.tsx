@@ -48,6 +48,8 @@ export const timeline = {
   selected: (time: string) => `${time} selected`,
   apart: (time: string) => `marks: ${time} apart`,
   hint: "W S zoom, A D move, drag selects, ? for help",
+  leftOut: (tracks: string) =>
+    `${tracks} threads and streams with the fewest ranges have no track here. The tables and SQL include them.`,
   cannotShow: (rank: number, why: string) => `Rank ${rank} cannot be shown: ${why}`,
   rank: (rank: number, note: string) => `Rank ${rank}: ${note}`,
   told: (name: string, time: string, place: string, start: string) =>

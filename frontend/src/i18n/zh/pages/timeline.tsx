@@ -47,6 +47,7 @@ export const timeline: Translation<typeof english.timeline> = {
   selected: (time) => `已选取 ${time}`,
   apart: (time) => `标记间隔 ${time}`,
   hint: "W S 缩放，A D 移动，拖动选取，? 显示帮助",
+  leftOut: (tracks) => `区间最少的 ${tracks} 个线程和流在此没有轨道；表格和 SQL 包含它们。`,
   cannotShow: (rank, why) => `无法显示 rank ${rank}：${why}`,
   rank: (rank, note) => `Rank ${rank}：${note}`,
   told: (name, time, place, start) => [name, time, place, `位于 ${start}`].filter(Boolean).join("，"),
