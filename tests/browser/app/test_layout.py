@@ -66,36 +66,43 @@ _FAULTS = """() => {
 _DRAWN = "() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r())))"
 
 
-def faults(dashboard: Dashboard, run: str, base: str, width: int) -> dict[str, list[str]]:
-    """What is wrong on each page of a run in a window of this width."""
-    dashboard.page.set_viewport_size({"width": width, "height": 900})
+WIDTHS = (1440, 1024, 600)
+
+
+def faults_of_page(dashboard: Dashboard) -> dict[int, list[str]]:
+    """What is wrong on the open page in windows of each width."""
+    found = {}
+    for width in WIDTHS:
+        dashboard.page.set_viewport_size({"width": width, "height": 900})
+        settled(dashboard).frame.evaluate(_DRAWN)  # charts know their width a picture later
+        if wrong := dashboard.frame.evaluate(_FAULTS):
+            found[width] = wrong
+    return found
+
+
+def faults(dashboard: Dashboard, run: str, base: str) -> dict[str, dict[int, list[str]]]:
+    """What is wrong on each page of a run."""
     found = {}
     for name in PAGES:
-        settled(dashboard.open(run=run, base=base, view=name))
-        dashboard.frame.evaluate(_DRAWN)  # charts know their width a picture later
-        if wrong := dashboard.frame.evaluate(_FAULTS):
+        dashboard.open(run=run, base=base, view=name)
+        if wrong := faults_of_page(dashboard):
             found[name] = wrong
     return found
 
 
-WIDTHS = pytest.mark.parametrize("width", [1440, 1024, 600])
-
-
 @pytest.mark.long
-@WIDTHS
 @pytest.mark.parametrize("run", ["ddp", "mlp"])
-def test_every_page_has_room(dashboard: Dashboard, run: str, width: int) -> None:
-    assert faults(dashboard, run, "ddp", width) == {}
+def test_every_page_has_room(dashboard: Dashboard, run: str) -> None:
+    assert faults(dashboard, run, "ddp") == {}
 
 
 @pytest.mark.long
-@WIDTHS
-def test_every_page_has_room_in_chinese_and_dark(dashboard: Dashboard, width: int) -> None:
+def test_every_page_has_room_in_chinese_and_dark(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp").frame.evaluate(
         "() => localStorage.setItem('tb_privateuse1.language', 'zh')"
     )
     dashboard.page.emulate_media(color_scheme="dark")
-    assert faults(dashboard, "mlp", "ddp", width) == {}
+    assert faults(dashboard, "mlp", "ddp") == {}
     expect(dashboard.inside.locator("html")).to_have_attribute("lang", "zh")
     expect(dashboard.inside.locator("html")).to_have_attribute("data-theme", "dark")
 
@@ -107,16 +114,13 @@ INSPECTED = (
 
 
 @pytest.mark.long
-@WIDTHS
-def test_every_inspector_has_room(dashboard: Dashboard, width: int) -> None:
-    dashboard.page.set_viewport_size({"width": width, "height": 900})
+def test_every_inspector_has_room(dashboard: Dashboard) -> None:
     found = {}
     for name in INSPECTED:
         where, open_it = STATES[name]
         dashboard.open(**dict(part.split("=", 1) for part in where.split()))
         open_it(settled(dashboard))
-        settled(dashboard).frame.evaluate(_DRAWN)
-        if wrong := dashboard.frame.evaluate(_FAULTS):
+        if wrong := faults_of_page(dashboard):
             found[name] = wrong
     assert found == {}
 
@@ -138,13 +142,12 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @needs_traces
 @pytest.mark.long
-@WIDTHS
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_every_page_of_a_real_recording_has_room(
-    visit: Callable[[Server], Dashboard], recordings: Server, name: str, width: int
+    visit: Callable[[Server], Dashboard], recordings: Server, name: str
 ) -> None:
     run, base = (one.replace("/", "_") for one in (name, RECORDINGS[0]))
-    assert faults(visit(recordings), run, base, width) == {}
+    assert faults(visit(recordings), run, base) == {}
 
 
 def test_the_table_of_kernels_fits(dashboard: Dashboard) -> None:

@@ -1,0 +1,131 @@
+"""A run of very many ranks, read by a real Dask cluster that loses a worker and its scheduler.
+
+``python -m benchmarks.cluster_ranks [--ranks 1024] [--steps 3] [--run FOLDER]``
+
+The run is that of ``many_ranks``, or FOLDER. A scheduler and two workers read it into a cache. With
+a quarter of the ranks read, a worker and its nanny are killed; with half of them, the scheduler and
+all workers with it. Both are started again. The answer must have every rank and equal the local
+engine's, to the byte. It also prints what the caller was told meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import many_ranks
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
+from tb_privateuse1.storage.engines import select_engine
+from tb_privateuse1.storage.jobs import Pending
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.encoding import encode
+from tb_privateuse1.views.reader import Reader
+from tb_privateuse1.views.request import Request, Selection
+from tests.support import dask_cluster
+from tests.support.dask_cluster import Cluster
+
+WORKERS = 2
+_LOOK_S = 0.3
+
+
+@dataclass
+class Reading:
+    """What a caller sees until the answer is there."""
+
+    answer: bytes = b""
+    seconds: float = 0.0
+    progress: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
+    """The notes of progress, in the order of their first appearance."""
+
+
+def ask(store: Store, log: Path, reading: Reading) -> Iterator[float]:
+    """Ask for all ranks as a page does; yields the share that is read until the answer is there."""
+    reader = Reader(store, catalog.scan(str(log), READERS))
+    began = time.monotonic()
+    while True:
+        deadline_s = time.monotonic() + _LOOK_S
+        request = Request(VIEWS["distributed"], Selection("run"), deadline_s=deadline_s)
+        try:
+            reading.answer = encode(reader.run(request))
+        except Pending as pending:
+            reading.progress += 1
+            if pending.progress.note:
+                reading.notes[pending.progress.note] = None
+            yield pending.progress.traces_done / max(pending.progress.traces, 1)
+        else:
+            reading.seconds = time.monotonic() - began
+            return
+
+
+def lose(cluster: Cluster, share: float, lost: list[str]) -> None:
+    """Kill what is due at this share of the ranks, and start it again."""
+    if share >= 0.25 and not lost:
+        dask_cluster.kill(cluster.workers.pop())
+        cluster.start_worker()
+        lost.append("a worker with its nanny")
+    elif share >= 0.5 and len(lost) == 1:
+        cluster.kill_scheduler()
+        cluster.start_scheduler()
+        for _ in range(WORKERS):
+            cluster.start_worker()
+        lost.append("the scheduler with all workers")
+
+
+def by_cluster(log: Path, folder: Path) -> tuple[Reading, list[str]]:
+    """Read on a cluster that loses its parts; returns what was killed, too."""
+    reading, lost = Reading(), list[str]()
+    with dask_cluster.cluster(folder / "dask") as cluster:
+        for _ in range(WORKERS):
+            cluster.start_worker()
+        store = Store(cache_dir=folder / "cluster", engine=select_engine(cluster.engine))
+        for share in ask(store, log, reading):
+            lose(cluster, share, lost)
+        store.close()
+    return reading, lost
+
+
+def by_this_machine(log: Path, folder: Path) -> Reading:
+    """Read with the local engine."""
+    reading, store = Reading(), Store(WORKERS, folder / "local")
+    for _ in ask(store, log, reading):
+        pass
+    store.close()
+    return reading
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--ranks", type=int, default=1024)
+    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--run", type=Path, help="a folder of traces instead")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "log").mkdir()
+        if options.run:
+            (folder / "log" / "run").symlink_to(options.run.resolve())
+        else:
+            many_ranks.make(folder / "log" / "run", options.ranks, options.steps)
+        there, lost = by_cluster(folder / "log", folder)
+        here = by_this_machine(folder / "log", folder)
+    print(f"killed meanwhile: {', '.join(lost)}")
+    print(f"told meanwhile: {'; '.join(there.notes)}")
+    print(
+        f"{len(there.answer):,} bytes, equal to the local engine's: {there.answer == here.answer}"
+    )
+    print(f"cluster {there.seconds:.0f} s, {there.progress} answers with progress; "
+          f"local {here.seconds:.0f} s")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
