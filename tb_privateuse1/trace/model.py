@@ -19,6 +19,7 @@ from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
+from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 from tb_privateuse1.trace.vendor import GENERIC, Vendor
@@ -154,6 +155,11 @@ class Collectives(Table):
     purpose: I32
     group_size: I64
     bytes: I64
+    peer: I32
+    """The rank that a message goes to or comes from; ``NONE`` if it is none or not recorded."""
+    sent_bytes: I64
+    received_bytes: I64
+    """Of this rank, by its arguments alone; ``MISSING`` without them."""
 
 
 @dataclass(frozen=True)
@@ -334,6 +340,8 @@ class Meta:
     timeline: Timeline = "none"
     missing_lanes: tuple[int, ...] = ()
     """Streams (rows of ``Lanes``) whose work has no times, while that of others has."""
+    groups: tuple[ProcessGroup, ...] = ()
+    """The process groups that the rank belongs to, as far as they are recorded."""
     findings: tuple[Finding, ...] = ()
 
 
