@@ -46,7 +46,7 @@ class GroupParts:
     message_peer: I32 = field(default_factory=_no_numbers)
     """... and a rank that they go to or come from."""
     message_idle_ns: I64 = field(default_factory=_no_times)
-    """By step, the idle time next to a message; empty without messages."""
+    """By step, the idle time within it next to a message; empty without messages."""
     exchange_call: I32 = field(default_factory=_no_numbers)
     """The row in the calls of an all-to-all, ..."""
     sent_bytes: I64 = field(default_factory=_no_times)
@@ -153,13 +153,18 @@ def _exposed(trace: Trace, calls: _Spans, work: intervals.Set) -> tuple[I32, I32
 
 
 def _message_idle(trace: Trace, calls: _Spans, busy: intervals.Set) -> I64:
-    """Return by step the idle time that begins at the end of a message, or ends at its start."""
+    """Return by step the idle time between two activities of which one is a message.
+
+    Idle time at a step's edge is not between its micro-batches: the host prepares the next step.
+    """
     steps, messages = trace.steps, calls.of(*MESSAGES)
     if not messages.any() or not len(steps):
         return _no_times()
     active = intervals.merge(busy, intervals.union(calls.start_ns, calls.end_ns))
     idle = intervals.complement(active, int(steps.start_ns.min()), int(steps.end_ns.max()))
     near = np.isin(idle[0], calls.end_ns[messages]) | np.isin(idle[1], calls.start_ns[messages])
+    around = np.searchsorted(steps.start_ns, idle[0], side="right") - 1
+    near &= (around >= 0) & (idle[0] > steps.start_ns[around]) & (idle[1] < steps.end_ns[around])
     return intervals.covered_length((idle[0][near], idle[1][near]), steps.start_ns, steps.end_ns)
 
 
