@@ -75,14 +75,6 @@ def members(runs: Sequence[Run], ranks: I64) -> Bools:
     return found
 
 
-def positions(runs: Sequence[Run], ranks: I64) -> I64:
-    """Return the place of each member in its group."""
-    place = np.zeros(len(ranks), np.int64)
-    for first, count, stride in runs:
-        place += np.clip(-(-(ranks - first) // stride), 0, count)
-    return place
-
-
 def text_of(runs: Sequence[Run]) -> str:
     """Return the ranks in short: ``0-7``, ``0-24:8`` (every eighth), ``3, 5, 6``."""
     shown = [_run_text(*run) for run in runs[:8]]
