@@ -68,6 +68,7 @@ def test_nodes_sum_their_ranks(mesh: Distributed) -> None:
         assert node.exposed_across_ns == (job.SYNC - job.HIDDEN) * 1000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("style", ["megatron", "none"])
 def test_other_descriptions_have_the_same_figures(mesh: Distributed, style: str) -> None:
     result = job.job(style=style)
@@ -83,6 +84,7 @@ def test_other_descriptions_have_the_same_figures(mesh: Distributed, style: str)
         assert found["Groups of 4 neighbors"].evidence == "structure"
 
 
+@pytest.mark.long
 def test_groups_of_the_arguments_alone() -> None:
     """Without ``pg_config`` the arguments name start, stride and size of a group."""
     result = distributed(ranks(*(without_config(rank) for rank in range(job.WORLD))))
@@ -94,6 +96,7 @@ def without_config(rank: int) -> Trace:
     return job.one_rank(rank, pg_config=None)
 
 
+@pytest.mark.long
 def test_figures_of_stored_parts_are_the_same(mesh: Distributed) -> None:
     parts = [reduce_trace(job.one_rank(rank)) for rank in range(job.WORLD)]
     content = part_file.combine([part_file.pack(part) for part in parts])
