@@ -19,7 +19,6 @@ from tb_privateuse1.analysis.ranks import steps as ranks_steps
 from tb_privateuse1.analysis.ranks.axis_rows import (
     AxisRow,
     GroupRow,
-    RunFigures,
     axis_rows,
     group_rows,
 )
@@ -31,6 +30,7 @@ from tb_privateuse1.analysis.ranks.collectives import (
     match_calls,
 )
 from tb_privateuse1.analysis.ranks.expert_rows import ExpertRow, expert_rows
+from tb_privateuse1.analysis.ranks.group_sums import RunFigures, sum_groups
 from tb_privateuse1.analysis.ranks.node_rows import NodeRow, node_rows
 from tb_privateuse1.analysis.ranks.open_rows import OpenCollectiveRow, find_open, open_rows
 from tb_privateuse1.analysis.ranks.pipeline_stages import StageRow, stage_rows
@@ -203,8 +203,9 @@ def distributed(
     )  # fmt: skip
     stuck = find_open(parts, numbers)
     counted = ranks_steps.counted_steps(steps, chosen, len(read))
-    run = RunFigures(parts, calls, steps, counted, axes.find_groups(parts, numbers, calls, world))
-    groups_total, groups = group_rows(run, limit)
+    found = axes.find_groups(parts, numbers, calls, world)
+    run = RunFigures(parts, calls, in_step, steps, counted, found)
+    by_group = sum_groups(run)
     case = RankContext(
         numbers=tuple(numbers),
         parts=parts,
@@ -232,9 +233,9 @@ def distributed(
         notes=tuple(notes),
         advice=rank_engine.advise_ranks(case),
         open_collectives=open_rows(stuck),
-        axes=axis_rows(run),
-        groups=groups,
-        groups_total=groups_total,
+        axes=axis_rows(run, by_group),
+        groups=group_rows(run, by_group, limit),
+        groups_total=len(found.groups),
         nodes=node_rows(run, numbers),
         stages=stage_rows(run, numbers),
         experts=expert_rows(run, numbers),

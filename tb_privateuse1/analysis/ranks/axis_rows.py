@@ -11,16 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis.ranks.axes import Axis, Evidence, Group, Placement, RunGroups
+from tb_privateuse1.analysis.ranks.axes import Axis, Evidence, Group, Placement
 from tb_privateuse1.analysis.ranks.axis_names import AxisKind
-from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
-from tb_privateuse1.analysis.ranks.steps import RankSteps
-from tb_privateuse1.analysis.work.collectives import bus_factor
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls
+from tb_privateuse1.analysis.ranks.group_sums import GroupSums, RunFigures
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import process_groups
-from tb_privateuse1.trace.groupby import sums
-from tb_privateuse1.trace.model import MISSING, NONE
-from tb_privateuse1.trace.table import F64, I32, I64, Bools
+from tb_privateuse1.trace.table import I32, I64
 
 
 @dataclass(frozen=True)
@@ -87,43 +84,14 @@ class GroupRow:
     bus_bytes_per_s: float | None
 
 
-@dataclass(frozen=True)
-class RunFigures:
-    """What the sums need of a run's calls and steps."""
-
-    parts: Sequence[RankPart]
-    calls: MatchedCalls
-    steps: RankSteps
-    counted: Bools
-    """By row of ``steps``, whether means count it."""
-    groups: RunGroups
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """Sums by key: a group, or an axis. Times and bytes are sums over ranks of means per step."""
-
-    calls: I64
-    matched: I64
-    call_ns: F64
-    transferring_ns: F64
-    exposed_ns: F64
-    bytes: F64
-    sized: I64
-    """Calls with known bytes."""
-    bus_bytes_per_s: F64
-    """NaN where it is not known."""
-
-
-def axis_rows(run: RunFigures) -> tuple[AxisRow, ...]:
+def axis_rows(run: RunFigures, by_group: GroupSums) -> tuple[AxisRow, ...]:
     """Return the axes, those with the most exposed communication first."""
     found = run.groups
     if not found.axes:
         return ()
-    by_axis = _sums(run, found.axis, len(found.axes))
-    by_group = _sums(run, np.arange(len(found.groups), dtype=np.int32), len(found.groups))
+    by_axis = by_group.by(found.axis, len(found.axes))
     kinds = _kinds(run.calls, found.axis[found.of_call], len(found.axes))
-    counted = _counted_ranks(run)
+    counted = run.counted_steps()
     rows = [
         _axis_row(
             axis,
@@ -140,19 +108,15 @@ def axis_rows(run: RunFigures) -> tuple[AxisRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-(row.exposed_ns or 0), -(row.call_ns or 0))))
 
 
-def group_rows(run: RunFigures, most: int) -> tuple[int, tuple[GroupRow, ...]]:
-    """Return the number of groups, and the ``most`` groups with the most time in calls."""
-    groups = run.groups.groups
-    if not groups:
-        return 0, ()
-    by_group = _sums(run, np.arange(len(groups), dtype=np.int32), len(groups))
-    counted = _counted_ranks(run)
-    rows = [
-        _group_row(group, run.groups.axes[run.groups.axis[i]], by_group, i, counted)
-        for i, group in enumerate(groups)
-    ]
-    order = sorted(range(len(rows)), key=lambda i: -by_group.call_ns[i])
-    return len(rows), tuple(rows[i] for i in order[:most])
+def group_rows(run: RunFigures, by_group: GroupSums, most: int) -> tuple[GroupRow, ...]:
+    """Return the process groups, at most ``most``: those with the most time in calls."""
+    groups, axes = run.groups.groups, run.groups.axes
+    counted = run.counted_steps()
+    order = np.argsort(-by_group.call_ns, kind="stable")[:most]
+    return tuple(
+        _group_row(groups[i], axes[run.groups.axis[i]], by_group, i, counted)
+        for i in order.tolist()
+    )
 
 
 def axis_title(axis: Axis) -> str:
@@ -179,75 +143,6 @@ def axis_title(axis: Axis) -> str:
     return say("Groups of {size}, stride {stride}", size=axis.size, stride=axis.stride)
 
 
-def _counted_ranks(run: RunFigures) -> I64:
-    """Return by part the number of its counted steps."""
-    return np.bincount(run.steps.rank[run.counted], minlength=len(run.parts)).astype(np.int64)
-
-
-def _sums(run: RunFigures, key_of_group: I32, keys: int) -> _Sums:
-    calls, steps = run.calls, run.steps
-    key = key_of_group[run.groups.of_call]
-    counted = np.append(run.counted, False)[calls.row]
-    # Calls outside of all steps count where a rank has no step.
-    weight = np.append(_weights(run.counted, steps, len(run.parts)), 0.0)
-    share = np.where(counted, weight[calls.rank], 0.0)
-    sizes = np.array([MISSING if s.bytes is None else s.bytes for s in calls.shapes] + [MISSING])
-    size = sizes[calls.shape]
-    known = size != MISSING
-
-    def total(values: I64) -> F64:
-        found: F64 = np.bincount(key, values * share, keys).astype(np.float64)
-        return found
-
-    one = np.ones(len(key), np.int64)
-    return _Sums(
-        calls=sums(np.where(counted, key, NONE), one, keys),
-        matched=sums(np.where(counted & (calls.match >= 0), key, NONE), one, keys),
-        call_ns=total(calls.duration_ns),
-        transferring_ns=total(calls.transfer_ns),
-        exposed_ns=_exposed(run, key_of_group, keys),
-        bytes=total(np.where(known, size, 0)),
-        sized=sums(np.where(counted & known, key, NONE), one, keys),
-        bus_bytes_per_s=_bus(calls, np.where(counted & known, key, NONE), size, keys),
-    )
-
-
-def _weights(counted: Bools, steps: RankSteps, ranks: int) -> F64:
-    """Return by rank one over the number of its counted steps."""
-    count = np.bincount(steps.rank[counted], minlength=ranks)
-    return np.where(count > 0, 1.0 / np.maximum(count, 1), 0.0)
-
-
-def _exposed(run: RunFigures, key_of_group: I32, keys: int) -> F64:
-    """Return the sums over ranks of the mean exposed time per step; NaN if no step's is known."""
-    known = run.counted & (run.steps.exposed_ns != MISSING)
-    if not known.any():
-        return np.full(keys, np.nan)
-    weight = _weights(known, run.steps, len(run.parts))
-    found = np.zeros(keys)
-    first = 0
-    for number, part in enumerate(run.parts):
-        own = part.by_group
-        group = run.groups.of_shapes(part, number, own.exposed_shape)
-        fine = known[first + own.exposed_step]
-        ns = own.exposed_ns[fine] * weight[number]
-        found += np.bincount(key_of_group[group[fine]], ns, keys)
-        first += len(part.steps.names)
-    return found
-
-
-def _bus(calls: MatchedCalls, key: I32, size: I64, keys: int) -> F64:
-    """Return the bandwidth by transfers of matched calls; without any, by whole durations."""
-    factors = [bus_factor(s.label.kind, s.group_size) for s in calls.shapes]
-    factor = np.array([np.nan if f is None else f for f in factors] + [np.nan])[calls.shape]
-    fine = (key >= 0) & ~np.isnan(factor) & (calls.transfer_ns > 0)
-    matched = np.bincount(key[fine & (calls.match >= 0)], minlength=keys) > 0
-    fine &= (calls.match >= 0) | ~np.append(matched, False)[key]
-    moved = np.bincount(key[fine], size[fine] * factor[fine], keys)
-    taken = np.bincount(key[fine], calls.transfer_ns[fine], keys)
-    return np.where((taken > 0) & (moved > 0), moved / np.maximum(taken, 1) * 1e9, np.nan)
-
-
 def _kinds(calls: MatchedCalls, axis: I32, axes: int) -> list[tuple[str, ...]]:
     """Return by axis the kinds of its calls, those with the most time first."""
     kinds = list(dict.fromkeys(shape.label.kind for shape in calls.shapes))
@@ -269,23 +164,19 @@ def _mean(total: float, ranks: int) -> int | None:
     return None if not ranks or np.isnan(total) else round(total / ranks)
 
 
-def _rate(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 def _axis_row(
     axis: Axis,
     own: list[int],
     at: int,
     run: RunFigures,
-    by_axis: _Sums,
-    by_group: _Sums,
+    by_axis: GroupSums,
+    by_group: GroupSums,
     kinds: tuple[str, ...],
     ranks: int,
 ) -> AxisRow:
     groups = [run.groups.groups[i] for i in own]
     waits = bool(by_axis.matched[at])
-    slowest = _slowest(groups, own, by_group, _counted_ranks(run))
+    slowest = _slowest(groups, own, by_group, run.counted_steps())
     return AxisRow(
         axis=axis_title(axis),
         kinds=axis.kinds,
@@ -306,7 +197,7 @@ def _axis_row(
             _mean(by_axis.call_ns[at] - by_axis.transferring_ns[at], ranks) if waits else None
         ),
         bytes=_mean(by_axis.bytes[at], ranks) if by_axis.sized[at] else None,
-        bus_bytes_per_s=_rate(by_axis.bus_bytes_per_s[at]),
+        bus_bytes_per_s=by_axis.bus_bytes_per_s(at),
         slowest_group=slowest[0],
         slowest_ns=slowest[1],
         median_ns=slowest[2],
@@ -326,7 +217,7 @@ def _placement(groups: Sequence[Group]) -> Placement:
 
 
 def _slowest(
-    groups: Sequence[Group], own: Sequence[int], by_group: _Sums, counted: I64
+    groups: Sequence[Group], own: Sequence[int], by_group: GroupSums, counted: I64
 ) -> tuple[str | None, int | None, int | None]:
     """Return ranks and transfers of the slowest group, and the median; None without two groups."""
     times: dict[int, int] = {}
@@ -342,7 +233,7 @@ def _slowest(
     return name, times[worst], round(float(np.median([*times.values()])))
 
 
-def _group_row(group: Group, axis: Axis, by_group: _Sums, at: int, counted: I64) -> GroupRow:
+def _group_row(group: Group, axis: Axis, by_group: GroupSums, at: int, counted: I64) -> GroupRow:
     ranks = int((counted[group.parts] > 0).sum())
     waits = bool(by_group.matched[at])
     waited = by_group.call_ns[at] - by_group.transferring_ns[at]
@@ -361,5 +252,5 @@ def _group_row(group: Group, axis: Axis, by_group: _Sums, at: int, counted: I64)
         transferring_ns=_mean(by_group.transferring_ns[at], ranks) if waits else None,
         synchronising_ns=_mean(waited, ranks) if waits else None,
         bytes=_mean(by_group.bytes[at], ranks) if by_group.sized[at] else None,
-        bus_bytes_per_s=_rate(by_group.bus_bytes_per_s[at]),
+        bus_bytes_per_s=by_group.bus_bytes_per_s(at),
     )

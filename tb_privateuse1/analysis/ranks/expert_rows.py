@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.ranks.axes import Group
-from tb_privateuse1.analysis.ranks.axis_rows import RunFigures, axis_title
+from tb_privateuse1.analysis.ranks.axis_rows import axis_title
 from tb_privateuse1.analysis.ranks.collectives import RankPart
+from tb_privateuse1.analysis.ranks.group_sums import RunFigures
 from tb_privateuse1.trace import process_groups
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, NONE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
-from tb_privateuse1.analysis.ranks.axis_rows import RunFigures
+from tb_privateuse1.analysis.ranks.group_sums import RunFigures
 from tb_privateuse1.trace.model import MISSING
 
 

@@ -14,9 +14,10 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.analysis.ranks.axes import Axis, Group
-from tb_privateuse1.analysis.ranks.axis_rows import RunFigures, axis_title
+from tb_privateuse1.analysis.ranks.axis_rows import axis_title
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.analysis.ranks.group_parts import MESSAGES
+from tb_privateuse1.analysis.ranks.group_sums import RunFigures
 from tb_privateuse1.trace import process_groups
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools
@@ -152,33 +153,43 @@ def _pipelines(ranks: list[_Rank]) -> Iterable[tuple[Order, list[_Rank]]]:
     """
     if not ranks:
         return
-    known = {rank.number: rank for rank in ranks}
-    lines: list[list[_Rank]] = []
-    left = dict(known)
+    near = _neighbors(ranks)
+    lines: list[list[int]] = []
+    left = set(near)
     while left:
-        ends = [rank for rank in left.values() if len(rank.peers & known.keys()) == 1]
-        line = _line(ends[0], known) if ends else []
-        if len(line) < 2 or any(rank.number not in left for rank in line):
+        ends = [number for number in sorted(left) if len(near[number]) == 1]
+        line = _line(ends[0], near) if ends else []
+        if len(line) < 2:
             yield "ranks", sorted(ranks, key=lambda rank: rank.number)
             return
-        for rank in line:
-            del left[rank.number]
-        lines.append(line if line[0].sends_first >= line[-1].sends_first else line[::-1])
+        left -= set(line)
+        lines.append(line)
+    known = {rank.number: rank for rank in ranks}
     for line in lines:
-        yield "messages", line
+        first, last = known[line[0]], known[line[-1]]
+        forth = line if first.sends_first >= last.sends_first else line[::-1]
+        yield "messages", [known[number] for number in forth]
 
 
-def _line(rank: _Rank, known: dict[int, _Rank]) -> list[_Rank]:
+def _neighbors(ranks: list[_Rank]) -> dict[int, set[int]]:
+    """Return the ranks that each one exchanges messages with, by the records of either end."""
+    near: dict[int, set[int]] = {rank.number: set() for rank in ranks}
+    for rank in ranks:
+        for peer in (rank.peers & near.keys()) - {rank.number}:
+            near[rank.number].add(peer)
+            near[peer].add(rank.number)
+    return near
+
+
+def _line(first: int, near: dict[int, set[int]]) -> list[int]:
     """Return the ranks from one end of a line to the other; none if a rank has three neighbors."""
-    line, before = [rank], -1
-    while True:
-        ahead = [n for n in line[-1].peers if n in known and n != before]
-        if not ahead:
-            return line
-        if len(ahead) > 1 or len(line) > len(known):
+    line, before = [first], -1
+    while ahead := near[line[-1]] - {before}:
+        if len(ahead) > 1:
             return []
-        before = line[-1].number
-        line.append(known[ahead[0]])
+        before = line[-1]
+        line += ahead
+    return line
 
 
 def _row(axis: Axis, stage: int, order: Order, ranks: list[_Rank]) -> StageRow:

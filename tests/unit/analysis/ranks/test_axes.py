@@ -136,7 +136,7 @@ def test_a_job_without_groups() -> None:
 
 
 def test_a_call_without_a_name_is_of_the_only_group() -> None:
-    info = {"backend": "gloo", "rank": 0, "world_size": 2, "pg_config": [
+    info: dict[str, Any] = {"backend": "gloo", "rank": 0, "world_size": 2, "pg_config": [
         {"pg_name": "0", "pg_desc": "mesh_dp", "pg_size": 2, "ranks": [0, 1]}]}  # fmt: skip
     event = op("gloo:all_reduce", 10, 20)
     event["cat"] = "user_annotation"

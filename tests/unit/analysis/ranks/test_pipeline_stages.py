@@ -76,5 +76,13 @@ def test_a_ring_has_no_first_stage() -> None:
     assert [(s.ranks, s.order) for s in stages] == [(str(r), "ranks") for r in sorted(line)]
 
 
+def test_ranks_that_all_send_to_one_are_no_line() -> None:
+    """Wrong or hostile peers: each names rank 2 alone, which also names itself."""
+    line = [2, 5, 7, 0]
+    made = [member(rank, [2, rank] if rank != 2 else [2, 2]) for rank in sorted(line)]
+    stages = distributed(ranks(*made)).stages
+    assert all(s.order == "ranks" or s.members <= 2 for s in stages)
+
+
 def test_one_rank_of_a_pipeline_has_no_stage() -> None:
     assert distributed(ranks(member(2, [5, 2]))).stages == ()
