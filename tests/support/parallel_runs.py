@@ -12,6 +12,7 @@ from typing import Any
 
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.distributed import Distributed, distributed
+from tests.support import make
 from tests.support.make import Event, kernel, launch, op, step, trace
 from tests.support.results import ranks
 
@@ -94,14 +95,26 @@ class Timeline:
 
 def one_rank(rank: int, *, style: str = "mesh", peers: bool = True, **more: Any) -> Trace:
     """The trace of a rank; ``more`` replaces keys of ``distributedInfo``."""
+    return trace(*_events(rank, style, peers=peers), **_keys(rank, style, **more))
+
+
+def document(rank: int) -> dict[str, Any]:
+    """The file of a rank."""
+    return make.document(*_events(rank, "mesh", peers=True), **_keys(rank, "mesh"))
+
+
+def _keys(rank: int, style: str, **more: Any) -> dict[str, Any]:
+    host = f"node{rank * 2 // WORLD}"
+    return {"distributedInfo": info(rank, style, **more), "host_name": host}
+
+
+def _events(rank: int, style: str, *, peers: bool) -> list[Event]:
     line = Timeline(rank, style)
     for number in range(STEPS):
         at = STEP * number + 10
         line.events.append(step(number, at - 10, at - 10 + STEP))
         _step(line, at, peers=peers)
-    document = info(rank, style, **more)
-    host = f"node{rank * 2 // WORLD}"
-    return trace(*line.events, distributedInfo=document, host_name=host)
+    return line.events
 
 
 def _step(line: Timeline, at: float, *, peers: bool) -> None:

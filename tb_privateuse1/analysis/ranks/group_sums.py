@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.axes import RunGroups
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
@@ -62,10 +64,8 @@ class GroupSums:
 
     def by(self, key: I32, keys: int) -> GroupSums:
         """Return the sums by a key of the groups."""
-        columns = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return GroupSums(
-            **{name: np.bincount(key, column, keys) for name, column in columns.items()}
-        )
+        names = [field.name for field in dataclasses.fields(self)]
+        return GroupSums(**{name: _totals(key, getattr(self, name), keys) for name in names})
 
     def bus_bytes_per_s(self, at: int) -> float | None:
         """Return the bandwidth of the matched calls; without any, of all calls."""
@@ -90,9 +90,8 @@ def sum_groups(run: RunFigures) -> GroupSums:
     known, matched = size != MISSING, calls.match >= 0
     moves = run.in_step & known & (factor > 0) & (calls.transfer_ns > 0)
 
-    def total(weights: F64 | Bools) -> F64:
-        found: F64 = np.bincount(key, weights, keys).astype(np.float64)
-        return found
+    def total(values: NDArray[Any]) -> F64:
+        return _totals(key, values, keys)
 
     moved = np.where(moves, size * factor, 0.0)
     taken = np.where(moves, calls.transfer_ns, 0).astype(np.float64)
@@ -109,6 +108,11 @@ def sum_groups(run: RunFigures) -> GroupSums:
         matched_bytes=total(moved * matched),
         matched_ns=total(taken * matched),
     )
+
+
+def _totals(key: I32, values: NDArray[Any], keys: int) -> F64:
+    found: F64 = np.bincount(key, values, keys).astype(np.float64)
+    return found
 
 
 def _weights(counted: Bools, steps: RankSteps, ranks: int) -> F64:

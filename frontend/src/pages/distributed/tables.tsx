@@ -10,27 +10,29 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { linkProps, ofRank, stretch } from "../../state/links";
 import { StepLink } from "../shared/step-link";
-import { axisColumns, GROUP_COLUMNS } from "./axes";
-import { EXPERT_COLUMNS } from "./experts";
-import { NODE_COLUMNS } from "./nodes";
-import { STAGE_COLUMNS } from "./pipeline";
+import { NotListed } from "./not-listed";
+import { PARALLEL, ParallelTable } from "./parallel-tables";
 
-const GROUPS = ["ranks", "axes", "nodes", "stages", "experts", "groups", "collectives", "steps"] as const;
+const GROUPS = ["ranks", ...PARALLEL, "collectives", "steps"] as const;
 export type Group = (typeof GROUPS)[number];
 
 const texts = t.distributed;
 const NAMES: Readonly<Record<Group, string>> = { ...texts.tables, ...t.parallelism.tables };
-const { nouns } = t.parallelism;
 
 /** The table that the URL names, if the result has it. */
 export function shownGroup(result: Result, wanted: string | null): Group {
   return groupsOf(result).find((group) => group === wanted) ?? "ranks";
 }
 
-/** The tables with rows, and those of every run. */
+/** The tables of every run, and of the others those with rows. */
 function groupsOf(result: Result): readonly Group[] {
-  const optional: readonly Group[] = ["nodes", "stages", "experts", "groups"];
-  return GROUPS.filter((group) => !optional.includes(group) || result[group as "nodes"].length > 0);
+  const has: Partial<Record<Group, readonly unknown[]>> = {
+    nodes: result.nodes,
+    stages: result.stages,
+    experts: result.experts,
+    groups: result.groups,
+  };
+  return GROUPS.filter((group) => has[group]?.length !== 0);
 }
 
 export function Tables({ result, shown, inferred }: { result: Result; shown: Group; inferred: boolean }) {
@@ -53,95 +55,6 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
           defaultSort="rank"
         >
           {choice}
-        </Table>
-      );
-    case "axes":
-      if (result.axes.length === 0)
-        return (
-          <>
-            {choice}
-            <p class="empty" data-testid="no-axes">
-              {t.parallelism.noGroups}
-            </p>
-          </>
-        );
-      return (
-        <Table
-          {...shared}
-          key="axes"
-          name="axes"
-          {...nouns.axes}
-          columns={axisColumns(result.axes)}
-          rows={result.axes}
-          rowKey={(a) => `${a.axis} ${a.description ?? ""} ${a.size ?? ""} ${a.stride ?? ""} ${a.evidence}`}
-          defaultSort="-exposed_ns"
-        >
-          {choice}
-        </Table>
-      );
-    case "nodes":
-      return (
-        <Table
-          {...shared}
-          key="nodes"
-          name="nodes"
-          {...nouns.nodes}
-          columns={NODE_COLUMNS}
-          rows={result.nodes}
-          rowKey={(n) => n.host}
-          defaultSort="host"
-        >
-          {choice}
-        </Table>
-      );
-    case "stages":
-      return (
-        <Table
-          {...shared}
-          key="stages"
-          name="stages"
-          {...nouns.stages}
-          columns={STAGE_COLUMNS}
-          rows={result.stages}
-          rowKey={(s) => `${s.axis} ${s.stage} ${s.ranks}`}
-          defaultSort="stage"
-        >
-          {choice}
-        </Table>
-      );
-    case "experts":
-      return (
-        <Table
-          {...shared}
-          key="experts"
-          name="experts"
-          {...nouns.experts}
-          columns={EXPERT_COLUMNS}
-          rows={result.experts}
-          rowKey={(e) => `${e.group} ${e.ranks ?? ""} ${e.axis}`}
-          defaultSort="-imbalance"
-        >
-          {choice}
-        </Table>
-      );
-    case "groups":
-      return (
-        <Table
-          {...shared}
-          key="groups"
-          name="groups"
-          {...nouns.groups}
-          columns={GROUP_COLUMNS}
-          rows={result.groups}
-          rowKey={(g) => `${g.name} ${g.ranks ?? ""} ${g.size ?? ""}`}
-          defaultSort="-call_ns"
-        >
-          {choice}
-          <NotListed
-            listed={result.groups.length}
-            total={result.groups_total}
-            text={t.parallelism.someGroups}
-          />
         </Table>
       );
     case "collectives":
@@ -180,6 +93,12 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
           <NotListed listed={result.steps.length} total={result.steps_total} text={texts.someSteps} />
         </Table>
       );
+    default:
+      return (
+        <ParallelTable result={result} shown={shown} shared={shared}>
+          {choice}
+        </ParallelTable>
+      );
   }
 }
 
@@ -194,22 +113,6 @@ function Choice({ result, shown }: { result: Result; shown: Group }) {
       onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })}
       choices={groupsOf(result).map((value) => ({ value, label: NAMES[value] }))}
     />
-  );
-}
-
-interface NotListedProps {
-  listed: number;
-  total: number;
-  text: (listed: number, all: number) => string;
-}
-
-/** How many rows the server left out. */
-function NotListed({ listed, total, text }: NotListedProps) {
-  if (listed >= total) return null;
-  return (
-    <span class="muted" data-testid="not-listed" data-value={total - listed}>
-      {text(listed, total)}
-    </span>
   );
 }
 
