@@ -2,7 +2,7 @@
 
 Sources in order: ``distributedInfo.pg_config`` (torch since 2.2, all groups of the rank), the
 arguments of collectives (``Process Group Ranks``, ``Global rank start`` and ``stride``), and the
-flight recorder's table of groups. A file may have anything there: what is no group is skipped.
+flight recorder's table of groups. A file may have anything there; other values are skipped.
 
 torch cuts lists of more than 30 ranks in arguments (``[0, 1, ..., ...]``): start, stride and size
 still give the ranks of a regular group.

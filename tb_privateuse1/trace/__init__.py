@@ -21,6 +21,7 @@ __all__ = [
     "model",
     "peaks",
     "perfetto_words",
+    "process_groups",
     "recorded_counters",
     "step_names",
     "sum_bounds",

@@ -145,7 +145,8 @@ class Launches(Table):
 class Collectives(Table):
     """Communication with other ranks, by start: a kernel, or a range (``op``) on the host.
 
-    ``kind`` is ``all_reduce``, …, ``other``; ``bytes`` are counted as the NCCL tests do.
+    ``kind`` is ``all_reduce``, …, ``other``; ``bytes`` are counted as the NCCL tests do. A message
+    has a ``peer``. Peer and this rank's own sizes are not known without arguments.
     """
 
     kernel: I32
@@ -156,10 +157,8 @@ class Collectives(Table):
     group_size: I64
     bytes: I64
     peer: I32
-    """The rank that a message goes to or comes from; ``NONE`` if it is none or not recorded."""
     sent_bytes: I64
     received_bytes: I64
-    """Of this rank, by its arguments alone; ``MISSING`` without them."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +340,6 @@ class Meta:
     missing_lanes: tuple[int, ...] = ()
     """Streams (rows of ``Lanes``) whose work has no times, while that of others has."""
     groups: tuple[ProcessGroup, ...] = ()
-    """The process groups that the rank belongs to, as far as they are recorded."""
     findings: tuple[Finding, ...] = ()
 
 

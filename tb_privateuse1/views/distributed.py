@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -203,9 +203,8 @@ def distributed(
     )  # fmt: skip
     stuck = find_open(parts, numbers)
     counted = ranks_steps.counted_steps(steps, chosen, len(read))
-    found = axes.find_groups(parts, numbers, calls, world)
-    run = RunFigures(parts, calls, in_step, steps, counted, found)
-    by_group = sum_groups(run)
+    of_groups = axes.find_groups(parts, numbers, calls, world)
+    run = RunFigures(parts, calls, in_step, steps, counted, of_groups)
     case = RankContext(
         numbers=tuple(numbers),
         parts=parts,
@@ -233,13 +232,21 @@ def distributed(
         notes=tuple(notes),
         advice=rank_engine.advise_ranks(case),
         open_collectives=open_rows(stuck),
-        axes=axis_rows(run, by_group),
-        groups=group_rows(run, by_group, limit),
-        groups_total=len(found.groups),
-        nodes=node_rows(run, numbers),
-        stages=stage_rows(run, numbers),
-        experts=expert_rows(run, numbers),
+        **_by_group(run, numbers, limit),
     )
+
+
+def _by_group(run: RunFigures, numbers: Sequence[int], limit: int) -> dict[str, Any]:
+    """Return the tables by axis of parallelism, process group, node, stage and exchange."""
+    sums = sum_groups(run)
+    return {
+        "axes": axis_rows(run, sums),
+        "groups": group_rows(run, sums, limit),
+        "groups_total": len(run.groups.groups),
+        "nodes": node_rows(run, numbers),
+        "stages": stage_rows(run, numbers),
+        "experts": expert_rows(run, numbers),
+    }
 
 
 def _match_on_one_clock(parts: Sequence[RankPart]) -> tuple[MatchedCalls, clock_alignment.Clocks]:

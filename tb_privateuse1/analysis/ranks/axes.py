@@ -3,7 +3,7 @@
 An axis is found by, in order: the framework's description of the group (``axis_names``); its ranks,
 if these are all; the calls in it: messages alone are a pipeline, and all-to-alls that give a rank
 other sizes than it sends route tokens to experts. Other groups are an axis by size and stride: data
-and tensor parallelism cannot be told from each other by their calls.
+and tensor parallelism have the same calls.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Axis:
     description: str
     size: int | None
     stride: int | None
-    """Where it is the evidence: what is described may have irregular groups."""
+    """Where it is the evidence: a described axis may have irregular groups."""
     is_world: bool
 
 
@@ -170,7 +170,7 @@ def _group(group: ProcessGroup, callers: I64, numbers: I64, hosts: Sequence[str 
 
 @dataclass(frozen=True)
 class _Uses:
-    """By group, what its calls show."""
+    """The evidence of calls, by group."""
 
     calls: I64
     messages: I64

@@ -153,7 +153,7 @@ def _exposed(trace: Trace, calls: _Spans, work: intervals.Set) -> tuple[I32, I32
 
 
 def _message_idle(trace: Trace, calls: _Spans, busy: intervals.Set) -> I64:
-    """Return by step the idle time between two activities of which one is a message.
+    """Return by step the idle time between a message and another activity.
 
     Idle time at a step's edge is not between its micro-batches: the host prepares the next step.
     """

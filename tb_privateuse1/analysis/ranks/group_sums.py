@@ -20,7 +20,7 @@ from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 @dataclass(frozen=True)
 class RunFigures:
-    """What the sums need of a run's calls and steps."""
+    """A run's calls, steps and groups."""
 
     parts: Sequence[RankPart]
     calls: MatchedCalls

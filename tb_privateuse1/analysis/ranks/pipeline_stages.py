@@ -53,7 +53,7 @@ class StageRow:
 
 @dataclass(frozen=True)
 class _Rank:
-    """What a rank does in its pipeline: sums over its counted steps."""
+    """A rank in its pipeline: sums over its counted steps."""
 
     number: int
     steps: int
