@@ -17,7 +17,8 @@ import numpy as np
 from tb_privateuse1.inference.base import MetadataClaims, Strings, rows_of
 from tb_privateuse1.inference.host_events import Host
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.model import MISSING, NONE, Collectives, Kernels, Ops
+from tb_privateuse1.trace.collective_calls import Collectives
+from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 KINDS = (

@@ -4,6 +4,7 @@ __all__ = [
     "blocking_names",
     "call_tree",
     "captured_ranges",
+    "collective_calls",
     "collective_entries",
     "device_times",
     "errors",

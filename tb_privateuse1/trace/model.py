@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
@@ -139,26 +140,6 @@ class Launches(Table):
     frame: I32
     kernel_name: I32
     event: I32
-
-
-@dataclass(frozen=True)
-class Collectives(Table):
-    """Communication with other ranks, by start: a kernel, or a range (``op``) on the host.
-
-    ``kind`` is ``all_reduce``, …, ``other``; ``bytes`` are counted as the NCCL tests do. A message
-    has a ``peer``. Peer and this rank's own sizes are not known without arguments.
-    """
-
-    kernel: I32
-    op: I32
-    kind: I32
-    group: I32
-    purpose: I32
-    group_size: I64
-    bytes: I64
-    peer: I32
-    sent_bytes: I64
-    received_bytes: I64
 
 
 @dataclass(frozen=True)
@@ -340,6 +321,7 @@ class Meta:
     missing_lanes: tuple[int, ...] = ()
     """Streams (rows of ``Lanes``) whose work has no times, while that of others has."""
     groups: tuple[ProcessGroup, ...] = ()
+    """The process groups that the rank belongs to, as far as they are recorded."""
     findings: tuple[Finding, ...] = ()
 
 

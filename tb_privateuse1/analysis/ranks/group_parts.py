@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.groupby import group_rows, sums
-from tb_privateuse1.trace.model import MISSING, Collectives, Trace
+from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.table import I32, I64, Bools
 
