@@ -79,7 +79,7 @@ export function axisColumns(rows: Result["axes"]): readonly Column<AxisRow>[] {
       key: "exposed_share",
       ...texts.share,
       kind: "share",
-      width: 110,
+      width: 150,
       value: (r) => (whole > 0 && r.exposed_ns !== null ? r.exposed_ns / whole : null),
       bar: () => "communication",
     },

@@ -18,14 +18,14 @@ interface Props {
   result: Result;
   shown: (typeof PARALLEL)[number];
   shared: ReturnType<typeof tableInUrl> & { inferred: boolean };
-  children: ComponentChildren;
+  choice: ComponentChildren;
 }
 
-export function ParallelTable({ result, shown, shared, children }: Props) {
+export function ParallelTable({ result, shown, shared, choice }: Props) {
   const props = { ...shared, key: shown, name: shown, ...nouns[shown] };
   switch (shown) {
     case "axes":
-      return <Axes props={props} rows={result.axes} choice={children} />;
+      return <Axes props={props} rows={result.axes} choice={choice} />;
     case "nodes":
       return (
         <Table
@@ -35,7 +35,7 @@ export function ParallelTable({ result, shown, shared, children }: Props) {
           rowKey={(n) => n.host}
           defaultSort="host"
         >
-          {children}
+          {choice}
         </Table>
       );
     case "stages":
@@ -47,7 +47,7 @@ export function ParallelTable({ result, shown, shared, children }: Props) {
           rowKey={(s) => `${s.axis} ${s.stage} ${s.ranks}`}
           defaultSort="stage"
         >
-          {children}
+          {choice}
         </Table>
       );
     case "experts":
@@ -59,11 +59,11 @@ export function ParallelTable({ result, shown, shared, children }: Props) {
           rowKey={(e) => `${e.group} ${e.ranks ?? ""} ${e.axis}`}
           defaultSort="-imbalance"
         >
-          {children}
+          {choice}
         </Table>
       );
     case "groups":
-      return <Groups props={props} result={result} choice={children} />;
+      return <Groups props={props} result={result} choice={choice} />;
   }
 }
 

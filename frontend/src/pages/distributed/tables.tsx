@@ -36,10 +36,7 @@ function groupsOf(result: Result): readonly Group[] {
 }
 
 export function Tables({ result, shown, inferred }: { result: Result; shown: Group; inferred: boolean }) {
-  const shared = {
-    ...tableInUrl(),
-    inferred,
-  };
+  const shared = { ...tableInUrl(), inferred };
   const choice = <Choice result={result} shown={shown} />;
   switch (shown) {
     case "ranks":
@@ -94,11 +91,7 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
         </Table>
       );
     default:
-      return (
-        <ParallelTable result={result} shown={shown} shared={shared}>
-          {choice}
-        </ParallelTable>
-      );
+      return <ParallelTable result={result} shown={shown} shared={shared} choice={choice} />;
   }
 }
 
