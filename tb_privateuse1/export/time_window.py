@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import Collectives, Memory, Tensors, Trace
+from tb_privateuse1.trace.model import Memory, Tensors, Trace
 from tb_privateuse1.trace.recorded_counters import CounterSamples
 from tb_privateuse1.trace.table import I64, Bools, Table
 

@@ -201,6 +201,9 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "purpose": "what the group is for",
         "group_size": "ranks in the group",
         "bytes": "bytes, counted as the NCCL tests do",
+        "peer": "rank at the other end of a message; null: not recorded",
+        "sent_bytes": "bytes that this rank gives",
+        "received_bytes": "bytes that this rank gets",
     },
     "collective_entries": {
         "row": "its number",
@@ -289,6 +292,7 @@ _FROM_ZERO = {
         "config",
         "event",
         "group_size",
+        "peer",
         "series",
         "storage",
     ),

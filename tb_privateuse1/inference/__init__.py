@@ -20,6 +20,7 @@ from tb_privateuse1.inference import (
     graph_captures,
     host_events,
     measured_timeline,
+    process_groups,
     quality,
     recording_window,
     steps,
@@ -132,6 +133,7 @@ def _assemble(
         host.ops, kernels, host.launches, strings, end - start
     )
     rows = collectives.build_collectives(host, kernels, activities.claims, strings)
+    groups = process_groups.read_groups(raw, (host.claims, activities.claims), strings)
     counters = counter_samples.recorded_counters(raw, strings, start)
     return Trace(
         base_ns=raw.base_ns + start,
@@ -143,6 +145,7 @@ def _assemble(
             timeline=_timeline(kernels),
             missing_lanes=activities.missing_lanes,
             grounds=activities.basis,
+            groups=groups,
         ),
         vendor=vendor,
         threads=raw.threads,

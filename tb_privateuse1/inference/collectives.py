@@ -17,7 +17,8 @@ import numpy as np
 from tb_privateuse1.inference.base import MetadataClaims, Strings, rows_of
 from tb_privateuse1.inference.host_events import Host
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.model import MISSING, NONE, Collectives, Kernels, Ops
+from tb_privateuse1.trace.collective_calls import Collectives
+from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 KINDS = (
@@ -55,6 +56,7 @@ _ELEMENT_BYTES = {
 """torch's names of element types, in lower case."""
 _MOST_BYTES = 1 << 62
 """No tensor has more: a larger argument is an error and would not fit into a column."""
+_MOST_RANKS = 1 << 31
 
 
 def collective_kind(name: str) -> str:
@@ -102,6 +104,9 @@ def build_collectives(
         purpose=_first([t.purpose.astype(np.int64) for t in sources], NONE).astype(np.int32)[order],
         group_size=_first([t.group_size for t in sources], MISSING)[order],
         bytes=_first([t.bytes for t in sources], MISSING)[order],
+        peer=_first([t.peer for t in sources], NONE).astype(np.int32)[order],
+        sent_bytes=_first([t.sent_bytes for t in sources], MISSING)[order],
+        received_bytes=_first([t.received_bytes for t in sources], MISSING)[order],
     )
 
 
@@ -114,6 +119,9 @@ class _Source:
         self.purpose = self.group.copy()
         self.group_size = np.full(len(kind), MISSING, np.int64)
         self.bytes = self.group_size.copy()
+        self.sent_bytes = self.group_size.copy()
+        self.received_bytes = self.group_size.copy()
+        self.peer = np.full(len(kind), NONE, np.int64)
 
 
 def _first(columns: list[I64], silent: int | np.int64) -> I64:
@@ -154,14 +162,23 @@ def _by_arguments(claims: MetadataClaims, row: I32, strings: Strings) -> _Source
     types, code = np.unique(chosen.text("element_type"), return_inverse=True)
     lengths = [_ELEMENT_BYTES.get(strings.all[t].lower(), 0) if t >= 0 else 0 for t in types]
     length = np.array(lengths, np.int64)[code]
-    elements = np.maximum(
-        chosen.id("in_elements", int(MISSING)), chosen.id("out_elements", int(MISSING))
-    )
-    known &= (length > 0) & (elements >= 0)
-    known[known] = elements[known] <= _MOST_BYTES // length[known]
-    source.bytes = np.full(len(at), MISSING, np.int64)
-    source.bytes[known] = elements[known] * length[known]
+    sent, received = (chosen.id(f"{way}_elements", int(MISSING)) for way in ("in", "out"))
+    source.sent_bytes = _sizes(np.where(known, sent, MISSING), length)
+    source.received_bytes = _sizes(np.where(known, received, MISSING), length)
+    source.bytes = _sizes(np.where(known, np.maximum(sent, received), MISSING), length)
+    target, origin = chosen.id("target_rank"), chosen.id("source_rank")
+    peer = np.where(target >= 0, target, origin)
+    source.peer = np.where(known & (peer >= 0) & (peer < _MOST_RANKS), peer, NONE)
     return source
+
+
+def _sizes(elements: I64, length: I64) -> I64:
+    """Return the bytes of elements of a length; ``MISSING`` where one is unknown or impossible."""
+    sizes = np.full(len(elements), MISSING, np.int64)
+    known = (length > 0) & (elements >= 0)
+    known[known] = elements[known] <= _MOST_BYTES // length[known]
+    sizes[known] = elements[known] * length[known]
+    return sizes
 
 
 def _by_shapes(ops: Ops, row: I32, strings: Strings, whole: Callable[..., int]) -> _Source:

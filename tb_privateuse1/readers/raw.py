@@ -30,6 +30,10 @@ _IDS = (
     "python_parent",
     "module_id",
     "record_function",
+    "rank_start",
+    "rank_stride",
+    "source_rank",
+    "target_rank",
 )
 _QUANTITIES = (
     "bytes",

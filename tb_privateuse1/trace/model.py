@@ -14,11 +14,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
+from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 from tb_privateuse1.trace.vendor import GENERIC, Vendor
@@ -138,22 +140,6 @@ class Launches(Table):
     frame: I32
     kernel_name: I32
     event: I32
-
-
-@dataclass(frozen=True)
-class Collectives(Table):
-    """Communication with other ranks, by start: a kernel, or a range (``op``) on the host.
-
-    ``kind`` is ``all_reduce``, …, ``other``; ``bytes`` are counted as the NCCL tests do.
-    """
-
-    kernel: I32
-    op: I32
-    kind: I32
-    group: I32
-    purpose: I32
-    group_size: I64
-    bytes: I64
 
 
 @dataclass(frozen=True)
@@ -334,6 +320,8 @@ class Meta:
     timeline: Timeline = "none"
     missing_lanes: tuple[int, ...] = ()
     """Streams (rows of ``Lanes``) whose work has no times, while that of others has."""
+    groups: tuple[ProcessGroup, ...] = ()
+    """The process groups that the rank belongs to, as far as they are recorded."""
     findings: tuple[Finding, ...] = ()
 
 

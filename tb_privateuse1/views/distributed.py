@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -13,9 +13,15 @@ from tb_privateuse1.advice import rank_engine
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rank_rules.base import RankContext
 from tb_privateuse1.analysis.account.table import StepClass, step_class
-from tb_privateuse1.analysis.ranks import clock_alignment, collectives
+from tb_privateuse1.analysis.ranks import axes, clock_alignment, collectives
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
+from tb_privateuse1.analysis.ranks.axis_rows import (
+    AxisRow,
+    GroupRow,
+    axis_rows,
+    group_rows,
+)
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow, collective_rows
 from tb_privateuse1.analysis.ranks.collectives import (
     MatchedCalls,
@@ -23,7 +29,11 @@ from tb_privateuse1.analysis.ranks.collectives import (
     drop_matches,
     match_calls,
 )
+from tb_privateuse1.analysis.ranks.expert_rows import ExpertRow, expert_rows
+from tb_privateuse1.analysis.ranks.group_sums import RunFigures, sum_groups
+from tb_privateuse1.analysis.ranks.node_rows import NodeRow, node_rows
 from tb_privateuse1.analysis.ranks.open_rows import OpenCollectiveRow, find_open, open_rows
+from tb_privateuse1.analysis.ranks.pipeline_stages import StageRow, stage_rows
 from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
 from tb_privateuse1.analysis.ranks.stragglers import (
     CAUSES,
@@ -143,6 +153,17 @@ class Distributed(Result):
     """The findings, the most severe first."""
     open_collectives: tuple[OpenCollectiveRow, ...] = ()
     """What had not ended on all ranks, causes first; of flight recorders."""
+    axes: tuple[AxisRow, ...] = ()
+    """The axes of parallelism, those with the most exposed communication first."""
+    groups: tuple[GroupRow, ...] = ()
+    """All process groups, or of more than ``limit`` those with the most time."""
+    groups_total: int = 0
+    nodes: tuple[NodeRow, ...] = ()
+    """The ranks by host; none if no host name is recorded."""
+    stages: tuple[StageRow, ...] = ()
+    """The stages of pipelines; none without messages."""
+    experts: tuple[ExpertRow, ...] = ()
+    """Process groups with all-to-alls, the most uneven ones first."""
 
 
 @reduces(collectives.reduce_trace)
@@ -181,12 +202,15 @@ def distributed(
         absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
     )  # fmt: skip
     stuck = find_open(parts, numbers)
+    counted = ranks_steps.counted_steps(steps, chosen, len(read))
+    of_groups = axes.find_groups(parts, numbers, calls, world)
+    run = RunFigures(parts, calls, in_step, steps, counted, of_groups)
     case = RankContext(
         numbers=tuple(numbers),
         parts=parts,
         calls=calls,
         steps=steps,
-        counted=ranks_steps.counted_steps(steps, chosen, len(read)),
+        counted=counted,
         in_step=in_step,
         blamed=blamed,
         stragglers=late,
@@ -208,7 +232,21 @@ def distributed(
         notes=tuple(notes),
         advice=rank_engine.advise_ranks(case),
         open_collectives=open_rows(stuck),
+        **_by_group(run, numbers, limit),
     )
+
+
+def _by_group(run: RunFigures, numbers: Sequence[int], limit: int) -> dict[str, Any]:
+    """Return the tables by axis of parallelism, process group, node, stage and exchange."""
+    sums = sum_groups(run)
+    return {
+        "axes": axis_rows(run, sums),
+        "groups": group_rows(run, sums, limit),
+        "groups_total": len(run.groups.groups),
+        "nodes": node_rows(run, numbers),
+        "stages": stage_rows(run, numbers),
+        "experts": expert_rows(run, numbers),
+    }
 
 
 def _match_on_one_clock(parts: Sequence[RankPart]) -> tuple[MatchedCalls, clock_alignment.Clocks]:

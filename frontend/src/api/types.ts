@@ -217,6 +217,31 @@ export interface AwaitedOperator {
   longest_start_ns: number;
 }
 
+/** The process groups of one axis; times are per rank and step. */
+export interface AxisRow {
+  axis: string;
+  kinds: ("data" | "tensor" | "pipeline" | "expert" | "context")[];
+  evidence: "description" | "ranks" | "collectives" | "structure" | "none";
+  description: string | null;
+  groups: number;
+  size: number | null;
+  stride: number | null;
+  ranks: number;
+  placement: "node" | "across" | "unknown";
+  collectives: string[];
+  calls: number;
+  matched: number;
+  call_ns: number | null;
+  exposed_ns: number | null;
+  transferring_ns: number | null;
+  synchronising_ns: number | null;
+  bytes: number | null;
+  bus_bytes_per_s: number | null;
+  slowest_group: string | null;
+  slowest_ns: number | null;
+  median_ns: number | null;
+}
+
 /** The events that took at least ``low_ns`` and less than ``high_ns``. */
 export interface Bin {
   low_ns: number;
@@ -566,6 +591,12 @@ export interface Distributed {
   notes: Finding[];
   advice: RankAdvice[];
   open_collectives: OpenCollectiveRow[];
+  axes: AxisRow[];
+  groups: GroupRow[];
+  groups_total: number;
+  nodes: NodeRow[];
+  stages: StageRow[];
+  experts: ExpertRow[];
 }
 
 /** An operator at which something was taken for certain that contradicted the device times. */
@@ -619,6 +650,23 @@ export interface Example {
   thread: string;
   start_ns: number;
   note: string | null;
+}
+
+/** The all-to-alls of one process group: means over the steps that two or more ranks have. */
+export interface ExpertRow {
+  axis: string;
+  group: string;
+  ranks: string | null;
+  members: number;
+  steps: number;
+  exchanges: number;
+  received_bytes: number | null;
+  most_bytes: number | null;
+  imbalance: number | null;
+  busiest_rank: number | null;
+  computation_ns: number | null;
+  longest_ns: number | null;
+  computation_imbalance: number | null;
 }
 
 /** Why the step changed: the reasons and the rest sum to ``change_ns``. */
@@ -760,6 +808,25 @@ export interface Grid {
   steps_each: number;
   values: (number | null)[];
   median_ns: number | null;
+}
+
+/** A process group; times are per member and step. */
+export interface GroupRow {
+  name: string;
+  axis: string;
+  description: string | null;
+  ranks: string | null;
+  size: number | null;
+  members: number;
+  placement: "node" | "across" | "unknown";
+  calls: number;
+  matched: number;
+  call_ns: number | null;
+  exposed_ns: number | null;
+  transferring_ns: number | null;
+  synchronising_ns: number | null;
+  bytes: number | null;
+  bus_bytes_per_s: number | null;
 }
 
 /** The result of the view. */
@@ -1207,6 +1274,22 @@ export interface NextLimit {
   share: number;
   share_now: number;
   statement: string;
+}
+
+/** The ranks of one host: means over them of each rank's mean step. */
+export interface NodeRow {
+  host: string;
+  ranks: number;
+  step_ns: number | null;
+  computation_ns: number | null;
+  exposed_ns: number | null;
+  exposed_within_ns: number | null;
+  exposed_across_ns: number | null;
+  copy_ns: number | null;
+  idle_ns: number | null;
+  synchronising_ns: number | null;
+  longest_rank: number;
+  longest_ns: number | null;
 }
 
 /** A collective, or a message, that had not ended on all ranks when the dumps were written. */
@@ -1860,6 +1943,22 @@ export interface SqlResult {
   elapsed_ms: number;
 }
 
+/** The ranks of one stage, over all pipelines of an axis; times are per rank and step. */
+export interface StageRow {
+  axis: string;
+  stage: number;
+  order: "messages" | "ranks";
+  ranks: string;
+  members: number;
+  messages: number;
+  step_ns: number;
+  computation_ns: number | null;
+  waiting_ns: number;
+  idle_ns: number;
+  bubble_ns: number;
+  bubble_share: number;
+}
+
 /** A step's window and its parts in ns; the known parts sum to the duration. */
 export interface Step {
   name: string;
@@ -2147,7 +2246,7 @@ export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = 
   tensors: [["row", "int64", "its number"], ["op", "int32", "row of ops: the operator that takes or returns it, by an execution trace"], ["access", "string", "read, written (an input that the operator writes to) or returned"], ["argument", "int32", "its position among the inputs or the results; tensors of a list share one"], ["storage", "int32", "number of its memory from the allocation on: tensors of one share it"], ["offset", "int64", "its beginning in that memory, in elements"], ["elements", "int64", "number of its elements"], ["item_bytes", "int64", "bytes of an element"], ["device_name", "string", "torch's name of its device"]],
   steps: [["row", "int64", "its number"], ["name", "string", "ProfilerStep#N"], ["host_start_ns", "int64", "start of the range on the host"], ["host_end_ns", "int64", "end of the range on the host"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["incomplete", "bool", "cut off by the end of the recording"], ["primed", "bool", "capture kept the device busy in it"]],
   configs: [["row", "int64", "its number"], ["grid", "string", "blocks of the grid in x, y, z, JSON"], ["block", "string", "threads of a block in x, y, z, JSON"], ["registers", "int64", "registers per thread"], ["shared_bytes", "int64", "shared memory per block"], ["blocks_per_sm", "string", "blocks per multiprocessor, JSON"], ["occupancy", "string", "achieved occupancy that CUPTI estimates, in percent, JSON"], ["unit", "string", "the device's unit that runs it"]],
-  collectives: [["row", "int64", "its number"], ["kernel", "int32", "row of kernels, where it is one"], ["op", "int32", "row of ops, where it is a range on the host"], ["kind", "string", "all_reduce, all_gather, \u2026"], ["process_group", "string", "process group"], ["purpose", "string", "what the group is for"], ["group_size", "int64", "ranks in the group"], ["bytes", "int64", "bytes, counted as the NCCL tests do"]],
+  collectives: [["row", "int64", "its number"], ["kernel", "int32", "row of kernels, where it is one"], ["op", "int32", "row of ops, where it is a range on the host"], ["kind", "string", "all_reduce, all_gather, \u2026"], ["process_group", "string", "process group"], ["purpose", "string", "what the group is for"], ["group_size", "int64", "ranks in the group"], ["bytes", "int64", "bytes, counted as the NCCL tests do"], ["peer", "int32", "rank at the other end of a message; null: not recorded"], ["sent_bytes", "int64", "bytes that this rank gives"], ["received_bytes", "int64", "bytes that this rank gets"]],
   collective_entries: [["row", "int64", "its number"], ["name", "string", "collective or message that a flight recorder has of this rank"], ["process_group", "string", "process group"], ["purpose", "string", "what the group is for"], ["members", "string", "ranks of the group, JSON; null: not recorded"], ["sequence", "int64", "its number in the group, equal on all ranks; of a message, of this rank's"], ["message", "bool", "a send or receive"], ["state", "string", "scheduled, started, completed, or retired (ended or failed, no times)"], ["whole", "bool", "the recorder has lost no entry of this rank"], ["created_ns", "int64", "when it was enqueued"], ["started_ns", "int64", "when torch noticed that it had started"], ["completed_ns", "int64", "when torch noticed that it had ended"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["out_shapes", "string", "shapes of the outputs, JSON"], ["out_dtypes", "string", "types of the outputs, JSON"], ["stack", "string", "Python frames of the call"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   counter_series: [["row", "int64", "its number"], ["name", "string", "name of a recorded counter"], ["key", "string", "which of its values: the name of the argument, often the unit"], ["process", "string", "name or number of the process that the trace puts it under"]],
   counter_samples: [["row", "int64", "its number"], ["series", "int32", "row of counter_series"], ["ts_ns", "int64", "time; the value holds until the next one of the series"], ["value", "double", "value, in the counter's own unit"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],

@@ -7,11 +7,12 @@ additional time is waiting. That needs no common clock.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tb_privateuse1.analysis.ranks import host_causes
+from tb_privateuse1.analysis.ranks.group_parts import GroupParts, reduce_groups
 from tb_privateuse1.analysis.ranks.host_causes import HostParts
 from tb_privateuse1.analysis.ranks.recorder_entries import RankEntries, reduce_entries
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
@@ -97,12 +98,16 @@ class RankPart:
     """The streams whose work has no times: figures of the device are lower bounds."""
     entries: RankEntries | None = None
     """Of its flight recorder, where there is one."""
+    by_group: GroupParts = field(default_factory=GroupParts)
+    """What figures by process group need beside the calls."""
 
 
 def reduce_trace(trace: Trace) -> RankPart:
     """Return the part of one rank's trace that views of all ranks need."""
     shapes, calls = _calls(trace)
     meta = trace.meta
+    work, busy = _work(trace)
+    spans = calls.end_ns - calls.duration_ns, calls.end_ns
     return RankPart(
         timeline=meta.timeline,
         base_ns=trace.base_ns,
@@ -113,11 +118,10 @@ def reduce_trace(trace: Trace) -> RankPart:
         steps=_steps(trace),
         shapes=shapes,
         calls=calls,
-        host=host_causes.find_host_causes(
-            trace, _work(trace)[1], breakdown.communication_time(trace)
-        ),
+        host=host_causes.find_host_causes(trace, busy, breakdown.communication_time(trace)),
         missing=device_times.missing_streams(trace),
         entries=reduce_entries(trace),
+        by_group=reduce_groups(trace, spans, calls.step, calls.shape, work, busy),
     )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import NONE, Collectives, EventWaits, Tensors, Trace
+from tb_privateuse1.trace.collective_calls import Collectives
+from tb_privateuse1.trace.model import NONE, EventWaits, Tensors, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 

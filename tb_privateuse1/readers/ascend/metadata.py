@@ -38,19 +38,27 @@ def read_metadata(database: Database) -> tuple[dict[str, Any], dict[str, int]]:
 
 def group_sizes(facts: Mapping[str, Any]) -> dict[str, int]:
     """Return the number of ranks by the library's name of each group."""
+    return {group["pg_name"]: len(group["ranks"]) for group in _groups(facts)}
+
+
+def _groups(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the groups in the form of torch's ``pg_config``."""
     listed = facts.get(GROUPS)
     known = listed.items() if isinstance(listed, dict) else ()
-    ranks = {name: g.get("global_ranks") for name, g in known if isinstance(g, dict)}
-    return {name: len(members) for name, members in ranks.items() if isinstance(members, list)}
+    return [
+        {"pg_name": name, "pg_desc": g.get("group_name"), "ranks": g["global_ranks"]}
+        for name, g in known
+        if isinstance(g, dict) and isinstance(g.get("global_ranks"), list)
+    ]
 
 
 def distributed_info(rank: int | None, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rank and the number of ranks in the form of torch's metadata."""
+    """Return the rank, the number of ranks and the groups in the form of torch's metadata."""
     info: dict[str, Any] = {}
     if rank is not None:
         info["rank"] = rank
     if sizes := group_sizes(facts):
-        info |= {"world_size": max(sizes.values()), "backend": "hccl"}
+        info |= {"world_size": max(sizes.values()), "backend": "hccl", "pg_config": _groups(facts)}
     return info
 
 

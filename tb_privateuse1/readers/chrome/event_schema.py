@@ -45,6 +45,10 @@ NUMBERS = {
     "in_elements": "In msg nelems",
     "out_elements": "Out msg nelems",
     "group_size": "Group size",
+    "rank_start": "Global rank start",
+    "rank_stride": "Global rank stride",
+    "source_rank": "Src Rank",
+    "target_rank": "Dst Rank",
     "rank_elements": "count",
     "registers": "registers per thread",
     "shared_bytes": "shared memory",
@@ -70,6 +74,7 @@ TEXTS = {
     "element_type": "dtype",
     "process_group": "Process Group Name",
     "group_purpose": "Process Group Description",
+    "group_ranks": "Process Group Ranks",
     "unit": "Task Type",
     "rank_type": "data_type",
 }
@@ -80,6 +85,11 @@ COLLECTIVE = (
     "element_type",
     "process_group",
     "group_purpose",
+    "group_ranks",
+    "rank_start",
+    "rank_stride",
+    "source_rank",
+    "target_rank",
 )
 """Read only for events with the name of a collective."""
 RANK_PART = ("rank_type",)

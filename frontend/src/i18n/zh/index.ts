@@ -15,6 +15,7 @@ import * as method from "./pages/method";
 import * as modules from "./pages/modules";
 import * as operators from "./pages/operators";
 import * as overview from "./pages/overview";
+import * as parallelism from "./pages/parallelism";
 import * as quality from "./pages/quality";
 import * as record from "./pages/record";
 import * as roofline from "./pages/roofline";
@@ -45,6 +46,7 @@ export const zh = {
   ...modules,
   ...operators,
   ...overview,
+  ...parallelism,
   ...quality,
   ...record,
   ...roofline,

@@ -135,4 +135,7 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "shapes of the outputs, JSON": "输出的形状，JSON",
   "types of the outputs, JSON": "输出的类型，JSON",
   "Python frames of the call": "调用的 Python 帧",
+  "rank at the other end of a message; null: not recorded": "消息另一端的 rank；空：未记录",
+  "bytes that this rank gives": "此 rank 送出的字节数",
+  "bytes that this rank gets": "此 rank 收到的字节数",
 };

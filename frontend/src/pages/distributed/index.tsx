@@ -17,7 +17,7 @@ import { OpenCollectives } from "./open-collectives";
 import { RankFindings } from "./rank-findings";
 import { MissingStreams } from "../shared/data-warnings";
 import { Show } from "../shared/load-states";
-import { Tables, type Group } from "./tables";
+import { shownGroup, Tables } from "./tables";
 import { Notes, Stragglers } from "./stragglers";
 
 const texts = t.distributed;
@@ -60,7 +60,7 @@ const BAR_PARTS = PARTS.map((p) => ({ key: p.category, label: p.name, fill: colo
 
 function Page({ result, rank }: { result: Result; rank: number }) {
   const { group, step } = state.value;
-  const shown: Group = group === "collectives" || group === "steps" ? group : "ranks";
+  const shown = shownGroup(result, group);
   const inferred = result.provenance.timeline === "inferred";
   const hatched = hatchedOf(result);
   const here = result.rows.filter((r) => r.step_ns !== null);

@@ -10,17 +10,34 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { linkProps, ofRank, stretch } from "../../state/links";
 import { StepLink } from "../shared/step-link";
+import { NotListed } from "./not-listed";
+import { PARALLEL, ParallelTable } from "./parallel-tables";
 
-export type Group = "ranks" | "collectives" | "steps";
+const GROUPS = ["ranks", ...PARALLEL, "collectives", "steps"] as const;
+export type Group = (typeof GROUPS)[number];
 
 const texts = t.distributed;
+const NAMES: Readonly<Record<Group, string>> = { ...texts.tables, ...t.parallelism.tables };
+
+/** The table that the URL names, if the result has it. */
+export function shownGroup(result: Result, wanted: string | null): Group {
+  return groupsOf(result).find((group) => group === wanted) ?? "ranks";
+}
+
+/** The tables of every run, and of the others those with rows. */
+function groupsOf(result: Result): readonly Group[] {
+  const has: Partial<Record<Group, readonly unknown[]>> = {
+    nodes: result.nodes,
+    stages: result.stages,
+    experts: result.experts,
+    groups: result.groups,
+  };
+  return GROUPS.filter((group) => has[group]?.length !== 0);
+}
 
 export function Tables({ result, shown, inferred }: { result: Result; shown: Group; inferred: boolean }) {
-  const shared = {
-    ...tableInUrl(),
-    inferred,
-  };
-  const choice = <Choice shown={shown} />;
+  const shared = { ...tableInUrl(), inferred };
+  const choice = <Choice result={result} shown={shown} />;
   switch (shown) {
     case "ranks":
       return (
@@ -73,40 +90,22 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
           <NotListed listed={result.steps.length} total={result.steps_total} text={texts.someSteps} />
         </Table>
       );
+    default:
+      return <ParallelTable result={result} shown={shown} shared={shared} choice={choice} />;
   }
 }
 
 const collectiveKey = (c: CollectiveRow): string =>
   `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`;
 
-function Choice({ shown }: { shown: Group }) {
+function Choice({ result, shown }: { result: Result; shown: Group }) {
   return (
     <Segmented
       label={texts.table}
       value={shown}
       onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })}
-      choices={[
-        { value: "ranks", label: texts.tables.ranks },
-        { value: "collectives", label: texts.tables.collectives },
-        { value: "steps", label: texts.tables.steps },
-      ]}
+      choices={groupsOf(result).map((value) => ({ value, label: NAMES[value] }))}
     />
-  );
-}
-
-interface NotListedProps {
-  listed: number;
-  total: number;
-  text: (listed: number, all: number) => string;
-}
-
-/** How many rows the server left out. */
-function NotListed({ listed, total, text }: NotListedProps) {
-  if (listed >= total) return null;
-  return (
-    <span class="muted" data-testid="not-listed" data-value={total - listed}>
-      {text(listed, total)}
-    </span>
   );
 }
 
