@@ -94,7 +94,8 @@ capture-wheel: $(VENV)/.test ## wheel and sdist of the capture alone, for Python
 	$(BIN)/python -m build --outdir dist distributions/capture
 
 clean: ## remove everything that was made here
-	rm -rf $(VENV) build dist *.egg-info distributions/capture/{build,sources,LICENSE} frontend/node_modules tb_privateuse1/server/static
+	rm -rf $(VENV) build dist *.egg-info distributions/capture/{build,sources,LICENSE} frontend/node_modules tb_privateuse1/server/static \
+		tb_privateuse1/export/reports/html/bundle
 	rm -rf examples/refdevice/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -9,6 +9,12 @@ export interface Account {
   missing: string[];
 }
 
+/** What a report's data has besides the fields of ``Report``. */
+export interface Additions {
+  timeline: Levels;
+  cuts: Cut[];
+}
+
 /** A change of the capture, or of the backend, that reduces errors. */
 export interface Advice {
   code: string;
@@ -412,6 +418,13 @@ export interface Curves {
   bound: Float32Array;
 }
 
+/** A list that a report has only a part of. */
+export interface Cut {
+  name: string;
+  shown: number;
+  total: number;
+}
+
 /** The account of one of several devices. */
 export interface DeviceAccount {
   device: number;
@@ -501,6 +514,13 @@ export interface DiffMemory {
   change_share: number | null;
   noise: number | null;
   verdict: "more" | "less" | "within_noise" | "same" | "unknown";
+}
+
+/** The comparison of two traces. */
+export interface DiffReport {
+  place: ReportPlace;
+  base: ReportPlace;
+  diffs: Diff[];
 }
 
 /** An operator, kernel, module or annotation in both traces; figures are per step. */
@@ -833,6 +853,12 @@ export interface Hotspot {
   line_share: number | null;
 }
 
+/** The hotspots by one group. */
+export interface HotspotTable {
+  by: "operator" | "kernel" | "module" | "line" | "annotation";
+  result: Hotspots;
+}
+
 /** The result of the lookup. */
 export interface Hotspots {
   provenance: Provenance;
@@ -946,6 +972,23 @@ export interface KernelTable {
   matrix: MatrixUse | null;
   has_configs: boolean;
   modelled: ModelledTime;
+}
+
+/** A part of the recording at a level of detail. */
+export interface Level {
+  id: string;
+  kind: "whole" | "step" | "stretch";
+  label: string;
+  start_ns: number;
+  stop_ns: number;
+  rectangles: number;
+  merged: number;
+}
+
+/** The timeline of a report. */
+export interface Levels {
+  levels: Level[];
+  left_out: number;
 }
 
 /** One cause of error. */
@@ -1648,6 +1691,27 @@ export interface RemainingMemory {
   share: number;
 }
 
+/** A report: of a trace, or of a diff. */
+export interface Report {
+  title: string;
+  version: string;
+  made_ns: number;
+  command: string;
+  trace: TraceReport | null;
+  diff: DiffReport | null;
+}
+
+/** The trace of a report, and what else its run has. */
+export interface ReportPlace {
+  run: string;
+  rank: number;
+  ranks: number[];
+  span: number;
+  spans: number;
+  recorded_ns: number | null;
+  files: SourceFile[];
+}
+
 /** The progress of a request. Null: its file is gone, so this is not known any more. */
 export interface RequestState {
   id: string;
@@ -1821,6 +1885,13 @@ export interface ShortKernels {
   total_ns: number;
 }
 
+/** A file that the report was made of. */
+export interface SourceFile {
+  name: string;
+  bytes: number;
+  sha256: string | null;
+}
+
 /** A place in Python. */
 export interface SourceLine {
   file: string;
@@ -1905,6 +1976,14 @@ export interface StepClass {
   ns: number;
 }
 
+/** How many steps the recording has: its list in a report may be shorter. */
+export interface StepCounts {
+  numbered: number;
+  complete: number;
+  incomplete: number;
+  primed: number;
+}
+
 /** The use of the device's peak in one step; null where no product has FLOPs and a peak. */
 export interface StepShares {
   step: string;
@@ -1981,6 +2060,18 @@ export interface Totals {
   unknown_activities: number | null;
   linked: number | null;
   unlinked: number | null;
+}
+
+/** The results of one trace. */
+export interface TraceReport {
+  place: ReportPlace;
+  overview: Overview;
+  step_counts: StepCounts;
+  advice: AdviceTable;
+  hotspots: HotspotTable[];
+  roofline: Roofline | null;
+  method: Method;
+  distributed: Distributed | null;
 }
 
 /** One track; its rows of rectangles lie below each other. */

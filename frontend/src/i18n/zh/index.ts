@@ -17,6 +17,7 @@ import * as operators from "./pages/operators";
 import * as overview from "./pages/overview";
 import * as quality from "./pages/quality";
 import * as record from "./pages/record";
+import * as report from "./pages/report";
 import * as roofline from "./pages/roofline";
 import * as runtime from "./pages/runtime";
 import * as shared from "./pages/shared";
@@ -47,6 +48,7 @@ export const zh = {
   ...overview,
   ...quality,
   ...record,
+  ...report,
   ...roofline,
   ...runtime,
   ...shared,

@@ -118,7 +118,7 @@ function DTypeChoice({ dtype, result }: { dtype: DType; result: Result }) {
 }
 
 /** The time above the roof, the most that perfect kernels could save. */
-function Summary({
+export function Summary({
   result: { device_ns, above_roof_ns, modelled, total_rows, rows, others_ns },
 }: {
   result: Result;
@@ -169,9 +169,6 @@ function Points({ result, by, selected, step }: PartProps & { step: number | nul
   const { filter, sort, selected: key } = state.value;
   const inferred = provenance.timeline === "inferred";
   const columns = useMemo(() => pointColumns(by, timeColumn(sort), rows), [by, sort, rows]);
-  const placed = useMemo(() => pointsOf(result), [result]);
-  const points = useMemo(() => withinReach(placed), [placed]);
-  const roofs = useMemo(() => roofsOf(result), [result]);
   const byKey = useMemo(() => new Map(rows.map((r) => [keyOf(r), r])), [rows]);
   const list = LISTS.find((one) => one === state.value.list) ?? "points";
   const shown = useMemo(() => {
@@ -187,16 +184,7 @@ function Points({ result, by, selected, step }: PartProps & { step: number | nul
     });
   return (
     <>
-      {points.length > 0 && (
-        <div>
-          <RooflineChart
-            {...{ points, roofs, shown, inferred, onSelect }}
-            selected={opened ? key : null}
-            tooltip={(at) => <Tooltip row={byKey.get(at)} />}
-          />
-          <ChartNote result={result} outside={placed.length - points.length} dotted={roofs.some(isDotted)} />
-        </div>
-      )}
+      <Chart {...{ result, shown, onSelect }} selected={opened ? key : null} />
       <Lists
         {...{ result, by, list, columns, inferred }}
         selected={some ? key : null}
@@ -204,6 +192,33 @@ function Points({ result, by, selected, step }: PartProps & { step: number | nul
       />
       <OpenDetails {...{ result, list, by, selected, step, inferred }} row={opened} />
     </>
+  );
+}
+
+interface ChartProps {
+  result: Result;
+  /** The keys of the rows that are not pale. */
+  shown: ReadonlySet<string>;
+  selected: string | null;
+  onSelect: (key: string) => void;
+}
+
+/** The chart with its note; nothing without a point that has a place on it. */
+export function Chart({ result, shown, selected, onSelect }: ChartProps) {
+  const placed = useMemo(() => pointsOf(result), [result]);
+  const points = useMemo(() => withinReach(placed), [placed]);
+  const roofs = useMemo(() => roofsOf(result), [result]);
+  const byKey = useMemo(() => new Map(result.rows.map((r) => [keyOf(r), r])), [result]);
+  if (points.length === 0) return null;
+  return (
+    <div>
+      <RooflineChart
+        {...{ points, roofs, shown, selected, onSelect }}
+        inferred={result.provenance.timeline === "inferred"}
+        tooltip={(at) => <Tooltip row={byKey.get(at)} />}
+      />
+      <ChartNote result={result} outside={placed.length - points.length} dotted={roofs.some(isDotted)} />
+    </div>
   );
 }
 

@@ -1,0 +1,40 @@
+// Which level of detail of the timeline shows a part of the recording best.
+import type { Level } from "../api/types";
+import { span, within, type Camera } from "../widgets/timeline/camera";
+
+const lengthOf = ({ start_ns: start, stop_ns: stop }: Level): number => stop - start;
+
+const extentOf = ({ start_ns: start, stop_ns: stop }: Level): Camera => ({ start, stop });
+
+/** The shortest level that has all that is shown; the first one has everything. */
+export function levelFor(levels: readonly Level[], camera: Camera, end: number): Level | undefined {
+  const shown = within(camera, { start: 0, stop: end });
+  const whole = levels.filter(({ start_ns, stop_ns }) => start_ns <= shown.start && stop_ns >= shown.stop);
+  return whole.reduce<Level | undefined>(
+    (best, one) => (best && lengthOf(best) <= lengthOf(one) ? best : one),
+    levels[0],
+  );
+}
+
+/** The shortest level around a time that is an example, to show an event of which only that is known. */
+export function exampleAt(levels: readonly Level[], at: number): Camera | null {
+  const around = levels.filter(
+    ({ kind, start_ns, stop_ns }) => kind !== "whole" && start_ns <= at && stop_ns >= at,
+  );
+  const best = around.sort((a, b) => lengthOf(a) - lengthOf(b))[0];
+  return best ? extentOf(best) : null;
+}
+
+/** The levels that a reader may want to go to, each part of the recording once. */
+export function goals(levels: readonly Level[]): { label: string; kind: Level["kind"]; camera: Camera }[] {
+  const steps = levels.filter((one) => one.kind === "step");
+  // Further levels of a step are parts of the first.
+  return [...steps.slice(0, 1), ...levels.filter((one) => one.kind === "stretch")].map((one) => ({
+    label: one.label,
+    kind: one.kind,
+    camera: extentOf(one),
+  }));
+}
+
+/** Whether there is finer detail than a level shows, for a part of what it shows. */
+export const isFiner = (level: Level, camera: Camera): boolean => span(camera) < lengthOf(level) / 4;
