@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 BUNDLE := tb_privateuse1/server/static/index.js
-SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/tsconfig.json
+SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/vite.report.config.ts frontend/tsconfig.json
 LOG ?= build/demo-live
 WORKLOAD := PYTHONPATH=examples/refdevice:. $(BIN)/python -m refdevice.workloads
 SAMPLE := --gzip --steps 4

@@ -1709,6 +1709,7 @@ export interface ReportPlace {
   span: number;
   spans: number;
   recorded_ns: number | null;
+  written_ns: number | null;
   files: SourceFile[];
 }
 

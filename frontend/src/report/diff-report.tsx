@@ -25,7 +25,7 @@ export function DiffReport({ data, diff }: { data: ReportData; diff: Compared })
         </div>
       </Header>
       <main>
-        <section class="part diff" id="summary" data-testid="part-summary">
+        <section class="reportpart diff" id="summary" data-testid="part-summary">
           <h2 class="unseen">{texts.parts.summary}</h2>
           <DiffSummary result={first} other={placeSelected(diff.base)} />
         </section>

@@ -23,7 +23,13 @@ export function Header({ brand, title, parts, children }: HeaderProps) {
     <header class="reporthead">
       <p class="brand">
         {brand}
-        <button type="button" class="quiet push" onClick={switchTheme} title={texts.theme} data-testid="theme">
+        <button
+          type="button"
+          class="quiet push"
+          onClick={switchTheme}
+          title={texts.theme}
+          data-testid="theme"
+        >
           {theme.value === "dark" ? texts.toLight : texts.toDark}
         </button>
       </p>
@@ -47,7 +53,9 @@ export function PlaceLine({ place, overview }: { place: ReportPlace; overview?: 
     device,
     place.ranks.length > 1 && texts.rank(place.rank, place.ranks.length),
     place.spans > 1 && texts.span(place.span, place.spans),
-    place.recorded_ns !== null && texts.recorded(dateTime(place.recorded_ns)),
+    place.recorded_ns !== null
+      ? texts.recorded(dateTime(place.recorded_ns))
+      : place.written_ns !== null && texts.written(dateTime(place.written_ns)),
   ].filter(Boolean);
   return (
     <p class="placeline muted" data-testid="place">
@@ -80,7 +88,7 @@ interface PartProps {
 /** A part of the report with its heading. */
 export function Part({ name, note, children }: PartProps) {
   return (
-    <section class="part" id={name} data-testid={`part-${name}`}>
+    <section class="reportpart" id={name} data-testid={`part-${name}`}>
       <h2 class="section">
         {texts.parts[name]} {note && <small class="muted">{note}</small>}
       </h2>

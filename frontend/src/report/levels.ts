@@ -1,20 +1,26 @@
 // Which level of detail of the timeline shows a part of the recording best.
 import type { Level } from "../api/types";
-import { span, within, type Camera } from "../widgets/timeline/camera";
+import { within, type Camera } from "../widgets/timeline/camera";
 
 const lengthOf = ({ start_ns: start, stop_ns: stop }: Level): number => stop - start;
 
 const extentOf = ({ start_ns: start, stop_ns: stop }: Level): Camera => ({ start, stop });
 
-/** The shortest level that has all that is shown; the first one has everything. */
+/** Of the levels that have all that is shown the finest: one without merged ranges, else that with the
+ * most rectangles per time. The first one has everything. */
 export function levelFor(levels: readonly Level[], camera: Camera, end: number): Level | undefined {
   const shown = within(camera, { start: 0, stop: end });
-  const whole = levels.filter(({ start_ns, stop_ns }) => start_ns <= shown.start && stop_ns >= shown.stop);
-  return whole.reduce<Level | undefined>(
-    (best, one) => (best && lengthOf(best) <= lengthOf(one) ? best : one),
+  const covering = levels.filter(
+    ({ start_ns, stop_ns }) => start_ns <= shown.start && stop_ns >= shown.stop,
+  );
+  return covering.reduce<Level | undefined>(
+    (best, one) => (best && fineness(best) >= fineness(one) ? best : one),
     levels[0],
   );
 }
+
+const fineness = (level: Level): number =>
+  level.merged === 0 ? Infinity : level.rectangles / Math.max(1, lengthOf(level));
 
 /** The shortest level around a time that is an example, to show an event of which only that is known. */
 export function exampleAt(levels: readonly Level[], at: number): Camera | null {
@@ -35,6 +41,3 @@ export function goals(levels: readonly Level[]): { label: string; kind: Level["k
     camera: extentOf(one),
   }));
 }
-
-/** Whether there is finer detail than a level shows, for a part of what it shows. */
-export const isFiner = (level: Level, camera: Camera): boolean => span(camera) < lengthOf(level) / 4;

@@ -94,7 +94,6 @@ function Loaded({ base, levels, place }: LoadedProps) {
   };
   const onKey = useKeys({ camera, all, move, zoomArea });
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: its canvas has the focus and the role
     <div class="reporttimeline" onKeyDown={onKey} data-testid="timeline" data-level={level?.id ?? ""}>
       <Toolbar {...{ camera, all, move, levels }}>
         {area && (
@@ -253,7 +252,15 @@ function Goals({ levels, move }: { levels: readonly Level[]; move: (camera: Came
 }
 
 /** The selected range, and how fine what is shown is. */
-function Detail({ scene, picked, level }: { scene: Timeline; picked: Spot | null; level: Level | undefined }) {
+function Detail({
+  scene,
+  picked,
+  level,
+}: {
+  scene: Timeline;
+  picked: Spot | null;
+  level: Level | undefined;
+}) {
   const index = indexOf(scene, picked);
   return (
     <div class="timedetail" role="status">

@@ -83,7 +83,7 @@ function partsOf(trace: Trace): PartName[] {
 /** What a reader sees first: the verdict, the key figures, where time goes, what to fix. */
 function First({ trace: { overview, step_counts: counts, advice } }: { trace: Trace }) {
   return (
-    <section class="part overview" id="summary" data-testid="part-summary">
+    <section class="reportpart overview" id="summary" data-testid="part-summary">
       <h2 class="unseen">{texts.parts.summary}</h2>
       <div>
         <VerdictLine overview={overview} />
@@ -144,7 +144,7 @@ function RooflinePart({ result }: { result: Roofline }) {
         {isEmpty ? (
           <p class="muted">{result.modelled.hint ?? texts.noRoofline}</p>
         ) : (
-          <Chart result={result} shown={shown} selected={null} onSelect={() => undefined} />
+          <Chart result={result} shown={shown} selected={null} onSelect={() => undefined} hasTable={false} />
         )}
       </div>
     </Part>

@@ -165,7 +165,7 @@ def _name(place: ReportPlace) -> str:
     name = place.run if len(place.ranks) == 1 else f"{place.run}, rank {place.rank}"
     if place.recorded_ns is None:
         return name
-    return f"{name}, {datetime.fromtimestamp(place.recorded_ns / 1e9, UTC):%Y-%m-%d}"
+    return f"{name}, {datetime.fromtimestamp(place.recorded_ns // 10**9, UTC):%Y-%m-%d}"
 
 
 def _short(text: str) -> str:

@@ -201,10 +201,12 @@ interface ChartProps {
   shown: ReadonlySet<string>;
   selected: string | null;
   onSelect: (key: string) => void;
+  /** Whether a table has the rows without a place on the chart. */
+  hasTable?: boolean;
 }
 
 /** The chart with its note; nothing without a point that has a place on it. */
-export function Chart({ result, shown, selected, onSelect }: ChartProps) {
+export function Chart({ result, shown, selected, onSelect, hasTable = true }: ChartProps) {
   const placed = useMemo(() => pointsOf(result), [result]);
   const points = useMemo(() => withinReach(placed), [placed]);
   const roofs = useMemo(() => roofsOf(result), [result]);
@@ -217,7 +219,11 @@ export function Chart({ result, shown, selected, onSelect }: ChartProps) {
         inferred={result.provenance.timeline === "inferred"}
         tooltip={(at) => <Tooltip row={byKey.get(at)} />}
       />
-      <ChartNote result={result} outside={placed.length - points.length} dotted={roofs.some(isDotted)} />
+      <ChartNote
+        {...{ result, hasTable }}
+        outside={placed.length - points.length}
+        dotted={roofs.some(isDotted)}
+      />
     </div>
   );
 }
@@ -264,16 +270,17 @@ interface ChartNoteProps {
   /** Points outside of the axes. */
   outside: number;
   dotted: boolean;
+  hasTable: boolean;
 }
 
 /** What the marks are, and the rows without a place on the chart. */
-function ChartNote({ result: { rows, device_ns }, outside, dotted }: ChartNoteProps) {
+function ChartNote({ result: { rows, device_ns }, outside, dotted, hasTable }: ChartNoteProps) {
   const apart = rows.filter((r) => (r.bytes ?? 0) > 0 && !((r.flops ?? 0) > 0));
   const ns = apart.reduce((sum, r) => sum + r.device_ns, 0);
   return (
     <p class="muted small" data-testid="roofline-note" data-value={outside}>
       {texts.marks} {dotted && texts.dotted} {outside > 0 && texts.outside(outside)}{" "}
-      {ns > 0 && texts.noFlops(apart.length, percent(device_ns ? ns / device_ns : null))}
+      {hasTable && ns > 0 && texts.noFlops(apart.length, percent(device_ns ? ns / device_ns : null))}
     </p>
   );
 }

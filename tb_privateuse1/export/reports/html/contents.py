@@ -57,7 +57,9 @@ class ReportPlace:
     spans: int
     """How many recordings the rank has."""
     recorded_ns: int | None
-    """Unix time: that of the file's name, else of its last change."""
+    """Unix time in the file's name; null without one."""
+    written_ns: int | None
+    """Unix time of the file's last change; null if a remote filesystem does not have it."""
     files: tuple[SourceFile, ...]
 
 
@@ -180,6 +182,7 @@ def find_place(catalog: Catalog, selection: Selection) -> ReportPlace:
         span=span,
         spans=len(worker.spans),
         recorded_ns=_recorded_ns(recording),
+        written_ns=recording.modified_ns,
         files=tuple(map(_source, files.own)),
     )
 
@@ -193,10 +196,8 @@ _CALENDAR = (14, 17)
 
 
 def _recorded_ns(span: Span) -> int | None:
-    """Return the Unix time in the file's name, else that of the file's last change."""
     is_unix = re.fullmatch(r"\d+", span.label, re.ASCII) and len(span.label) not in _CALENDAR
-    stamped = stamp_ns(span.label) if is_unix else None
-    return span.modified_ns if stamped is None else stamped
+    return stamp_ns(span.label) if is_unix else None
 
 
 def _source(file: File) -> SourceFile:

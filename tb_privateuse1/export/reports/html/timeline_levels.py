@@ -29,7 +29,7 @@ _SHARE = 0.5
 """Of the bytes that are left, for one level."""
 _LEAST = 50
 """A level of fewer rectangles is left out."""
-_OF_STRETCH = 400
+_OF_STRETCH = 1500
 _PARTS = 2000
 """Of the whole recording and of a step: about as many as a screen has pixels."""
 _ROOM = 0.1

@@ -5,6 +5,7 @@ export const report = {
   brand: "PyTorch profile",
   diffBrand: "Comparison of two PyTorch profiles",
   recorded: (when: string) => `recorded ${when}`,
+  written: (when: string) => `file written ${when}`,
   rank: (rank: number, ranks: number) => `rank ${rank} of ${ranks} ranks`,
   span: (span: number, spans: number) => `recording ${span} of ${spans}`,
   base: "Before",

@@ -5,6 +5,7 @@ export const report: Translation<typeof english.report> = {
   brand: "PyTorch 性能分析",
   diffBrand: "两次 PyTorch 性能分析的对比",
   recorded: (when) => `录制于 ${when}`,
+  written: (when) => `文件写于 ${when}`,
   rank: (rank, ranks) => `rank ${rank}，共 ${ranks} 个 rank`,
   span: (span, spans) => `第 ${span} 次录制，共 ${spans} 次`,
   base: "之前",
