@@ -10,9 +10,7 @@ const extentOf = ({ start_ns: start, stop_ns: stop }: Level): Camera => ({ start
  * most rectangles per time. The first one has everything. */
 export function levelFor(levels: readonly Level[], camera: Camera, end: number): Level | undefined {
   const shown = within(camera, { start: 0, stop: end });
-  const covering = levels.filter(
-    ({ start_ns, stop_ns }) => start_ns <= shown.start && stop_ns >= shown.stop,
-  );
+  const covering = levels.filter(({ start_ns, stop_ns }) => start_ns <= shown.start && stop_ns >= shown.stop);
   return covering.reduce<Level | undefined>(
     (best, one) => (best && fineness(best) >= fineness(one) ? best : one),
     levels[0],

@@ -18,7 +18,7 @@ export function Provenance({ data, children }: { data: ReportData; children: Com
       <dl class="facts" data-testid="made">
         <div>
           <dt>{texts.program}</dt>
-          <dd>tb_privateuse1 {data.version}</dd>
+          <dd>{`tb_privateuse1 ${data.version}`}</dd>
         </div>
         <div>
           <dt>{texts.madeAt}</dt>
@@ -51,7 +51,7 @@ export function FilesTable({ title, files }: { title: string; files: readonly So
             <th scope="col" class="number">
               {texts.size}
             </th>
-            <th scope="col">SHA-256</th>
+            <th scope="col">{texts.digest}</th>
           </tr>
         </thead>
         <tbody>

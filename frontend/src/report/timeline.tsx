@@ -11,7 +11,7 @@ import { useCamera } from "../pages/timeline/url-state";
 import { useSizes } from "../pages/timeline/use-sizes";
 import { headingActions, useTracks, type Tracks } from "../pages/timeline/use-tracks";
 import { densityOf } from "../pages/timeline/window-data";
-import { around, middle, panned, whole, zoomed, type Camera } from "../widgets/timeline/camera";
+import { around, middle, panned, showing, whole, zoomed, type Camera } from "../widgets/timeline/camera";
 import { TimeCanvas } from "../widgets/timeline/canvas";
 import { withoutHidden } from "../widgets/timeline/legend";
 import { Minimap } from "../widgets/timeline/minimap";
@@ -61,7 +61,8 @@ interface LoadedProps {
   place: ReportPlace;
 }
 
-function Loaded({ base, levels, place }: LoadedProps) {
+/** What is shown of the recording, and the ways to move over it. */
+function useShown({ base, levels, place }: LoadedProps) {
   const sizes = useSizes();
   const ranks = useMemo(
     () => ({ lanes: [{ rank: place.rank, selected: placeSelected(place), base, shift: 0 }], known: [] }),
@@ -71,35 +72,48 @@ function Loaded({ base, levels, place }: LoadedProps) {
   const { all, lines } = tracks;
   const { camera, move } = useCamera(whole(all));
   const level = levelFor(levels, camera, base.end_ns);
-  const shown = useLevel(level) ?? base;
+  const everything = useLevel(level) ?? base;
   const hidden = useHidden();
-  const scene = useMemo(() => withoutHidden(shown, "kind", hidden), [shown, hidden]);
+  const scene = useMemo(() => withoutHidden(everything, "kind", hidden), [everything, hidden]);
   const [area, setArea] = useState<Camera | null>(null);
   const [picked, setPicked] = useState<Spot | null>(null);
+  const pick = (index: number | null): void => setPicked(index === null ? null : spotAt(scene, index));
+  const open = (index: number): void => {
+    const spot = spotAt(scene, index);
+    if (spot) move(around(spot.start, spot.end, all));
+  };
+  const walk = (key: string): void => {
+    const to = neighbour(scene, lines, camera, indexOf(scene, picked), key);
+    const spot = to === null ? null : spotAt(scene, to);
+    if (!spot) return;
+    setPicked(spot);
+    move(showing(camera, spot.start, spot.end, all));
+  };
+  const zoomArea = (): void => {
+    if (area) move(around(area.start, area.stop, all));
+    setArea(null);
+  };
+  return {
+    ...{ sizes, tracks, all, lines, camera, move, level, everything, hidden, scene },
+    ...{ area, setArea, picked, pick, open, walk, zoomArea },
+  };
+}
+
+function Loaded(props: LoadedProps) {
+  const { base, levels } = props;
+  const shown = useShown(props);
+  const { sizes, tracks, all, lines, camera, move, level, scene, area, setArea, picked } = shown;
   const marked = useMarked(picked, area);
   const heads = useHeads(tracks, scene, sizes);
   const density = useMemo(() => densityOf(base, PARTS), [base]);
-  const walk = (key: string): void => {
-    const to = neighbour(scene, lines, camera, indexOf(scene, picked), key);
-    if (to === null) return;
-    const spot = spotAt(scene, to);
-    setPicked(spot);
-    if (spot && (spot.end < camera.start || spot.start > camera.stop))
-      move(around(spot.start, spot.end, all));
-  };
-  const zoomArea = (): void => {
-    if (!area) return;
-    move(around(area.start, area.stop, all));
-    setArea(null);
-  };
-  const onKey = useKeys({ camera, all, move, zoomArea });
+  const onKey = useKeys(shown);
   return (
     <div class="reporttimeline" onKeyDown={onKey} data-testid="timeline" data-level={level?.id ?? ""}>
       <Toolbar {...{ camera, all, move, levels }}>
         {area && (
           <>
             <span>{texts.area(duration(Math.round(area.stop - area.start)))}</span>
-            <button type="button" onClick={zoomArea}>
+            <button type="button" onClick={shown.zoomArea}>
               {texts.zoomToArea}
             </button>
           </>
@@ -112,7 +126,7 @@ function Loaded({ base, levels, place }: LoadedProps) {
         onCamera={move}
         left={sizes.heads}
       />
-      <Legend scene={shown} by="kind" hidden={hidden} />
+      <Legend scene={shown.everything} by="kind" hidden={shown.hidden} />
       <TimeCanvas
         {...{ scene, camera, lines, all, heads }}
         picked={marked}
@@ -120,15 +134,12 @@ function Loaded({ base, levels, place }: LoadedProps) {
         onArea={({ start, stop }) => setArea({ start, stop })}
         onHover={() => undefined}
         onScroll={() => undefined}
-        onArrow={walk}
-        onPick={(i) => {
+        onArrow={shown.walk}
+        onPick={(index) => {
           setArea(null);
-          setPicked(i === null ? null : spotAt(scene, i));
+          shown.pick(index);
         }}
-        onOpen={(i) => {
-          const spot = spotAt(scene, i);
-          if (spot) move(around(spot.start, spot.end, all));
-        }}
+        onOpen={shown.open}
         tooltip={(under) => <Tooltip scene={scene} base={base} under={under} />}
         left={sizes.heads}
         onLeft={sizes.setHeads}

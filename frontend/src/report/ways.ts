@@ -41,7 +41,10 @@ export function waysOf(data: ReportData): (changes: Partial<State>) => LinkProps
     ),
   );
   const hasIssues = data.trace !== null;
+  const rank = data.trace?.place.rank;
   return (changes) => {
+    // Another rank has a report of its own.
+    if (changes.rank !== undefined && changes.rank !== rank) return null;
     if (changes.view === "timeline") return toTimeline(changes, levels, starts);
     if (changes.view === "advice" && hasIssues)
       return within(changes.selected ? issueId(changes.selected) : ISSUES);

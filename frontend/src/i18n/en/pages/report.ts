@@ -57,6 +57,7 @@ export const report = {
   afterFiles: "Files after",
   file: "File",
   size: "Size",
+  digest: "SHA-256",
   noDigest: "not on a local disk",
   made: "This report",
   program: "Program",

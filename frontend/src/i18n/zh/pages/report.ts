@@ -56,6 +56,7 @@ export const report: Translation<typeof english.report> = {
   afterFiles: "之后的文件",
   file: "文件",
   size: "大小",
+  digest: "SHA-256 摘要",
   noDigest: "不在本地磁盘",
   made: "本报告",
   program: "程序",
