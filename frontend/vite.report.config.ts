@@ -1,5 +1,5 @@
 import { defineConfig } from "vite";
-import pages from "./vite.config";
+import pages from "./vite.config.ts";
 
 // The script and the style of reports: one file each, which `tb_privateuse1.export.reports.html`
 // puts into a document. Nothing is loaded, so nothing is split.
