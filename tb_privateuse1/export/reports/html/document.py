@@ -19,7 +19,7 @@ from tb_privateuse1.export.reports.html import budget
 from tb_privateuse1.export.reports.html.budget import Cut
 from tb_privateuse1.export.reports.html.contents import Report
 from tb_privateuse1.export.reports.html.timeline_levels import Levels, build_levels
-from tb_privateuse1.i18n import LANGUAGES, render, say
+from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.i18n.units import plain_text, shorten
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views.encoding import encode
@@ -64,7 +64,8 @@ def document(reader: Reader, report: Report, language: str = LANGUAGES[0]) -> by
     title = html.escape(plain_text(shorten(report.title, _OF_TITLE)))
     policy = _POLICY.format(script=_digest(script), style=_digest(style))
     without = html.escape(summary.markdown(report))
-    note = render(say("This report needs JavaScript, which is off. Its summary:"), language)
+    off = say("This report needs JavaScript, which is off. Its summary:")
+    note: str = json.loads(encode(off, language))
     found = (
         f'<!doctype html>\n<html lang="{language}" data-language="{language}">\n<head>\n'
         '<meta charset="utf-8">\n'
