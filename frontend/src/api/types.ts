@@ -9,7 +9,7 @@ export interface Account {
   missing: string[];
 }
 
-/** What a report's data has besides the fields of ``Report``. */
+/** Data of a report besides the fields of ``Report``. */
 export interface Additions {
   timeline: Levels;
   cuts: Cut[];

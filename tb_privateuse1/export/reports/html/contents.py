@@ -1,4 +1,4 @@
-"""What a report holds: results of views, exactly as the pages have them, and their sources."""
+"""Contents of a report: results of views, exactly as the pages have them, and their sources."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _POLICY = (
 
 @dataclass(frozen=True)
 class Additions:
-    """What a report's data has besides the fields of ``Report``."""
+    """Data of a report besides the fields of ``Report``."""
 
     timeline: Levels
     cuts: tuple[Cut, ...]
