@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 BUNDLE := tb_privateuse1/server/static/index.js
-SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/tsconfig.json
+SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/vite.report.config.ts frontend/tsconfig.json
 LOG ?= build/demo-live
 WORKLOAD := PYTHONPATH=examples/refdevice:. $(BIN)/python -m refdevice.workloads
 SAMPLE := --gzip --steps 4
@@ -94,7 +94,8 @@ capture-wheel: $(VENV)/.test ## wheel and sdist of the capture alone, for Python
 	$(BIN)/python -m build --outdir dist distributions/capture
 
 clean: ## remove everything that was made here
-	rm -rf $(VENV) build dist *.egg-info distributions/capture/{build,sources,LICENSE} frontend/node_modules tb_privateuse1/server/static
+	rm -rf $(VENV) build dist *.egg-info distributions/capture/{build,sources,LICENSE} frontend/node_modules tb_privateuse1/server/static \
+		tb_privateuse1/export/reports/html/bundle
 	rm -rf examples/refdevice/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

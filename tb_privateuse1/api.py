@@ -11,6 +11,7 @@ log.overview().to_pandas("steps")       # another table than the main one; .tabl
 log.diff(rank=0, base=tbp.Place("baseline"))
 log.trace(rank=3).kernels.start_ns      # the columns themselves, as numpy arrays
 log.event("kernels", 5).record          # all that the file has of one event, as JSON
+log.report("report.html", rank=3)       # one file to pass on
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from tb_privateuse1 import readers
 from tb_privateuse1.advice import user_rules
@@ -84,6 +86,31 @@ class Log:
         request = Request(read_record, Selection(run, rank, span), options=options)
         event: EventRecord = self._reader.run(request)
         return event
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        run: str | None = None,
+        rank: int | None = None,
+        span: int | None = None,
+        language: Literal["en", "zh"] = "en",
+    ) -> None:
+        """Write one trace's report: HTML, or Markdown in English if the path ends in ``.md``.
+
+        Raises TraceError.
+        """
+        # Not with the module: a notebook without reports need not wait for the exports.
+        from tb_privateuse1.export.reports import summary
+        from tb_privateuse1.export.reports.html import contents, document
+
+        command = f"tb_privateuse1.open({self._path!r}).report(…)"
+        selection = Selection(run, rank, span)
+        found = contents.trace_report(self._reader, self._catalog, selection, command)
+        out = Path(path)
+        if out.suffix.lower() == ".md":
+            out.write_text(summary.markdown(found), "utf-8")
+        else:
+            out.write_bytes(document.document(self._reader, found, language))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in VIEWS:

@@ -76,6 +76,7 @@ def _parser() -> Parser:
         ingest,
         merge,
         record,
+        report,
         scalars,
         sql,
         view,
@@ -91,7 +92,8 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     commands_of = (
-        view, advise, whatif, diff, event, export, scalars, ingest, sql, record, cache, merge, demo,
+        view, advise, whatif, diff, report, event, export, scalars, ingest, sql, record, cache,
+        merge, demo,
     )  # fmt: skip
     for command in commands_of:
         command.add(commands)

@@ -16,4 +16,5 @@ __all__ = [
     "trace_files",
     "trace_head",
     "walk",
+    "workers",
 ]

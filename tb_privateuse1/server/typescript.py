@@ -21,6 +21,8 @@ import numpy as np
 from tb_privateuse1 import views
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import sql
+from tb_privateuse1.export.reports.html.contents import Report
+from tb_privateuse1.export.reports.html.document import Additions
 from tb_privateuse1.export.trace_tables import COLUMNS, schema
 from tb_privateuse1.server.messages import (
     ApiError,
@@ -69,6 +71,8 @@ def typescript() -> str:
         RunningJobs,
         sql.SqlResult,
         ApiError,
+        Report,
+        Additions,
     ):
         _interface(root, found)
     of_views, results = (_results(registry, found) for registry in (views.VIEWS, LOOKUPS))

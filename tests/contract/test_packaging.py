@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("packaging")]  # one bui
 
 ROOT = Path(__file__).parents[2]
 STATIC = "tb_privateuse1/server/static"
+REPORT = "tb_privateuse1/export/reports/html/bundle"
 
 
 def run(*command: str | Path, **options: Any) -> str:
@@ -40,8 +41,9 @@ def copy(target: Path, bundle: bool) -> Path:
         if name and (ROOT / name).exists():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target / name)
-    if bundle and (ROOT / STATIC).exists():
-        shutil.copytree(ROOT / STATIC, target / STATIC)
+    for built in (STATIC, REPORT) if bundle else ():
+        if (ROOT / built).exists():
+            shutil.copytree(ROOT / built, target / built)
     return target
 
 
@@ -93,6 +95,7 @@ def expected(modules: Path) -> set[str]:
         "inference/**/*.txt",
         "py.typed",
         "server/static/**/*",
+        "export/reports/html/bundle/*",
     )
     found = {path for kind in kinds for path in (modules / "tb_privateuse1").rglob(kind)}
     return {path.relative_to(modules).as_posix() for path in found if path.is_file()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Frame, Page, expect
 
 from tests.support.dashboard import WAIT_MS, Dashboard
 
@@ -32,12 +32,17 @@ def settled(dashboard: Dashboard) -> Dashboard:
 def violations(dashboard: Dashboard) -> list[str]:
     """What axe objects to, of any severity, by light and by dark; the page is left as it was."""
     settled(dashboard)
-    frame = dashboard.frame
+    found = ["light: " + line for line in violations_of(dashboard.frame)]
+    dashboard.dark(True)
+    found += ["dark: " + line for line in violations_of(dashboard.frame, _COLOURS)]
+    dashboard.dark(False)
+    return found
+
+
+def violations_of(frame: Frame | Page, rules: list[str] | None = None) -> list[str]:
+    """What axe objects to in a frame as it is, by all rules or by some."""
     if not frame.evaluate("typeof axe === 'object'"):
         assert _SCRIPT.exists(), "axe-core is not installed: npm ci in frontend/"
         frame.evaluate(_SCRIPT.read_text())
-    found = ["light: " + line for line in frame.evaluate(_RUN, None)]
-    dashboard.dark(True)
-    found += ["dark: " + line for line in frame.evaluate(_RUN, _COLOURS)]
-    dashboard.dark(False)
+    found: list[str] = frame.evaluate(_RUN, rules)
     return found

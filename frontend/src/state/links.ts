@@ -3,13 +3,27 @@ import { around } from "../widgets/timeline/camera";
 import { go, linkTo, state, type State } from "./url";
 
 export interface LinkProps {
-  href: string;
-  onClick: (event: MouseEvent) => void;
+  /** Absent where a link leads nowhere: such an `<a>` is plain text. */
+  href?: string;
+  onClick?: (event: MouseEvent) => void;
 }
+
+/** What links do in a document without pages; null of a link that leads nowhere. */
+type Way = (changes: Partial<State>) => LinkProps | null;
+let way: Way | null = null;
+
+/** Has all links lead where a document without pages says; called once. */
+export function leadLinks(to: Way): void {
+  way = to;
+}
+
+/** Whether this is a document of its own, which the reader's machine may know nothing of. */
+export const isAlone = (): boolean => way !== null;
 
 /** A plain click stays in the page, and does no more than go there unless `act` is given; one with a
  * modifier opens the link as links do. */
 export function linkProps(changes: Partial<State>, act = (): void => go(changes)): LinkProps {
+  if (way) return way(changes) ?? {};
   const onClick = (event: MouseEvent): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();

@@ -13,6 +13,7 @@ from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
+from tb_privateuse1.export.reports.markdown_text import escaped
 from tb_privateuse1.i18n.units import plain_text, with_unit
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.distributed import Distributed
@@ -32,9 +33,6 @@ _LEVELS = {"high": "error", "medium": "warning", "low": "note", "note": "note"}
 
 _LINE = re.compile(r"^(?P<file>.+\.py)\((?P<line>\d+)\): ")
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
-"""Characters with a meaning in Markdown: text from a trace must be literal."""
-
 
 def advice_text(result: AdviceTable) -> str:
     """Return the findings with their fix, place and evidence."""
@@ -48,11 +46,11 @@ def rank_advice_text(result: Distributed) -> str:
 
 def advice_markdown(result: AdviceTable) -> str:
     """Return the findings as a list; names from the trace are escaped."""
-    lines = [_escaped(result.recording.sentence), "", f"**{_escaped(_summary(result))}**", ""]
+    lines = [escaped(result.recording.sentence), "", f"**{escaped(saving_sentence(result))}**", ""]
     for row in result.rows:
         saved = "" if row.saving_share is None else f" (-{100 * row.saving_share:.1f} %)"
-        lines.append(f"- **{row.severity.capitalize()}: {_escaped(row.title)}**{saved}")
-        lines += [f"  {_escaped(row.explanation)}", f"  *Fix:* {_escaped(row.fix)}"]
+        lines.append(f"- **{row.severity.capitalize()}: {escaped(row.title)}**{saved}")
+        lines += [f"  {escaped(row.explanation)}", f"  *Fix:* {escaped(row.fix)}"]
         if row.code is not None:
             for word, code in (("Before", row.code.before), ("After", row.code.after)):
                 lines += [
@@ -62,14 +60,14 @@ def advice_markdown(result: AdviceTable) -> str:
                     "  ```",
                 ]
         if row.source is not None:
-            lines.append(f"  *Where:* {_escaped(row.source)}")
+            lines.append(f"  *Where:* {escaped(row.source)}")
         if row.next is not None:
-            lines.append(f"  *Next limit:* {_escaped(row.next.statement)}")
+            lines.append(f"  *Next limit:* {escaped(row.next.statement)}")
     if result.fine:
-        fine = " ".join(_escaped(row.statement) for row in result.fine)
+        fine = " ".join(escaped(row.statement) for row in result.fine)
         lines += ["", f"Checked and fine: {fine}"]
     if result.missing:
-        lines += ["", _escaped(result.missing)]
+        lines += ["", escaped(result.missing)]
     return "\n".join(lines) + "\n"
 
 
@@ -90,7 +88,8 @@ def advice_sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
-def _summary(result: AdviceTable) -> str:
+def saving_sentence(result: AdviceTable) -> str:
+    """Return how much of the judged steps the findings could save together."""
     steps = f"{result.steps} step{'s' * (result.steps != 1)}"
     if not result.rows:
         return f"No findings in {steps}."
@@ -103,7 +102,7 @@ def _summary(result: AdviceTable) -> str:
 
 def _text(result: AdviceTable) -> Iterator[str]:
     yield from textwrap.wrap(f"{result.recording.sentence} {result.recording.hint}", _WIDTH)
-    yield _summary(result)
+    yield saving_sentence(result)
     for row in result.rows:
         yield from _finding(row, _facts(row))
     if result.fine:
@@ -190,7 +189,3 @@ def _result(row: AdviceRow) -> dict[str, Any]:
         }
         entry["locations"] = [{"physicalLocation": physical}]
     return entry
-
-
-def _escaped(words: str) -> str:
-    return _SPECIAL.sub(r"\\\1", plain_text(words))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory, format_amount
 from tb_privateuse1.analysis.comparison.rows import DiffRow
+from tb_privateuse1.export.reports.markdown_text import code, table
 from tb_privateuse1.i18n.units import plain_text, with_unit
 from tb_privateuse1.views.diff import Diff, DiffFigure
 
@@ -22,7 +23,9 @@ _WORDS = {
 }
 
 
-def markdown_report(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()) -> str:
+def markdown_report(
+    result: Diff, failed: Sequence[DiffFigure | DiffMemory] = (), most_rows: int = _ROWS
+) -> str:
     """Return the parts of the step and the rows with the greatest change; ``failed`` in bold."""
     names = [f"**{f.name}**" if f in failed else f.name for f in result.figures]
     columns = ("Base", "Now", "Change", "", "± noise", "Verdict")
@@ -32,17 +35,17 @@ def markdown_report(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()
         *_table(("Part", *columns), zip(names, result.figures, strict=True)),
     ]
     lines += _reasons(result)
-    rows = [r for r in result.rows if r.change_ns][:_ROWS]
+    rows = [r for r in result.rows if r.change_ns][:most_rows]
     if rows:
         lines += ["", f"The largest changes of {result.by}, by {result.time} time:", ""]
         lines += _table(("Name", *columns), ((_name(row), row) for row in rows))
     if result.memory:
         lines += ["", "Memory per step, of the recording its greatest peak:", ""]
-        lines += _lines(("Figure", *columns), (_memory(one, failed) for one in result.memory))
-    sizes = [r for r in result.allocators if r.change_bytes][:_ROWS]
+        lines += table(("Figure", *columns), (_memory(one, failed) for one in result.memory))
+    sizes = [r for r in result.allocators if r.change_bytes][:most_rows]
     if sizes:
         lines += ["", "The largest changes of what operators allocate:", ""]
-        lines += _lines(("Operator", *columns), map(_allocator, sizes))
+        lines += table(("Operator", *columns), map(_allocator, sizes))
     lines += ["", *(f"- {plain_text(n.message)} {plain_text(n.hint or '')}" for n in result.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -69,14 +72,8 @@ def _signed(ns: int) -> str:
 
 
 def _name(row: DiffRow) -> str:
-    text = _code(f"{row.name} {row.detail or ''}".strip())
+    text = code(f"{row.name} {row.detail or ''}".strip())
     return text if row.status == "both" else f"{text} ({row.status})"
-
-
-def _code(text: str) -> str:
-    """Return a text as code; characters that would end it are replaced."""
-    literal = plain_text(text).replace("|", "\\|").replace("`", "'")
-    return f"`{literal}`"
 
 
 def _memory(one: DiffMemory, failed: Sequence[DiffFigure | DiffMemory]) -> list[str]:
@@ -85,15 +82,15 @@ def _memory(one: DiffMemory, failed: Sequence[DiffFigure | DiffMemory]) -> list[
     before, now, change, noise = (
         format_amount(one.unit, value) for value in (one.base, one.now, one.change, one.noise)
     )
-    label = f"{f'**{name}**' if one in failed else name}, {_code(one.device)}"
+    label = f"{f'**{name}**' if one in failed else name}, {code(one.device)}"
     return [label, before, now, change, share, noise, _WORDS[one.verdict]]
 
 
 def _allocator(row: DiffAllocator) -> list[str]:
-    name = _code(row.name) + ("" if row.status == "both" else f" ({row.status})")
+    name = code(row.name) + ("" if row.status == "both" else f" ({row.status})")
     sizes = ("base_bytes", "now_bytes", "change_bytes", "change_share", "noise_bytes")
     cells = [with_unit(field, getattr(row, field)) for field in sizes]
-    return [f"{name}, {_code(row.device)}", *cells, _WORDS[row.verdict]]
+    return [f"{name}, {code(row.device)}", *cells, _WORDS[row.verdict]]
 
 
 def _table(heads: Sequence[str], rows: Iterable[tuple[str, DiffFigure | DiffRow]]) -> list[str]:
@@ -101,12 +98,7 @@ def _table(heads: Sequence[str], rows: Iterable[tuple[str, DiffFigure | DiffRow]
         [name, *(with_unit(field, getattr(one, field)) for field in _FIELDS), _WORDS[one.verdict]]
         for name, one in rows
     )
-    return _lines(heads, cells)
-
-
-def _lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 2)}---|"]
-    return lines + [f"| {' | '.join(cells)} |" for cells in rows]
+    return table(heads, cells)
 
 
 _FIELDS = ("base_ns", "now_ns", "change_ns", "change_share", "noise_ns")

@@ -20,6 +20,7 @@ from tb_privateuse1.views.lookups.work import work
 
 __all__ = [
     "LOOKUPS",
+    "hotspots",
 ]
 
 LOOKUPS: dict[str, Callable[..., Any]] = {

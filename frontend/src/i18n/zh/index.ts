@@ -18,6 +18,7 @@ import * as overview from "./pages/overview";
 import * as parallelism from "./pages/parallelism";
 import * as quality from "./pages/quality";
 import * as record from "./pages/record";
+import * as report from "./pages/report";
 import * as roofline from "./pages/roofline";
 import * as runtime from "./pages/runtime";
 import * as shared from "./pages/shared";
@@ -49,6 +50,7 @@ export const zh = {
   ...parallelism,
   ...quality,
   ...record,
+  ...report,
   ...roofline,
   ...runtime,
   ...shared,

@@ -211,6 +211,24 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
   const put = [...aside, row.rule].filter(Boolean).join(",");
   return (
     <div class="body">
+      <FindingFacts row={row} />
+      <button
+        type="button"
+        class="quiet"
+        data-testid="put-aside"
+        onClick={() => go({ aside: put, selected: null }, "replace")}
+        title={texts.putHelp}
+      >
+        {texts.put}
+      </button>
+    </div>
+  );
+}
+
+/** What a finding says, and what it rests on. */
+export function FindingFacts({ row }: { row: AdviceRow }) {
+  return (
+    <>
       <p>{row.explanation}</p>
       <dl class="facts">
         <Fact id="fix" name={texts.fix}>
@@ -249,16 +267,7 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
           <span class="muted">{row.reference}</span>
         </Fact>
       </dl>
-      <button
-        type="button"
-        class="quiet"
-        data-testid="put-aside"
-        onClick={() => go({ aside: put, selected: null }, "replace")}
-        title={texts.putHelp}
-      >
-        {texts.put}
-      </button>
-    </div>
+    </>
   );
 }
 

@@ -168,16 +168,8 @@ function swapped({ place }: Selected, other: Selected) {
   };
 }
 
-function Page({
-  result,
-  shown,
-  ...sides
-}: {
-  result: Result;
-  shown: Shown;
-  selected: Selected;
-  other: Selected;
-}) {
+/** What changed, and why: figures, reasons, and the classes of time. */
+export function DiffSummary({ result, other }: { result: Result; other: Selected }) {
   const [whole, ...parts] = result.figures;
   return (
     <>
@@ -197,11 +189,28 @@ function Page({
       {whole && <Key whole={whole} result={result} />}
       <div class="columns equal">
         <div>
-          {result.explanation && <Why why={result.explanation} other={sides.other} />}
-          <Largest result={result} />
+          {result.explanation && <Why why={result.explanation} other={other} />}
+          <Largest result={result} most={MOST} />
         </div>
         <Breakdown result={result} parts={parts} />
       </div>
+    </>
+  );
+}
+
+function Page({
+  result,
+  shown,
+  ...sides
+}: {
+  result: Result;
+  shown: Shown;
+  selected: Selected;
+  other: Selected;
+}) {
+  return (
+    <>
+      <DiffSummary result={result} other={sides.other} />
       <DiffTable key={shown} result={result} shown={shown} {...sides} />
     </>
   );
@@ -210,7 +219,7 @@ function Page({
 const MOST = 5;
 
 /** The rows of the table with the largest changes. */
-function Largest({ result }: { result: Result }) {
+export function Largest({ result, most }: { result: Result; most: number }) {
   return (
     <section>
       <h2>
@@ -220,7 +229,7 @@ function Largest({ result }: { result: Result }) {
         testid="row-changes"
         rows={result.rows
           .filter((r) => r.change_ns !== 0)
-          .slice(0, MOST)
+          .slice(0, most)
           .map((r) => ofRow(r, result))}
       />
       {result.rows.every((r) => r.change_ns === 0) && (

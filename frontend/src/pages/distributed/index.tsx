@@ -62,11 +62,6 @@ function Page({ result, rank }: { result: Result; rank: number }) {
   const { group, step } = state.value;
   const shown = shownGroup(result, group);
   const inferred = result.provenance.timeline === "inferred";
-  const hatched = hatchedOf(result);
-  const here = result.rows.filter((r) => r.step_ns !== null);
-  // Of flight recorders alone a step is the time from the first entry to the last.
-  const isTimed =
-    here.some((r) => r.computation_ns !== null) || !result.notes.some((n) => n.code === "no_durations");
   return (
     <>
       <MissingStreams streams={result.provenance.missing_streams} />
@@ -74,33 +69,51 @@ function Page({ result, rank }: { result: Result; rank: number }) {
       <Notes result={result} />
       <Stragglers result={result} />
       <RankFindings rows={result.advice} inferred={inferred} />
-      {isTimed && here.length > 0 && (
-        <section class="rankchart">
-          <h2>
-            {texts.ofEachRank(step)}
-            {here.some((r) => r.on_host) && (
-              <small class="muted">{texts.onHost(here.every((r) => r.on_host))}</small>
-            )}
-          </h2>
-          <StackedBars
-            bars={here.map(barOf)}
-            parts={BAR_PARTS}
-            hatched={hatched}
-            selected={String(rank)}
-            average={null}
-            noun={texts.rank}
-            testid="rank-chart"
-            picture="ranks"
-            onSelect={(key) => go(ofRank(Number(key)))}
-          />
-          <Legend rows={here} hatched={hatched} />
-        </section>
-      )}
+      <RankChart {...{ result, rank, step }} onSelect={(key) => go(ofRank(Number(key)))} />
       {result.grid.ranks.length > 1 && result.grid.steps.length > 1 && (
         <Picture result={result} rank={rank} />
       )}
       <Tables result={result} shown={shown} inferred={inferred} />
     </>
+  );
+}
+
+interface RankChartProps {
+  result: Result;
+  rank: number;
+  step: number | null;
+  onSelect: (rank: string) => void;
+}
+
+/** The step of each rank as a bar of its parts; nothing without times of steps. */
+export function RankChart({ result, rank, step, onSelect }: RankChartProps) {
+  const hatched = hatchedOf(result);
+  const here = result.rows.filter((r) => r.step_ns !== null);
+  // Of flight recorders alone a step is the time from the first entry to the last.
+  const isTimed =
+    here.some((r) => r.computation_ns !== null) || !result.notes.some((n) => n.code === "no_durations");
+  if (!isTimed || here.length === 0) return null;
+  return (
+    <section class="rankchart">
+      <h2>
+        {texts.ofEachRank(step)}
+        {here.some((r) => r.on_host) && (
+          <small class="muted">{texts.onHost(here.every((r) => r.on_host))}</small>
+        )}
+      </h2>
+      <StackedBars
+        bars={here.map(barOf)}
+        parts={BAR_PARTS}
+        hatched={hatched}
+        selected={String(rank)}
+        average={null}
+        noun={texts.rank}
+        testid="rank-chart"
+        picture="ranks"
+        onSelect={onSelect}
+      />
+      <Legend rows={here} hatched={hatched} />
+    </section>
   );
 }
 

@@ -16,7 +16,7 @@ import { ShortSourceLink } from "../shared/source-link";
 
 const texts = t.hotspots;
 
-type By = NonNullable<Options["hotspots"]["by"]>;
+export type By = NonNullable<Options["hotspots"]["by"]>;
 const BY: readonly By[] = ["operator", "kernel", "module", "line", "annotation"];
 
 export function Hotspots({ selected }: { selected: Selected }) {
@@ -32,12 +32,10 @@ export function Hotspots({ selected }: { selected: Selected }) {
 }
 
 function Content({ result, by, isLate }: { result: Result; by: By; isLate: boolean }) {
-  const { rows, others, measure, basis, window_ns } = result;
-  const whole = basis === "judged" ? texts.judged(duration(window_ns)) : texts.step;
   return (
     <section data-testid="hotspots" data-value={result.step_ns} data-key={by} aria-busy={isLate}>
       <h2>
-        {texts.title} <small class="muted">{texts.note[measure](whole)}</small>
+        {texts.title} <small class="muted">{measureOf(result)}</small>
       </h2>
       <div class="toolbar">
         <Segmented
@@ -47,6 +45,21 @@ function Content({ result, by, isLate }: { result: Result; by: By; isLate: boole
           choices={result.groups.map((value) => ({ value, ...texts.groups[value] }))}
         />
       </div>
+      <HotspotRows result={result} by={by} />
+    </section>
+  );
+}
+
+/** Whose time it is, and what the shares are of. */
+export function measureOf({ measure, basis, window_ns }: Result): string {
+  return texts.note[measure](basis === "judged" ? texts.judged(duration(window_ns)) : texts.step);
+}
+
+/** The rows, and how many more there are. */
+export function HotspotRows({ result, by }: { result: Result; by: By }) {
+  const { rows, others } = result;
+  return (
+    <>
       {rows.length === 0 ? (
         <p class="muted">{texts.none}</p>
       ) : (
@@ -57,7 +70,7 @@ function Content({ result, by, isLate }: { result: Result; by: By; isLate: boole
           {texts.others(others.rows, percent(others.share))}
         </p>
       )}
-    </section>
+    </>
   );
 }
 

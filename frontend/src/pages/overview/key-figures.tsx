@@ -1,9 +1,10 @@
 // The row of key figures on top of the overview.
-import type { Overview } from "../../api/types";
+import type { Overview, StepCounts } from "../../api/types";
 import { boundOf, count, duration, percent, percentRange } from "../../lib/format";
 import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
 import { KeyFigure } from "../../widgets/controls/key-figure";
+import { countSteps } from "./step-counts";
 
 const texts = t.keyFigures;
 
@@ -13,14 +14,16 @@ interface KeyFiguresProps {
   /** Over the selection. */
   now: Overview;
   step: number | null;
+  /** Of all steps, where `all` has only some of them. */
+  counts?: StepCounts;
 }
 
-export function KeyFigures({ all, now, step }: KeyFiguresProps) {
+export function KeyFigures({ all, now, step, counts = countSteps(all.steps) }: KeyFiguresProps) {
   const inferred = all.provenance.timeline === "inferred";
-  const steps = all.steps.filter((s) => stepNumber(s.name) !== null).length;
+  const steps = counts.numbered;
   return (
     <div class="figures-row">
-      {steps > 0 && <StepFigures all={all} step={step} />}
+      {steps > 0 && <StepFigures all={all} step={step} counts={counts} />}
       <DeviceFigures now={now} step={step} hasSteps={steps > 0} inferred={inferred} />
       <KeyFigure
         name="duration_ns"
@@ -36,13 +39,11 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
 }
 
 /** The selected step, and the average of all. */
-function StepFigures({ all, step }: Omit<KeyFiguresProps, "now">) {
+function StepFigures({ all, step, counts }: Required<Omit<KeyFiguresProps, "now">>) {
   const { spread } = all;
+  const { complete, incomplete, primed } = counts;
   const chosen = all.steps.find((s) => step !== null && stepNumber(s.name) === step);
-  const complete = all.steps.filter((s) => !s.incomplete && !s.primed).length;
-  const cut = all.steps.filter((s) => s.incomplete).length;
-  const primed = all.steps.length - complete - cut;
-  const steps = texts.steps(complete, cut, primed);
+  const steps = texts.steps(complete, incomplete, primed);
   const average = all.average_step_ns;
   const inferred = all.provenance.timeline === "inferred";
   return (

@@ -27,15 +27,7 @@ export function Steps({ all }: { all: Overview }) {
     <section data-testid="steps">
       <Title selectable={all.steps.some((s) => stepNumber(s.name) !== null)} />
       <DataWarnings findings={all.provenance.warnings} figures={["steps"]} />
-      <StackedBars
-        bars={all.steps.map((s) => barOf(s, series, all.provenance.timeline === "inferred"))}
-        parts={series}
-        hatched={new Set(series.filter((one) => one.hatched).map((one) => one.key))}
-        selected={chosen?.name ?? null}
-        average={all.average_step_ns}
-        onSelect={choose}
-      />
-      <Legend series={series} average={all.average_step_ns} />
+      <StepChart all={all} series={series} selected={chosen?.name ?? null} onSelect={choose} />
       <StepTable all={all} series={series} chosen={chosen} />
       {all.averages.length > 0 && (
         <details>
@@ -44,6 +36,30 @@ export function Steps({ all }: { all: Overview }) {
         </details>
       )}
     </section>
+  );
+}
+
+interface StepChartProps {
+  all: Overview;
+  series: readonly Series[];
+  selected: string | null;
+  onSelect: (name: string) => void;
+}
+
+/** The steps as bars of their parts, with a legend. */
+export function StepChart({ all, series, selected, onSelect }: StepChartProps) {
+  return (
+    <>
+      <StackedBars
+        bars={all.steps.map((s) => barOf(s, series, all.provenance.timeline === "inferred"))}
+        parts={series}
+        hatched={new Set(series.filter((one) => one.hatched).map((one) => one.key))}
+        selected={selected}
+        average={all.average_step_ns}
+        onSelect={onSelect}
+      />
+      <Legend series={series} average={all.average_step_ns} />
+    </>
   );
 }
 

@@ -1,25 +1,32 @@
 // Where the time of the window goes: a bar of all classes, and a table that says more of each.
-import type { Account, Overview } from "../../api/types";
+import type { Account, Overview, StepCounts } from "../../api/types";
 import { duration, percent } from "../../lib/format";
-import { stepNumber } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { DataWarnings } from "../shared/data-warnings";
 import { classGroups, shareRange } from "./account-limits";
+import { countSteps } from "./step-counts";
 import { TimeBar } from "./time-bar";
 import { TimeClasses } from "./time-classes";
 
 const texts = t.timeAccount;
 
+interface TimeAccountProps {
+  now: Overview;
+  step: number | null;
+  /** Of all steps, where `now` has only some of them. */
+  counts?: StepCounts;
+}
+
 /** Nothing where a device was used and the trace has no times of it. */
-export function TimeAccount({ now, step }: { now: Overview; step: number | null }) {
+export function TimeAccount({ now, step, counts = countSteps(now.steps) }: TimeAccountProps) {
   const chosen = now.device_accounts.find((d) => String(d.device) === state.value.device);
   const account = chosen?.account ?? now.account;
   if (account === null) return null;
   const groups = classGroups(account);
-  const window = windowOf(now, account, step);
+  const window = windowOf(now, account, step, counts.numbered);
   return (
     <section class="account" data-testid="account" data-value={account.window_ns}>
       <h2 class="withcsv">
@@ -45,8 +52,7 @@ export function TimeAccount({ now, step }: { now: Overview; step: number | null 
 }
 
 /** `of 3 steps, 636 ms: idle 412 ms, 64.8 % (50.0 to 75.0 %)`; of the host alone without idle time. */
-function windowOf(now: Overview, account: Account, step: number | null): string {
-  const steps = now.steps.filter((s) => stepNumber(s.name) !== null).length;
+function windowOf(now: Overview, account: Account, step: number | null, steps: number): string {
   const window = texts.window(step, steps, duration(account.window_ns));
   if (now.utilisation === null) return window;
   const { idle_ns: ns, idle_bound_ns: bound, window_ns: whole } = account;

@@ -51,7 +51,7 @@ export function TopFindings({ selected }: { selected: Selected }) {
           ) : (
             <ol>
               {rows.map((row) => (
-                <Line key={row.rule} row={row} />
+                <FindingLine key={row.rule} row={row} />
               ))}
             </ol>
           )}
@@ -72,7 +72,7 @@ function more(found: number, shown: number): string {
   return found > shown ? texts.all(found) : texts.why;
 }
 
-function Line({ row }: { row: AdviceRow }) {
+export function FindingLine({ row }: { row: AdviceRow }) {
   const mark = MARKS[row.severity];
   const source = sourceOf(row.source);
   return (

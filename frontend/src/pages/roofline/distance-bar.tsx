@@ -1,7 +1,7 @@
 // One bar of all device time by its distance from the roof; a part leads to its rows.
 import type { DistanceRow, RooflineRow } from "../../api/types";
 import { duration, durationLimits, exactDuration, percent } from "../../lib/format";
-import { go } from "../../state/url";
+import { linkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
 
@@ -55,15 +55,13 @@ function Part({ part: d, inferred }: { part: DistanceRow; inferred: boolean }) {
   return (
     <li data-key={d.distance} data-value={d.device_ns}>
       <i class={`swatch ${inferred ? "inferred" : ""}`} data-distance={d.distance} />
-      <button
-        type="button"
-        class="link"
+      <a
+        {...linkProps({ list: null, filter: `${key}>0ns`, sort: `-${key}`, selected: null })}
         title={`${texts.help[d.distance]}\n${exactDuration(d.device_ns)}\n${texts.toRows}`}
         data-testid={`distance-${d.distance}`}
-        onClick={() => go({ list: null, filter: `${key}>0ns`, sort: `-${key}`, selected: null })}
       >
         {texts.names[d.distance]}
-      </button>{" "}
+      </a>{" "}
       <b>{percent(d.share)}</b>{" "}
       <span class="muted">
         {duration(d.device_ns)} {inferred && durationLimits(d.low_ns, d.high_ns)}

@@ -118,7 +118,7 @@ function DTypeChoice({ dtype, result }: { dtype: DType; result: Result }) {
 }
 
 /** The time above the roof, the most that perfect kernels could save. */
-function Summary({
+export function Summary({
   result: { device_ns, above_roof_ns, modelled, total_rows, rows, others_ns },
 }: {
   result: Result;
@@ -169,9 +169,6 @@ function Points({ result, by, selected, step }: PartProps & { step: number | nul
   const { filter, sort, selected: key } = state.value;
   const inferred = provenance.timeline === "inferred";
   const columns = useMemo(() => pointColumns(by, timeColumn(sort), rows), [by, sort, rows]);
-  const placed = useMemo(() => pointsOf(result), [result]);
-  const points = useMemo(() => withinReach(placed), [placed]);
-  const roofs = useMemo(() => roofsOf(result), [result]);
   const byKey = useMemo(() => new Map(rows.map((r) => [keyOf(r), r])), [rows]);
   const list = LISTS.find((one) => one === state.value.list) ?? "points";
   const shown = useMemo(() => {
@@ -187,16 +184,7 @@ function Points({ result, by, selected, step }: PartProps & { step: number | nul
     });
   return (
     <>
-      {points.length > 0 && (
-        <div>
-          <RooflineChart
-            {...{ points, roofs, shown, inferred, onSelect }}
-            selected={opened ? key : null}
-            tooltip={(at) => <Tooltip row={byKey.get(at)} />}
-          />
-          <ChartNote result={result} outside={placed.length - points.length} dotted={roofs.some(isDotted)} />
-        </div>
-      )}
+      <Chart {...{ result, shown, onSelect }} selected={opened ? key : null} />
       <Lists
         {...{ result, by, list, columns, inferred }}
         selected={some ? key : null}
@@ -204,6 +192,39 @@ function Points({ result, by, selected, step }: PartProps & { step: number | nul
       />
       <OpenDetails {...{ result, list, by, selected, step, inferred }} row={opened} />
     </>
+  );
+}
+
+interface ChartProps {
+  result: Result;
+  /** The keys of the rows that are not pale. */
+  shown: ReadonlySet<string>;
+  selected: string | null;
+  onSelect: (key: string) => void;
+  /** Whether a table has the rows without a place on the chart. */
+  hasTable?: boolean;
+}
+
+/** The chart with its note; nothing without a point that has a place on it. */
+export function Chart({ result, shown, selected, onSelect, hasTable = true }: ChartProps) {
+  const placed = useMemo(() => pointsOf(result), [result]);
+  const points = useMemo(() => withinReach(placed), [placed]);
+  const roofs = useMemo(() => roofsOf(result), [result]);
+  const byKey = useMemo(() => new Map(result.rows.map((r) => [keyOf(r), r])), [result]);
+  if (points.length === 0) return null;
+  return (
+    <div>
+      <RooflineChart
+        {...{ points, roofs, shown, selected, onSelect }}
+        inferred={result.provenance.timeline === "inferred"}
+        tooltip={(at) => <Tooltip row={byKey.get(at)} />}
+      />
+      <ChartNote
+        {...{ result, hasTable }}
+        outside={placed.length - points.length}
+        dotted={roofs.some(isDotted)}
+      />
+    </div>
   );
 }
 
@@ -249,16 +270,17 @@ interface ChartNoteProps {
   /** Points outside of the axes. */
   outside: number;
   dotted: boolean;
+  hasTable: boolean;
 }
 
 /** What the marks are, and the rows without a place on the chart. */
-function ChartNote({ result: { rows, device_ns }, outside, dotted }: ChartNoteProps) {
+function ChartNote({ result: { rows, device_ns }, outside, dotted, hasTable }: ChartNoteProps) {
   const apart = rows.filter((r) => (r.bytes ?? 0) > 0 && !((r.flops ?? 0) > 0));
   const ns = apart.reduce((sum, r) => sum + r.device_ns, 0);
   return (
     <p class="muted small" data-testid="roofline-note" data-value={outside}>
       {texts.marks} {dotted && texts.dotted} {outside > 0 && texts.outside(outside)}{" "}
-      {ns > 0 && texts.noFlops(apart.length, percent(device_ns ? ns / device_ns : null))}
+      {hasTable && ns > 0 && texts.noFlops(apart.length, percent(device_ns ? ns / device_ns : null))}
     </p>
   );
 }

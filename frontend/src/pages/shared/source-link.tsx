@@ -14,6 +14,7 @@ import {
   type Editor,
 } from "../../lib/editor-link";
 import { store, stored } from "../../lib/preference";
+import { isAlone } from "../../state/links";
 import { t } from "../../i18n";
 import { Modal } from "../../widgets/controls/modal";
 
@@ -34,7 +35,7 @@ export function ShortSourceLink({ file, line }: { file: string; line: number }) 
   const [copied, setCopied] = useState(false);
   const path = `${file}:${line}`;
   const name = <code>{path.replace(/^.*[\\/]/, "")}</code>;
-  const link = editorLink(file, line, editor.value);
+  const link = isAlone() ? null : editorLink(file, line, editor.value);
   if (link)
     return (
       <a href={link} title={`${path}\n${texts.open}`} data-testid="source">

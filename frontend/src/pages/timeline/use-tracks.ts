@@ -22,6 +22,9 @@ import type { ItemSpot } from "./details-panel";
 import type { Ranks } from "./rank-picker";
 import { BASE, trackIn, type Lane } from "./lanes";
 
+/** The ranks on the timeline. */
+type Shown = Pick<Ranks, "lanes" | "known">;
+
 export interface Tracks {
   lanes: readonly Lane[];
   /** The numbers of the ranks, the selected one first. */
@@ -33,7 +36,7 @@ export interface Tracks {
   arrange: (changes: Partial<Arrangement>) => void;
 }
 
-export function useTracks(ranks: Ranks, heights: RowHeights): Tracks {
+export function useTracks(ranks: Shown, heights: RowHeights): Tracks {
   const { lanes } = ranks;
   const text = state.value.lanes;
   const numbers = useMemo(() => lanes.map((lane) => lane.rank), [lanes]);
@@ -91,7 +94,7 @@ export function unfold({ lanes, numbers, arrangement, lines, arrange }: Tracks, 
   });
 }
 
-function sectionsOf({ lanes, known }: Ranks): Section[] {
+function sectionsOf({ lanes, known }: Shown): Section[] {
   return lanes.map(({ rank, base }, at) => ({
     rank,
     title: lanes.length > 1 ? (known[at]?.title ?? t.timeline.rank(rank, known[at]?.note ?? "")) : null,

@@ -1,0 +1,98 @@
+// The head of a report: what it is about, when it was recorded, and the way to its parts.
+import type { ComponentChildren } from "preact";
+import type { Overview, ReportPlace } from "../api/types";
+import { sourceLabel } from "../pages/shared/timeline-source";
+import { dateTime } from "../lib/format";
+import { t } from "../i18n";
+import { switchTheme, theme } from "./theme";
+import { within } from "./ways";
+
+const texts = t.report;
+
+export type PartName = keyof typeof texts.parts;
+
+interface HeaderProps {
+  brand: string;
+  title: string;
+  parts: readonly PartName[];
+  children: ComponentChildren;
+}
+
+export function Header({ brand, title, parts, children }: HeaderProps) {
+  return (
+    <header class="reporthead">
+      <p class="brand">
+        {brand}
+        <button
+          type="button"
+          class="quiet push"
+          onClick={switchTheme}
+          title={texts.theme}
+          data-testid="theme"
+        >
+          {theme.value === "dark" ? texts.toLight : texts.toDark}
+        </button>
+      </p>
+      <h1>{title}</h1>
+      {children}
+      <nav aria-label={texts.sections}>
+        {parts.map((name) => (
+          <a key={name} {...within(name)}>
+            {texts.parts[name]}
+          </a>
+        ))}
+      </nav>
+    </header>
+  );
+}
+
+/** When and where a trace was recorded, in one line. */
+export function PlaceLine({ place, overview }: { place: ReportPlace; overview?: Overview }) {
+  const device = overview?.device[0]?.value;
+  const facts = [
+    device,
+    place.ranks.length > 1 && texts.rank(place.rank, place.ranks.length),
+    place.spans > 1 && texts.span(place.span, place.spans),
+    place.recorded_ns !== null
+      ? texts.recorded(dateTime(place.recorded_ns))
+      : place.written_ns !== null && texts.written(dateTime(place.written_ns)),
+  ].filter(Boolean);
+  return (
+    <p class="placeline muted" data-testid="place">
+      {facts.join(" · ")}
+      {overview && <Badge overview={overview} />}
+    </p>
+  );
+}
+
+/** How the device's times are known. */
+function Badge({ overview }: { overview: Overview }) {
+  const { timeline } = overview.provenance;
+  return (
+    <span class={`badge source ${timeline}`} data-testid="source-badge" data-timeline={timeline}>
+      <i
+        class={timeline === "inferred" ? "swatch inferred" : "swatch"}
+        style={{ "--fill": timeline === "none" ? "transparent" : "var(--kernel)" }}
+      />
+      {sourceLabel(overview)}
+    </span>
+  );
+}
+
+interface PartProps {
+  name: PartName;
+  note?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A part of the report with its heading. */
+export function Part({ name, note, children }: PartProps) {
+  return (
+    <section class="reportpart" id={name} data-testid={`part-${name}`}>
+      <h2 class="section">
+        {texts.parts[name]} {note && <small class="muted">{note}</small>}
+      </h2>
+      {children}
+    </section>
+  );
+}

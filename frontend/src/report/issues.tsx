@@ -1,0 +1,107 @@
+// All findings: what to fix, where, and what it saves; the evidence folds out.
+import type { AdviceRow, AdviceTable } from "../api/types";
+import { color } from "../lib/color";
+import { exactDuration, percent } from "../lib/format";
+import { sourceOf } from "../lib/python-stack";
+import { FindingFacts } from "../pages/advice";
+import { Fine } from "../pages/advice/fine";
+import { FindingLine } from "../pages/overview/top-findings";
+import { SeverityMark } from "../pages/shared/data-warnings";
+import { MARKS } from "../pages/shared/finding-parts";
+import { ShortSourceLink } from "../pages/shared/source-link";
+import { ShareBar } from "../widgets/charts/share-bar";
+import { t } from "../i18n";
+import { ISSUES, issueId, within } from "./ways";
+
+const texts = t.report;
+const SHOWN = 4;
+
+/** The findings with most to save, for the first screen. */
+export function TopIssues({ advice }: { advice: AdviceTable }) {
+  const { rows } = advice;
+  const top = [...rows.filter((row) => row.saving_ns), ...rows.filter((row) => !row.saving_ns)];
+  return (
+    <section class="best" data-testid="best" data-value={Math.min(SHOWN, rows.length)}>
+      <h2>
+        {t.topFindings.title} <small class="muted">{t.topFindings.titleNote}</small>
+      </h2>
+      {rows.length === 0 && <p class="muted">{texts.nothing}</p>}
+      <ol>
+        {top.slice(0, SHOWN).map((row) => (
+          <FindingLine key={row.rule} row={row} />
+        ))}
+      </ol>
+      {rows.length > 0 && (
+        <p class="small">
+          <a {...within(ISSUES)}>{texts.allIssues(rows.length)}</a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+export function Issues({ advice }: { advice: AdviceTable }) {
+  const inferred = advice.provenance.timeline === "inferred";
+  const asked = advice.asked.filter((one) => one.answer !== "not_asked").length;
+  return (
+    <div class="mend">
+      <div>
+        {advice.rows.map((row, i) => (
+          <Issue key={`${row.rule}/${i}`} row={row} judged={advice.judged_ns} inferred={inferred} />
+        ))}
+        {advice.rows.length === 0 && (
+          <div class="allclear" data-testid="nothing-found">
+            <p>
+              <b>{texts.nothing}</b>
+            </p>
+          </div>
+        )}
+        <p class="muted small">{texts.checked(asked, advice.asked.length)}</p>
+      </div>
+      <Fine rows={advice.fine} />
+      {advice.missing && <p class="muted">{advice.missing}</p>}
+    </div>
+  );
+}
+
+function Issue({ row, judged, inferred }: { row: AdviceRow; judged: number; inferred: boolean }) {
+  const mark = MARKS[row.severity];
+  const source = sourceOf(row.source);
+  return (
+    <article
+      class="finding"
+      id={issueId(row.rule)}
+      data-testid="finding"
+      data-key={row.rule}
+      data-severity={row.severity}
+      data-value={row.saving_ns ?? ""}
+    >
+      <div class="headline">
+        <SeverityMark severity={mark.shape} word={mark.word} />
+        <h3 class="title">{row.title}</h3>
+        {row.saving_share !== null && (
+          <ShareBar share={row.saving_share} fill={color("other")} inferred={inferred} />
+        )}
+        <span
+          class="saving"
+          title={
+            row.saving_ns === null
+              ? t.advice.noSaving
+              : t.advice.savingOf(exactDuration(row.saving_ns), exactDuration(judged))
+          }
+        >
+          {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
+        </span>
+      </div>
+      <div class="body">
+        <p>
+          {row.fix} {source && <ShortSourceLink {...source} />}
+        </p>
+        <details>
+          <summary>{texts.why}</summary>
+          <FindingFacts row={row} />
+        </details>
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,190 @@
+// The report of one trace: verdict, account and issues first, then what they rest on.
+import { useMemo } from "preact/hooks";
+import type { HotspotTable, Overview, Roofline, TraceReport as Trace } from "../api/types";
+import { count } from "../lib/format";
+import { RankChart } from "../pages/distributed";
+import { OpenCollectives } from "../pages/distributed/open-collectives";
+import { RankFindings } from "../pages/distributed/rank-findings";
+import { Notes, Stragglers } from "../pages/distributed/stragglers";
+import { Averages } from "../pages/overview/averages";
+import { DeviceUse } from "../pages/overview/device-use";
+import { HotspotRows, measureOf } from "../pages/overview/hotspots";
+import { IdleBefore } from "../pages/overview/idle-before";
+import { KeyFigures } from "../pages/overview/key-figures";
+import { stepSeries } from "../pages/overview/step-series";
+import { StepChart } from "../pages/overview/steps";
+import { TimeAccount } from "../pages/overview/time-account";
+import { VerdictLine } from "../pages/overview/verdict-line";
+import { Chart, Summary } from "../pages/roofline";
+import { keyOf } from "../pages/roofline/points";
+import { DistanceBar } from "../pages/roofline/distance-bar";
+import { DeviceTimes } from "../pages/recording/device-times";
+import { DataWarnings } from "../pages/shared/data-warnings";
+import { Facts, TotalsCard } from "../pages/shared/cards";
+import { Findings } from "../pages/shared/load-states";
+import { NoDeviceTimes } from "../pages/shared/no-device-times";
+import { RecordingLine } from "../pages/shared/recording-line";
+import { CATEGORIES } from "../lib/color";
+import { t } from "../i18n";
+import type { ReportData } from "./data";
+import { Header, Part, PlaceLine, type PartName } from "./header";
+import { Issues, TopIssues } from "./issues";
+import { FilesTable, Provenance } from "./provenance";
+import { ReportTimeline } from "./timeline";
+import { showOnTimeline } from "./ways";
+
+const texts = t.report;
+
+export function TraceReport({ data, trace }: { data: ReportData; trace: Trace }) {
+  const { overview, advice } = trace;
+  return (
+    <>
+      <Header brand={texts.brand} title={data.title} parts={partsOf(trace)}>
+        <PlaceLine place={trace.place} overview={overview} />
+      </Header>
+      <main>
+        <First trace={trace} />
+        {trace.distributed && <Ranks trace={trace} />}
+        <Part name="time">
+          <Hotspots tables={trace.hotspots} overview={overview} />
+        </Part>
+        {trace.roofline && <RooflinePart result={trace.roofline} />}
+        <Part name="timeline">
+          <ReportTimeline data={data} place={trace.place} />
+        </Part>
+        {overview.steps.length > 1 && <Steps trace={trace} />}
+        <Part name="issues" note={texts.issuesNote(advice.rows.length)}>
+          <Issues advice={advice} />
+        </Part>
+        <Recording trace={trace} />
+        <Provenance data={data}>
+          <FilesTable title={texts.files} files={trace.place.files} />
+        </Provenance>
+      </main>
+    </>
+  );
+}
+
+function partsOf(trace: Trace): PartName[] {
+  const steps = trace.overview.steps.length > 1;
+  return [
+    "summary",
+    ...(trace.distributed ? (["ranks"] as const) : []),
+    "time",
+    ...(trace.roofline ? (["roofline"] as const) : []),
+    "timeline",
+    ...(steps ? (["steps"] as const) : []),
+    "issues",
+    "recording",
+    "provenance",
+  ];
+}
+
+/** What a reader sees first: the verdict, the key figures, where time goes, what to fix. */
+function First({ trace: { overview, step_counts: counts, advice } }: { trace: Trace }) {
+  return (
+    <section class="reportpart overview" id="summary" data-testid="part-summary">
+      <h2 class="unseen">{texts.parts.summary}</h2>
+      <div>
+        <VerdictLine overview={overview} />
+        <RecordingLine overview={overview} />
+      </div>
+      {overview.provenance.timeline === "none" && <NoDeviceTimes overview={overview} />}
+      <KeyFigures all={overview} now={overview} step={null} counts={counts} />
+      <div class={overview.account ? "columns first" : ""}>
+        <TimeAccount now={overview} step={null} counts={counts} />
+        <TopIssues advice={advice} />
+      </div>
+    </section>
+  );
+}
+
+function Ranks({ trace: { distributed: result, place } }: { trace: Trace }) {
+  if (!result) return null;
+  return (
+    <Part name="ranks">
+      <OpenCollectives rows={result.open_collectives} />
+      <Notes result={result} />
+      <Stragglers result={result} />
+      <RankChart result={result} rank={place.rank} step={null} onSelect={() => undefined} />
+      <RankFindings rows={result.advice} inferred={result.provenance.timeline === "inferred"} />
+    </Part>
+  );
+}
+
+/** The tables that the overview has one at a time, all of them. */
+function Hotspots({ tables, overview }: { tables: readonly HotspotTable[]; overview: Overview }) {
+  return (
+    <div class="columns equal tables">
+      {tables.map(({ by, result }) => (
+        <section key={by} data-testid={`hotspots-${by}`} data-value={result.step_ns}>
+          <h3>
+            {t.hotspots.groups[by].label} <small class="muted">{measureOf(result)}</small>
+          </h3>
+          <HotspotRows result={result} by={by} />
+        </section>
+      ))}
+      <IdleBefore now={overview} />
+      <TotalsCard overview={overview} step={null} />
+      <DeviceUse now={overview} step={null} />
+    </div>
+  );
+}
+
+function RooflinePart({ result }: { result: Roofline }) {
+  const shown = useMemo(() => new Set(result.rows.map(keyOf)), [result]);
+  const isEmpty = result.rows.every((row) => row.flops_per_byte === null);
+  return (
+    <Part name="roofline">
+      <div class="roofline">
+        <p class="muted facts">
+          <Summary result={result} />
+        </p>
+        <DistanceBar distances={result.distances} inferred={result.provenance.timeline === "inferred"} />
+        {isEmpty ? (
+          <p class="muted">{result.modelled.hint ?? texts.noRoofline}</p>
+        ) : (
+          <Chart result={result} shown={shown} selected={null} onSelect={() => undefined} hasTable={false} />
+        )}
+      </div>
+    </Part>
+  );
+}
+
+function Steps({ trace: { overview, step_counts: counts } }: { trace: Trace }) {
+  const series = useMemo(() => stepSeries(overview), [overview]);
+  const all = counts.complete + counts.incomplete + counts.primed;
+  const show = (name: string): void => {
+    const step = overview.steps.find((one) => one.name === name);
+    if (step) showOnTimeline({ start: step.start_ns, stop: step.start_ns + step.duration_ns });
+  };
+  const some = overview.steps.length < all && texts.steps(count(overview.steps.length), count(all));
+  return (
+    <Part name="steps" note={some}>
+      <DataWarnings findings={overview.provenance.warnings} figures={["steps"]} />
+      <StepChart all={overview} series={series} selected={null} onSelect={show} />
+      <Averages all={overview} categories={CATEGORIES} chosen={null} />
+    </Part>
+  );
+}
+
+function Recording({ trace: { overview, method } }: { trace: Trace }) {
+  const { warnings } = overview.provenance;
+  return (
+    <Part name="recording">
+      <DeviceTimes result={method} />
+      <div class="columns equal">
+        <Facts title={t.overview.device} facts={overview.device} testid="device-facts" head="h3" />
+        <Facts title={t.overview.run} facts={overview.run} testid="run-facts" head="h3" />
+      </div>
+      {warnings.length > 0 && (
+        <details open={warnings.length <= 3}>
+          <summary>
+            {texts.quality} ({count(warnings.length)})
+          </summary>
+          <Findings findings={warnings} />
+        </details>
+      )}
+    </Part>
+  );
+}

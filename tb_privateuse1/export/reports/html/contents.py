@@ -1,0 +1,217 @@
+"""Contents of a report: results of views, exactly as the pages have them, and their sources."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tb_privateuse1 import __version__
+from tb_privateuse1.analysis.kernels.time_groups import By
+from tb_privateuse1.analysis.steps.table import Step
+from tb_privateuse1.discovery.catalog import Catalog, Span
+from tb_privateuse1.discovery.file import File, has_own_file, open_file, printable
+from tb_privateuse1.discovery.workers import stamp_ns
+from tb_privateuse1.trace.step_names import is_step
+from tb_privateuse1.views.advice import AdviceTable
+from tb_privateuse1.views.diff import Diff
+from tb_privateuse1.views.distributed import Distributed
+from tb_privateuse1.views.lookups.hotspots import Hotspots
+from tb_privateuse1.views.method import Method
+from tb_privateuse1.views.overview import Overview
+from tb_privateuse1.views.reader import Reader
+from tb_privateuse1.views.request import Request, Selection, view_named
+from tb_privateuse1.views.roofline import Roofline
+
+_ROWS = 12
+"""Rows of a table of hotspots, and of one of changes."""
+_POINTS = 60
+"""Points of the roofline."""
+_STEPS_OF_RANKS = 0
+"""The report shows ranks, not their single steps and collectives."""
+_CHANGED = ("operators", "kernels", "modules")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that the report was made of."""
+
+    name: str
+    bytes: int
+    sha256: str | None
+    """Null of a file that is behind a URL or in an archive."""
+
+
+@dataclass(frozen=True)
+class ReportPlace:
+    """The trace of a report, and what else its run has."""
+
+    run: str
+    rank: int
+    ranks: tuple[int, ...]
+    """All ranks of the run."""
+    span: int
+    spans: int
+    """How many recordings the rank has."""
+    recorded_ns: int | None
+    """Unix time in the file's name; null without one."""
+    written_ns: int | None
+    """Unix time of the file's last change; null if a remote filesystem does not have it."""
+    files: tuple[SourceFile, ...]
+
+
+@dataclass(frozen=True)
+class StepCounts:
+    """How many steps the recording has: its list in a report may be shorter."""
+
+    numbered: int
+    complete: int
+    incomplete: int
+    primed: int
+
+
+@dataclass(frozen=True)
+class HotspotTable:
+    """The hotspots by one group."""
+
+    by: By
+    result: Hotspots
+
+
+@dataclass(frozen=True)
+class TraceReport:
+    """The results of one trace."""
+
+    place: ReportPlace
+    overview: Overview
+    step_counts: StepCounts
+    advice: AdviceTable
+    hotspots: tuple[HotspotTable, ...]
+    """By each of the groups that the recording has names for."""
+    roofline: Roofline | None
+    """Null without device times."""
+    method: Method
+    distributed: Distributed | None
+    """Null for a run of one rank."""
+
+
+@dataclass(frozen=True)
+class DiffReport:
+    """The comparison of two traces."""
+
+    place: ReportPlace
+    base: ReportPlace
+    diffs: tuple[Diff, ...]
+    """By operator, kernel and module."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report: of a trace, or of a diff."""
+
+    title: str
+    version: str
+    made_ns: int
+    """Unix time."""
+    command: str
+    """Makes the report again."""
+    trace: TraceReport | None
+    diff: DiffReport | None
+
+
+def trace_report(reader: Reader, catalog: Catalog, selection: Selection, command: str) -> Report:
+    """Return the report of a trace of the reader's catalog. Raises TraceError."""
+    where = find_place(catalog, selection)
+    selected = Selection(where.run, where.rank, where.span)
+
+    def run(name: str, **options: Any) -> Any:
+        return reader.run(Request(view_named(name), selected, options=options))
+
+    overview: Overview = run("overview")
+    groups: tuple[By, ...] = run("hotspots", limit=0).groups
+    is_timed = overview.provenance.timeline != "none"
+    found = TraceReport(
+        place=where,
+        overview=overview,
+        step_counts=_count_steps(overview.steps),
+        advice=run("advice"),
+        hotspots=tuple(HotspotTable(by, run("hotspots", by=by, limit=_ROWS)) for by in groups),
+        roofline=run("roofline", limit=_POINTS) if is_timed else None,
+        method=run("method"),
+        distributed=run("distributed", limit=_STEPS_OF_RANKS) if len(where.ranks) > 1 else None,
+    )
+    return Report(_title(where), __version__, time.time_ns(), command, found, None)
+
+
+def diff_report(
+    reader: Reader,
+    catalog: Catalog,
+    selection: Selection,
+    base_catalog: Catalog,
+    base_selection: Selection,
+    command: str,
+) -> Report:
+    """Return the report of the change from a base to a trace; ``reader`` reads both catalogs.
+
+    Raises TraceError.
+    """
+    where, before = find_place(catalog, selection), find_place(base_catalog, base_selection)
+    here = Selection(where.run, where.rank, where.span)
+    there = Selection(before.run, before.rank, before.span)
+    diff = view_named("diff")
+    requests = (Request(diff, here, there, {"by": by, "limit": _ROWS}) for by in _CHANGED)
+    found = DiffReport(place=where, base=before, diffs=tuple(map(reader.run, requests)))
+    title = f"{_title(before)} → {_title(where)}"
+    return Report(title, __version__, time.time_ns(), command, None, found)
+
+
+def find_place(catalog: Catalog, selection: Selection) -> ReportPlace:
+    """Return what a selection selects. Raises TraceError for what does not exist."""
+    files = catalog.find(selection.run, selection.rank, selection.span)
+    name, rank, span = next(key for key, value in catalog.files.items() if value == files)
+    run = next(run for run in catalog.runs.runs if run.run == name)
+    worker = next(worker for worker in run.workers if worker.rank == rank)
+    recording = next(one for one in worker.spans if one.span == span)
+    return ReportPlace(
+        run=name,
+        rank=rank,
+        ranks=tuple(sorted(worker.rank for worker in run.workers)),
+        span=span,
+        spans=len(worker.spans),
+        recorded_ns=_recorded_ns(recording),
+        written_ns=recording.modified_ns,
+        files=tuple(map(_source, files.own)),
+    )
+
+
+def _title(where: ReportPlace) -> str:
+    return where.run if where.run not in (".", "") or not where.files else where.files[0].name
+
+
+_CALENDAR = (14, 17)
+"""Digits of a stamp in the recording machine's own time zone, which is not known."""
+
+
+def _recorded_ns(span: Span) -> int | None:
+    is_unix = re.fullmatch(r"\d+", span.label, re.ASCII) and len(span.label) not in _CALENDAR
+    return stamp_ns(span.label) if is_unix else None
+
+
+def _source(file: File) -> SourceFile:
+    digest = None
+    if has_own_file(file.path):
+        with open_file(file.path) as content:
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+    return SourceFile(printable(file.name), file.size, digest)
+
+
+def _count_steps(steps: Sequence[Step]) -> StepCounts:
+    return StepCounts(
+        numbered=sum(is_step(step.name) for step in steps),
+        complete=sum(not step.incomplete and not step.primed for step in steps),
+        incomplete=sum(step.incomplete for step in steps),
+        primed=sum(step.primed and not step.incomplete for step in steps),
+    )

@@ -1,0 +1,1 @@
+"""Reports in Chromium, opened from the disk."""
