@@ -193,8 +193,8 @@ def _fitted(call: Call, result: dict[str, Any]) -> bytes:
         parts = {path: select(result, path) for path in call.fields}
         return fit(parts, call.max_bytes, columns=call.columns)
     tool = call.tool
-    parts = {name: Part(name, value) for name, value in result.items() if name not in tool.later}
-    later = [name for name in tool.later if result.get(name) not in (None, [], {})]
+    later = [name for name in tool.later if result.get(name)]
+    parts = {name: Part(name, value) for name, value in result.items() if name not in later}
     return fit(parts, call.max_bytes, main=tool.main, later=later, columns=call.columns)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 
-_STEP = re.compile(r"(?:^|\.)([A-Za-z_]\w*)|\[(\d{1,9})\]|\[(\d{0,9}):(\d{0,9})\](?=$)")
+_STEP = re.compile(r"(?:^|(?<=.)\.)([A-Za-z_]\w*)|\[(\d{1,9})\]|\[(\d{0,9}):(\d{0,9})\](?=$)")
 _LONGEST = 200
 
 

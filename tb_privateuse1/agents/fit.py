@@ -52,7 +52,7 @@ def fit(
         body = to_json(_with_more(cut, cutter.more, size, always=True))
         if len(body) <= size:
             return body
-        room -= len(body) - size
+        room -= max(len(body) - size, room // 20)
     cutter.more = [*values, *later]
     return to_json(_with_more({}, cutter.more, size, always=True))
 
@@ -154,11 +154,12 @@ class _Cutter:
         return self._cut_first(items[0], len(items), room, part)
 
     def _cut_first(self, item: Any, count: int, room: int, part: Part) -> Any:
+        place = len(self.more)
         cut = self._cut(item, room - 2, Part(f"{part.path}[{part.first}]", item))
         if cut is _MISSING:
             return _MISSING
         if count > 1:
-            self.more.append(rest(part, 1))
+            self.more.insert(place, rest(part, 1))
         return [cut]
 
     def _list_rest(self, part: Part, whole: Sequence[Any], shown: Sequence[Any]) -> None:
