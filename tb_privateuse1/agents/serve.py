@@ -113,10 +113,12 @@ def bind(host: str, port: int) -> socket.socket:
         hint = say("Use 127.0.0.1, ::1 or localhost; ssh -L reaches it from elsewhere.")
         message = say("Agents are served on this machine only, not on {host}.", host=host)
         raise TraceError("not_loopback", message, hint)
+    if not 0 <= port < 1 << 16:
+        raise TraceError("bad_address", say("There is no port {port}.", port=port))
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         message = say("{host}:{port} cannot be used: {error}", host=host, port=port, error=error)
         raise TraceError("bad_address", message) from error
 

@@ -35,7 +35,9 @@ __all__ = [
     "reader",
     "request",
     "result",
+    "roofline",
     "signature",
+    "timeline",
     "user_models",
     "whatif",
 ]

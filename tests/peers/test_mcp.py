@@ -1,6 +1,6 @@
 """Ten questions of an agent on real recordings: the answers are the command line's, to the digit.
 
-A client of the SDK asks a server process. The same questions go through ``tb-privateuse1 … --json``.
+A client of the SDK asks a server process. The same questions go to ``tb-privateuse1 … --json``.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tb_privateuse1.trace.errors import TraceError
         (["mcp"], "mcp needs PATH"),
         (["mcp", "./log", "--http", "--host", "0.0.0.0"], "on this machine only, not on 0.0.0.0"),
         (["mcp", "./log", "--http", "--host", "example.org"], "on this machine only"),
-        (["mcp", "./log", "--http", "--port", "99999999"], "cannot be used"),
+        (["mcp", "./log", "--http", "--port", "99999999"], "There is no port 99999999"),
         (["mcp", "/nowhere"], "There is no file or directory /nowhere"),
     ],
 )
