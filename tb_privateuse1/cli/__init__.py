@@ -68,12 +68,14 @@ def _parser() -> Parser:
     from tb_privateuse1 import __version__
     from tb_privateuse1.cli import (
         advise,
+        agents,
         cache,
         demo,
         diff,
         event,
         export,
         ingest,
+        mcp,
         merge,
         record,
         report,
@@ -92,8 +94,8 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     commands_of = (
-        view, advise, whatif, diff, report, event, export, scalars, ingest, sql, record, cache,
-        merge, demo,
+        view, advise, whatif, diff, report, event, export, scalars, ingest, sql, mcp, agents, record,
+        cache, merge, demo,
     )  # fmt: skip
     for command in commands_of:
         command.add(commands)

@@ -1,3 +1,3 @@
 """The TensorBoard plugin: HTTP routes and the bundle. TensorBoard imports this: import nothing."""
 
-__all__ = ["loader"]
+__all__ = ["access", "loader", "messages"]

@@ -1,0 +1,35 @@
+"""``agents``: print the skill file for agents, or install it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tb_privateuse1.cli.base import add_command, write
+
+if TYPE_CHECKING:
+    from tb_privateuse1.cli.base import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    agents = add_command(
+        commands,
+        "agents",
+        _agents,
+        "print how an agent finds and verifies what makes a run slow",
+        "--install ~/.agents/skills",
+    )
+    agents.add_argument(
+        "--install", metavar="DIR", help="write DIR/tb-privateuse1/SKILL.md instead of printing"
+    )
+
+
+def _agents(options: argparse.Namespace) -> int:
+    from tb_privateuse1.agents import reference, skill
+
+    if options.install is None:
+        write(reference.skill().encode())
+    else:
+        print(skill.install(options.install))
+    return 0
