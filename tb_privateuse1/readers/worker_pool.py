@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import mmap
 import os
 import signal
@@ -145,7 +146,7 @@ class Pool:
 def _keep_only(files: Sequence[int]) -> None:
     """Close all files but these: who waits for the end of a pipe must not wait for us."""
     edges = [-1, *sorted(files), os.sysconf("SC_OPEN_MAX")]
-    for kept, following in zip(edges, edges[1:], strict=False):
+    for kept, following in itertools.pairwise(edges):
         os.closerange(kept + 1, following)
 
 

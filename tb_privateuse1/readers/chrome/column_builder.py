@@ -285,7 +285,6 @@ class Builder:
         self._counters.join(part.series, part.samples, first)
         return True
 
-    @property
     def kinds(self) -> list[Spelling] | None:
         """Return the kinds so far, None if there are too many: the seed of a later part."""
         return self._kinds.spellings()

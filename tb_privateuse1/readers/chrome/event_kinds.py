@@ -41,7 +41,7 @@ class Kinds:
         return [spelling for _, spelling in sorted(spelled)]
 
     def join(self, new: Sequence[Spelling]) -> bool:
-        """Add kinds that a later part of the file has numbered in this order, behind a seed of ours.
+        """Add the kinds of a later part of the file, which it has numbered behind a seed of ours.
 
         Return False, with nothing added, if they are in another order here: the order in which a
         window's events are sorted would not be ours.

@@ -28,7 +28,7 @@ from tb_privateuse1.readers.worker_pool import CAN_FORK
 
 _HEAD_WINDOWS = 2
 """Read in order before workers start: they show most kinds of events."""
-_LARGE_BYTES, _LARGE_PACKED_BYTES = 32 << 20, 2 << 20
+_LARGE_BYTES, _LARGE_PACKED_BYTES = 64 << 20, 4 << 20
 """Below these, several processes take as long as one: see docs/internals/performance.md."""
 
 
@@ -127,7 +127,12 @@ class FileReading:
             if windows is None or count < windows or document.has_lines:
                 continue
             place = document.next_place()
-            if place and text and text.holds(place.offset_bytes) and self.builder.kinds is not None:
+            if (
+                place
+                and text
+                and text.holds(place.offset_bytes)
+                and self.builder.kinds() is not None
+            ):
                 self._keys |= document.keys
                 return place
         self._keys |= document.keys

@@ -47,6 +47,7 @@ class _Ticket:
     behind: Place
     """Where the next window begins."""
     answer: bytes | None = None
+    is_repeated: bool = False
 
 
 class ParallelReading:
@@ -84,12 +85,15 @@ class ParallelReading:
         try:
             while (ticket := self._next(chain)) is not None:
                 joined = self._join(ticket)
-                place = ticket.behind
-                if joined < len(ticket.cuts):
-                    place = ticket.cuts[joined].place
-                    self._drop()
+                if joined is None and not ticket.is_repeated:
+                    self._repeat(ticket)
+                    continue
+                self._pool.release(ticket.slot)
+                is_whole = joined == len(ticket.cuts)
+                place = ticket.behind if is_whole else ticket.cuts[joined or 0].place
                 self._text.forget(place.offset_bytes)
-                if joined < len(ticket.cuts):
+                if not is_whole:
+                    self._drop()
                     break
         except WorkerDied as error:
             _log.warning("One process reads the rest of the file: %s.", error)
@@ -114,31 +118,41 @@ class ParallelReading:
         if not cuts:
             self._pool.release(slot)
             return None
-        windows = [(cut.place.offset_bytes, cut.stop - cut.place.offset_bytes) for cut in cuts]
+        ticket = _Ticket(slot, cuts, chain.place)
+        self._submit(ticket)
+        return ticket
+
+    def _repeat(self, ticket: _Ticket) -> None:
+        """Submit a request again, with the kinds that are known now, as the first to be joined."""
+        ticket.is_repeated, ticket.answer = True, None
+        self._submit(ticket)
+        self._tickets = {ticket.slot: ticket} | self._tickets
+
+    def _submit(self, ticket: _Ticket) -> None:
+        windows = [(place.offset_bytes, stop - place.offset_bytes) for place, stop in ticket.cuts]
         if self._text.file is None:
-            first = windows[0][0]
-            content = self._text.read(first, cuts[-1].stop - first)
-            self._pool.slots[slot][: len(content)] = content
-            windows = [(start - first, size) for start, size in windows]
-        request = Request(
-            windows, self._reading.decoder.is_exact, self._reading.builder.kinds or []
-        )
-        self._pool.submit(slot, msgspec.msgpack.encode(request))
-        return _Ticket(slot, cuts, chain.place)
+            first, size = windows[0][0], ticket.cuts[-1].stop - windows[0][0]
+            self._pool.slots[ticket.slot][:size] = self._text.read(first, size)
+            windows = [(start - first, length) for start, length in windows]
+        kinds = self._reading.builder.kinds()
+        assert kinds is not None, "there are too many kinds"
+        request = Request(windows, self._reading.decoder.is_exact, kinds)
+        self._pool.submit(ticket.slot, msgspec.msgpack.encode(request))
 
     def _hear(self) -> None:
         for slot, answer in self._pool.receive():
             self._tickets[slot].answer = answer
 
-    def _join(self, ticket: _Ticket) -> int:
-        """Add what a worker has read. Return the number of windows."""
-        joined = 0
-        if ticket.answer:
-            part = unpack(ticket.answer, self._pool.slots[ticket.slot])
-            places = [cut.place for cut in ticket.cuts]
-            joined = len(part.events) if self._reading.join(part, places, ticket.behind) else 0
-        self._pool.release(ticket.slot)
-        return joined
+    def _join(self, ticket: _Ticket) -> int | None:
+        """Add what a worker has read, and return the number of windows.
+
+        None: nothing was added, as more kinds of events are known now than when it was read.
+        """
+        if not ticket.answer:
+            return 0
+        part = unpack(ticket.answer, self._pool.slots[ticket.slot])
+        places = [cut.place for cut in ticket.cuts]
+        return len(part.events) if self._reading.join(part, places, ticket.behind) else None
 
     def _drop(self) -> None:
         """Wait for all answers, and forget them."""

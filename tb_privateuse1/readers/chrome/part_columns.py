@@ -27,9 +27,9 @@ _ALIGN = 64
 class Rows(msgspec.Struct, array_like=True):
     """The columns of a ``Group``."""
 
-    fixed: dict[str, np.ndarray]  # type: ignore[type-arg]
-    ids: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
-    texts: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
+    fixed: dict[str, np.ndarray]
+    ids: dict[str, np.ndarray] = {}
+    texts: dict[str, np.ndarray] = {}
 
     @classmethod
     def of(cls, group: Group) -> Rows:
@@ -66,11 +66,11 @@ class Part(msgspec.Struct, array_like=True):
     problems: list[Problem]
     groups: dict[str, Rows]
     memory: Rows
-    flows: dict[str, np.ndarray]  # type: ignore[type-arg]
-    begun: dict[str, tuple[Rows, np.ndarray]]  # type: ignore[type-arg]
-    ends: tuple[np.ndarray, np.ndarray, np.ndarray]  # type: ignore[type-arg]
+    flows: dict[str, np.ndarray]
+    begun: dict[str, tuple[Rows, np.ndarray]]
+    ends: tuple[np.ndarray, np.ndarray, np.ndarray]
     series: list[Series]
-    samples: dict[str, np.ndarray]  # type: ignore[type-arg]
+    samples: dict[str, np.ndarray]
 
 
 class NoRoom(Exception):

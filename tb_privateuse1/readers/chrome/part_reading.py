@@ -1,4 +1,4 @@
-"""Read some windows of a file in a process of its own: the worker's side of ``parallel_reading``."""
+"""Read some windows of a file: the worker's side of ``parallel_reading``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import decode_sound
 from tb_privateuse1.readers.chrome.event_kinds import Spelling
-from tb_privateuse1.readers.chrome.part_columns import NoRoom, Part, pack
+from tb_privateuse1.readers.chrome.part_columns import Part, pack
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.timestamps import Inexact
 
@@ -35,9 +35,7 @@ def read_part(request: bytes, memory: memoryview, file: int | None) -> bytes:
     try:
         part = _read(_REQUEST.decode(request), memory, file)
         return pack(part, memory) if part and part.events else b""
-    except (NoRoom, MemoryError):
-        return b""
-    except Exception:  # where the same text is read in order, the same mistake is reported
+    except Exception:  # NoRoom, or one that is raised again where the text is read in order
         return b""
 
 

@@ -19,8 +19,9 @@ _HELD = 8 << 20
 class Text(Protocol):
     """The text of a file. Offsets are those of the unpacked text."""
 
-    file: int | None
-    """The file descriptor, of a plain file: its offsets are the text's. None of others."""
+    @property
+    def file(self) -> int | None:
+        """Return the descriptor of a plain file, whose offsets are the text's; None of others."""
 
     def read(self, start: int, size: int) -> bytes:
         """Return so many bytes, fewer at the end. ``start`` must not lie in forgotten text."""
@@ -39,12 +40,11 @@ class PlainText:
     """A file of this machine that is not packed."""
 
     def __init__(self, source: Source, file: int) -> None:
-        self.file: int | None = file
+        self.file = file
         self._source = source
 
     def read(self, start: int, size: int) -> bytes:
         """Return so many bytes, fewer at the end."""
-        assert self.file is not None
         try:
             return os.pread(self.file, size, start)
         except OSError:  # who reads the same blocks reports it
@@ -58,16 +58,15 @@ class PlainText:
         """Do nothing: nothing is held."""
 
     def holds(self, start: int) -> bool:
-        """Return True: all of it can."""
-        return True
+        """Return whether the text from a place on can be read: all of it can."""
+        return start >= 0
 
 
 class StreamedText:
     """A text that comes once, block by block."""
 
-    file = None
-
     def __init__(self, source: Source) -> None:
+        self.file = None
         self._source = source
         self._blocks = source.blocks()
         self._held: deque[bytes] = deque()
