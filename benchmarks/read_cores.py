@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -29,8 +30,6 @@ _MANY = 16
 
 def measure(path: str, processes: int) -> dict[str, float]:
     """Read a file in so many processes, and infer and store its trace."""
-    import os
-
     from tb_privateuse1 import inference
     from tb_privateuse1.readers.base import Processes
     from tb_privateuse1.readers.chrome.file_reading import read, read_parallel

@@ -229,20 +229,3 @@ def test_cancelling_leaves_no_process(
     for pid in pools[0]:
         with pytest.raises(ChildProcessError):
             os.waitpid(pid, 0)
-
-
-def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
-    ready, ends = os.pipe()
-    parent = os.fork()
-    if parent == 0:
-        # The workers close this pipe as they start, so that its end says nothing of them.
-        pool = worker_pool.Pool(lambda request, _: request, 2, 1 << 12, files=[ends])
-        os.write(ends, b"x")
-        signal.pause()
-        os._exit(len(pool.pids()))
-    os.close(ends)
-    assert os.read(ready, 1) == b"x"
-    os.kill(parent, signal.SIGKILL)
-    os.waitpid(parent, 0)
-    assert os.read(ready, 1) == b""  # the last worker, which held the other end, has ended
-    os.close(ready)
