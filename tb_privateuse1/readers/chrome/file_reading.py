@@ -138,10 +138,11 @@ class FileReading:
         self._keys |= document.keys
         return None
 
-    def join(self, part: Part, places: Sequence[Place], behind: Place) -> bool:
-        """Add a part that another process has read; False if it must be read in order.
+    def join(self, part: Part, places: Sequence[Place], done: int | None) -> bool:
+        """Add a part that another process has read; False if its kinds are in another order.
 
-        ``places`` are those of its windows, ``behind`` is where the next one begins.
+        ``places`` are those of its windows. ``done`` is how much of the file was read, None if its
+        source reports that.
         """
         first = self.source.events
         if not self.builder.join(part):
@@ -150,8 +151,8 @@ class FileReading:
             self._trail.add(place, first)
             first += events
         self.source.events = first
-        if self._progress:
-            self._progress("reading", behind.offset_bytes, self.source.size, first)
+        if self._progress and done is not None:
+            self._progress("reading", done, self.source.size, first)
         return True
 
     def raw(self) -> Raw:

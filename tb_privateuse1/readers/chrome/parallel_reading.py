@@ -152,7 +152,8 @@ class ParallelReading:
             return 0
         part = unpack(ticket.answer, self._pool.slots[ticket.slot])
         places = [cut.place for cut in ticket.cuts]
-        return len(part.events) if self._reading.join(part, places, ticket.behind) else None
+        done = None if self._text.file is None else ticket.behind.offset_bytes
+        return len(part.events) if self._reading.join(part, places, done) else None
 
     def _drop(self) -> None:
         """Wait for all answers, and forget them."""
