@@ -30,7 +30,7 @@ from tb_privateuse1.readers import (
     rocprof,
     snapshot,
 )
-from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.base import ALONE, Processes, Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.trace.errors import TraceError
 
@@ -71,11 +71,18 @@ _NOT_OURS = {"not_json", "not_a_database"}
 """Errors of files that are of no reader's format: what they are is looked up."""
 
 
-def read(path: str, progress: Progress | None = None) -> Raw:
-    """Read a file of any format. Raises TraceError as its reader does."""
+def read(path: str, progress: Progress | None = None, processes: Processes = ALONE) -> Raw:
+    """Read a file of any format, a large one in several processes if its reader can.
+
+    They are forked: ``processes`` is for a program without other threads at work. Raises TraceError
+    as the reader does.
+    """
     reader = choose_reader(path)
     try:
-        raw = reader.read(path, progress)
+        if reader.read_parallel and processes.count > 1:
+            raw = reader.read_parallel(path, progress, processes)
+        else:
+            raw = reader.read(path, progress)
     except TraceError as error:
         is_fallback = reader is READERS[0] and error.code == "not_a_trace"
         if not is_fallback and error.code not in _NOT_OURS:

@@ -29,6 +29,17 @@ class Verbatim(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Processes:
+    """How many processes may read one file, and what each does first, such as limiting itself."""
+
+    count: int = 1
+    prepare: Callable[[], None] | None = None
+
+
+ALONE = Processes()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reader(Format):
     """A format that can be read: one file of this room, or one folder."""
@@ -37,6 +48,8 @@ class Reader(Format):
     """Read a path or URL. Raises TraceError if it is not a trace or cannot be read.
 
     ``Raw.groups`` has the event numbers that ``record`` understands."""
+    read_parallel: Callable[[str, Progress | None, Processes], Raw] | None = None
+    """Read in several processes, with the same result; None: it has no such way."""
     record: Callable[[str, Checkpoints, int], Mapping[str, Any]]
     """Read one event again, by its number, with all fields that the file has of it.
 

@@ -20,6 +20,7 @@ from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, is
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference import build_trace
 from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.readers.base import ALONE, Processes
 from tb_privateuse1.readers.raw import Progress, Sidecar
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.file_lock import Claim
@@ -39,15 +40,16 @@ def ingest(
     progress: Progress | None = None,
     targets: Sequence[Path] = (),
     vendors: Vendors = OURS,
+    processes: Processes = ALONE,
 ) -> Trace:
     """Read and infer. An unreadable sidecar is a finding, as the trace can be shown without it.
 
     ``targets`` are where it will be stored: other recordings of the run that are asked for
-    durations are looked for there, and stored there too.
+    durations are looked for there, and stored there too. ``processes`` is as in ``readers.read``.
     Raises TraceError: the reader's, ``out_of_memory``, or ``internal`` for our own mistakes.
     """
     try:
-        return _ingest(files, progress, targets, vendors)
+        return _ingest(files, progress, targets, vendors, processes)
     except TraceError as error:
         raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
     except MemoryError as error:
@@ -62,7 +64,11 @@ def ingest(
 
 
 def _ingest(
-    files: TraceFiles, progress: Progress | None, targets: Sequence[Path], vendors: Vendors
+    files: TraceFiles,
+    progress: Progress | None,
+    targets: Sequence[Path],
+    vendors: Vendors,
+    processes: Processes,
 ) -> Trace:
     events = 0
 
@@ -72,7 +78,7 @@ def _ingest(
         if progress:
             progress(phase, done, total, count)
 
-    raw = readers.read(files.trace.path, reading)
+    raw = readers.read(files.trace.path, reading, processes)
     if files.parts:
         raw = readers.complete(raw, [part.path for part in files.parts])
     sidecar, doubts = _sidecar(files)

@@ -28,7 +28,12 @@ def machine_bytes() -> int | None:
 
 
 def _group_limits() -> list[int]:
-    """Yield the limits of our control group and of its parents, if any (version 2)."""
+    """Return the limits of our control group and of its parents, if any."""
+    return [int(text) for text in group_values("memory.max") if text.isdigit()]
+
+
+def group_values(name: str) -> list[str]:
+    """Return what a file of our control group and of its parents holds, if any (version 2)."""
     try:
         lines = (_PROC / "cgroup").read_text().splitlines()
     except OSError:
@@ -38,8 +43,8 @@ def _group_limits() -> list[int]:
         if line.startswith("0::/"):
             group = _CGROUPS / line.removeprefix("0::/")
             for folder in (group, *group.parents):
-                with contextlib.suppress(OSError, ValueError):  # ``max`` is no number
-                    found.append(int((folder / "memory.max").read_text()))
+                with contextlib.suppress(OSError, ValueError):
+                    found.append((folder / name).read_text().strip())
     return found
 
 

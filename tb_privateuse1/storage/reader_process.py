@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import signal
 import time
@@ -24,6 +25,7 @@ import msgspec
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged
 from tb_privateuse1.i18n import say
+from tb_privateuse1.readers.base import ALONE, Processes
 from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.storage import (
     cache_directory,
@@ -62,6 +64,7 @@ def in_process(
     started: Callable[[worker_process.Process | None], None],
     waiting: worker_process.Waiting,
     vendors: Vendors = OURS,
+    processes: int = 1,
 ) -> Path:
     """Ingest in a process of its own and store the trace in the first writable target.
 
@@ -70,11 +73,12 @@ def in_process(
     here: the other one notices that it is missing.
 
     ``started`` gets the process, to be able to kill it, and None when it may no longer do so;
-    ``waiting`` has those that can be used again. Raises TraceError as ``ingest`` does,
+    ``waiting`` has those that can be used again. ``processes`` may work on one large file; the
+    process starts and ends them. Raises TraceError as ``ingest`` does,
     ``reader_died`` if the process ended without an answer, ``no_room`` if no target is writable.
     """
     try:
-        return _in_process(files, targets, progress, started, waiting, vendors)
+        return _in_process(files, targets, progress, started, waiting, vendors, processes)
     except TraceError as error:
         if error.code not in _NOT_SEEN or not files.trace.is_remote:
             raise
@@ -90,11 +94,13 @@ def _in_process(
     started: Callable[[worker_process.Process | None], None],
     waiting: worker_process.Waiting,
     vendors: Vendors,
+    processes: int,
 ) -> Path:
     request = {
         "files": dataclasses.asdict(files),
         "targets": [str(t) for t in targets],
         "vendors": msgspec.to_builtins(vendors.files),
+        "processes": processes,
     }
     spoke = False
 
@@ -182,7 +188,9 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
         try:
             vendors = user_file.parse_vendors(msgspec.convert(request["vendors"], _VendorFiles))
             targets = [Path(target) for target in request["targets"]]
-            saved = read_and_store(files, targets, reply, vendors)
+            count = request.get("processes", 1)
+            processes = Processes(count, functools.partial(_confine_worker, count))
+            saved = read_and_store(files, targets, reply, vendors, processes)
         except MemoryError as error:
             raise _too_large(files) from error
         except TraceError as error:
@@ -192,16 +200,29 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
         reply(error=error.packed())
 
 
+def _confine_worker(count: int) -> None:
+    """Limit a process that reads parts of a file: all of them together may take what one may."""
+    limit = limit_bytes()
+    if limit is not None:
+        memory_limit.confine(limit // count)
+    memory_limit.limit_processor(-(-limit_s() // count))
+
+
 def read_and_store(
-    files: TraceFiles, targets: Sequence[Path], reply: Callable[..., None], vendors: Vendors
+    files: TraceFiles,
+    targets: Sequence[Path],
+    reply: Callable[..., None],
+    vendors: Vendors,
+    processes: Processes = ALONE,
 ) -> Path:
     """Read the trace of some files, and return the target at which it is stored.
 
     The last target is for the asker alone: a trace that changed while it was read goes there.
-    ``reply`` gets ``progress``. Raises TraceError as ``ingest`` does, or ``no_room``.
+    ``reply`` gets ``progress``; ``processes`` is as in ``readers.read``. Raises TraceError as
+    ``ingest`` does, or ``no_room``.
     """
     limited = _limit(lambda *state: reply(progress=state))
-    trace = ingest(files, limited, targets[:-1], vendors)
+    trace = ingest(files, limited, targets[:-1], vendors, processes)
     limited("storing", files.trace.size, files.trace.size, 0)
     if not is_unchanged(files):
         targets = targets[-1:]

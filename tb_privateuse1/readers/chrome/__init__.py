@@ -12,23 +12,19 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.chrome import sniff
-from tb_privateuse1.readers.chrome.checkpoints import CheckpointTrail
-from tb_privateuse1.readers.chrome.column_builder import Builder
-from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
+from tb_privateuse1.readers.chrome.decoder import list_of_raw
 from tb_privateuse1.readers.chrome.document import Document
 from tb_privateuse1.readers.chrome.execution_trace_head import process_of
-from tb_privateuse1.readers.chrome.metadata import BROKEN, no_event
+from tb_privateuse1.readers.chrome.file_reading import read, read_parallel
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.single_event import read_event
-from tb_privateuse1.readers.chrome.timestamps import Inexact
 from tb_privateuse1.readers.decompress import Source
-from tb_privateuse1.readers.raw import Progress, Raw
+from tb_privateuse1.readers.raw import Raw
 
 __all__ = [
     "CHROME",
@@ -36,37 +32,6 @@ __all__ = [
 ]
 
 _OWN_NAMES = re.compile(r"\.pt\.trace\.json$|^libkineto_.*\.json$", re.IGNORECASE)
-
-
-def read(path: str, progress: Progress | None = None) -> Raw:
-    """Return the columns of a trace file; ``findings`` list its problems.
-
-    All complete events are read, also those behind a damaged place. Raises TraceError
-    ``unreadable`` (the file cannot be opened), ``too_large``, ``not_json`` or ``not_a_trace``.
-    """
-    tally = Tally()
-    source = Source(path, progress)
-    document = Document(source.blocks(), path, tally)
-    decoder = Decoder(tally)
-    builder = Builder(tally)
-    trail = CheckpointTrail()
-    for text, events in document.windows(decoder.decode):
-        trail.add(document.place, source.events)
-        try:
-            builder.add(events, text)
-        except Inexact:
-            builder.add(decoder.exact(text), text)
-        source.events += len(events)
-    if source.fault == "damaged":
-        tally.add("gzip_damaged")
-    if source.events == decoder.malformed:
-        broken = "damaged" in tally or "truncated" in tally
-        if error := no_event(path, broken, "malformed_events" in tally):
-            raise error
-    metadata = {k: value for k, raw in document.keys.items() if (value := _value(raw)) is not None}
-    if progress:
-        progress("reading", source.size, source.size, source.events)
-    return builder.raw(metadata, trail.checkpoints())
 
 
 class Verbatim:
@@ -98,13 +63,6 @@ class Verbatim:
                 yield b",\n".join(map(bytes, chosen))
 
 
-def _value(raw: msgspec.Raw) -> Any:
-    try:
-        return msgspec.json.decode(raw)
-    except BROKEN:
-        return None
-
-
 def complete(raw: Raw, parts: Sequence[str]) -> Raw:
     """Return the raw columns with what execution traces beside the file add."""
     if not parts:
@@ -124,6 +82,7 @@ CHROME = Reader(
     beside=process_of,
     complete=complete,
     read=read,
+    read_parallel=read_parallel,
     record=read_event,
     verbatim=Verbatim,
 )

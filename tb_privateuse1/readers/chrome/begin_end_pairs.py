@@ -34,6 +34,27 @@ class Pairs:
         """Add ends. They have no category, and mostly no name."""
         self._ends.append((thread, ts_ns, self._numbers(len(thread))))
 
+    def columns(self) -> tuple[dict[str, tuple[Group, I64]], tuple[I32, I64, I64]]:
+        """Return beginnings with their numbers by category, and of ends thread, time and number."""
+        begun = {
+            c: (parts.group(), np.concatenate(self._order[c])) for c, parts in self._begun.items()
+        }
+        empty = np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64)
+        thread, ts_ns, number = map(np.concatenate, zip(empty, *self._ends, strict=True))
+        return begun, (thread, ts_ns, number)
+
+    def join(self, begun: dict[str, tuple[Group, I64]], ends: tuple[I32, I64, I64]) -> None:
+        """Add the ``columns`` of a later part of the file, which are copied."""
+        first = self._seen
+        for category, (part, number) in begun.items():
+            self._begun[category].add(part)
+            self._order[category].append(number + first)
+            self._seen += len(part)
+        thread, ts_ns, number = ends
+        if len(thread):
+            self._ends.append((thread.copy(), ts_ns.copy(), number + first))
+            self._seen += len(thread)
+
     def _numbers(self, count: int) -> I64:
         self._seen += count
         return np.arange(self._seen - count, self._seen)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.readers.chrome import numbers
 from tb_privateuse1.readers.chrome.begin_end_pairs import Pairs
 from tb_privateuse1.readers.chrome.counter_columns import CounterColumns
+from tb_privateuse1.readers.chrome.event_kinds import TIMED, Kinds, Spelling
 from tb_privateuse1.readers.chrome.event_schema import (
     COLLECTIVE,
     CONFIG,
@@ -33,6 +34,7 @@ from tb_privateuse1.readers.chrome.event_schema import (
 )
 from tb_privateuse1.readers.chrome.growing_columns import Column, Parts
 from tb_privateuse1.readers.chrome.interning import JsonTexts, Strings, ThreadRows
+from tb_privateuse1.readers.chrome.part_columns import Part, Rows, renumbering
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.timestamps import event_times
 from tb_privateuse1.readers.raw import MISSING_OF, Flows, Group, Raw
@@ -94,12 +96,9 @@ _MORE = {
 }
 _SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
 
-_TIMED = frozenset("XsfiIBEC")
 _INSTANTS = frozenset("iI")
 _FEW = 1 << 15
 """NumPy sorts int16 by counting, which holds this number of kinds."""
-_MOST_KINDS, _OTHERS = 1000, "(others)"
-"""A trace has dozens of kinds, each with its own columns. Further kinds of a hostile one share."""
 
 
 @dataclass(frozen=True)
@@ -129,15 +128,14 @@ class _Window:
 class Builder:
     """Builds one ``Raw`` of windows of events."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: Tally, kinds: Iterable[Spelling] = ()) -> None:
         self._tally = tally
         self._strings = Strings()
         self._json = JsonTexts(self._strings)
         self._threads = ThreadRows()
         self._thread_names: dict[int, int] = {}
         self._process_names: dict[str, str] = {}
-        self._numbers: dict[str, dict[str | None, int]] = {}
-        self._kinds: list[tuple[str, str]] = []
+        self._kinds = Kinds(kinds)
         self._groups: dict[str, Parts] = defaultdict(Parts)
         self._memory = Parts()
         self._flows = {name: Column(dtype) for name, dtype in Flows.column_types().items()}
@@ -152,8 +150,8 @@ class Builder:
         """
         window = self._sorted(events)
         is_timed, is_range, is_counter = (
-            np.array([phase in phases for phase, _ in self._kinds], np.bool_)
-            for phases in (_TIMED, "X", "C")
+            np.array([phase in phases for phase, _ in self._kinds.pairs], np.bool_)
+            for phases in (TIMED, "X", "C")
         )
         timed = window.where(is_timed[window.kind])
         when = event_times(timed.events, is_range[timed.kind], text)
@@ -177,44 +175,29 @@ class Builder:
             placed.number,
         )
         for kind, rows in placed.kinds():
-            self._add(*self._kinds[kind], placed.events[rows], whole.take(rows))
+            self._add(*self._kinds.pairs[kind], placed.events[rows], whole.take(rows))
 
     def _sorted(self, events: Sequence[Event | None]) -> _Window:
         rows = np.arange(self._seen, self._seen + len(events), dtype=np.int32)
         whole: Sequence[Any] = events
-        numbers = self._numbers
         try:
-            kinds = [numbers[event.ph][event.cat] for event in whole]
-        except (AttributeError, KeyError):
+            kinds = self._kinds.numbers(whole)
+        except AttributeError:
             rows = rows[[event is not None for event in whole]]
             whole = [event for event in whole if event is not None]
-            self._register(whole)
-            kinds = [numbers[event.ph][event.cat] for event in whole]
-        dtype = np.int16 if len(self._kinds) <= _FEW else np.int32
+            kinds = self._kinds.numbers(whole)
+        dtype = np.int16 if len(self._kinds.pairs) <= _FEW else np.int32
         kind = np.fromiter(kinds, dtype, len(kinds))
         order = np.argsort(kind, kind="stable")
         return _Window([whole[i] for i in order.tolist()], kind[order], rows[order])
-
-    def _register(self, events: Sequence[Event]) -> None:
-        for event in events:
-            categories = self._numbers.setdefault(event.ph, {})
-            if event.cat not in categories:
-                kind = event.ph, event.cat or ""
-                if len(self._kinds) >= _MOST_KINDS:
-                    kind = event.ph if event.ph in _TIMED else _OTHERS, _OTHERS
-                    if kind in self._kinds[_MOST_KINDS:]:
-                        categories[event.cat] = self._kinds.index(kind, _MOST_KINDS)
-                        continue
-                categories[event.cat] = len(self._kinds)
-                self._kinds.append(kind)
 
     def _shown(self, window: _Window) -> Bools:
         """Return a mask of events that a table takes: of instants only those of memory."""
         shown = np.ones(len(window.events), np.bool_)
         for kind, rows in window.kinds():
-            if self._kinds[kind] == ("C", COMPUTED):
+            if self._kinds.pairs[kind] == ("C", COMPUTED):
                 shown[rows] = False
-            elif self._is_instant(*self._kinds[kind]):
+            elif self._is_instant(*self._kinds.pairs[kind]):
                 shown[rows] = [event.name == "[memory]" for event in window.events[rows]]
         return shown
 
@@ -225,7 +208,7 @@ class Builder:
 
     def _untimed(self, window: _Window) -> None:
         for kind, rows in window.kinds():
-            phase, _ = self._kinds[kind]
+            phase, _ = self._kinds.pairs[kind]
             if phase == "M":
                 self._labels(window.events[rows])
             else:
@@ -244,6 +227,67 @@ class Builder:
             self._pairs.end(rows.thread, rows.start_ns)
         else:
             self._add_flows(category, events, rows, finish=phase == "f")
+
+    def part(self, events: list[int]) -> Part | None:
+        """Return what was added, window by window; None if only the whole file can say that."""
+        kinds, problems = self._kinds.spellings(), self._tally.problems()
+        series, samples = self._counters.columns()
+        if kinds is None or problems is None or not self._counters.fits(series):
+            return None
+        begun, ends = self._pairs.columns()
+        return Part(
+            events=events,
+            kinds=kinds,
+            strings=list(self._strings),
+            threads=list(self._threads.by_text),
+            thread_names=self._thread_names,
+            process_names=self._process_names,
+            problems=problems,
+            groups={category: Rows.of(parts.group()) for category, parts in self._groups.items()},
+            memory=Rows.of(self._memory.group()),
+            flows={name: column.values() for name, column in self._flows.items()},
+            begun={category: (Rows.of(group), order) for category, (group, order) in begun.items()},
+            ends=ends,
+            series=series,
+            samples=samples,
+        )
+
+    def join(self, part: Part) -> bool:
+        """Add a part that a builder with our kinds as its seed has made of the next windows.
+
+        Return False, with nothing added, if the result would not be the same as that of ``add``.
+        """
+        if not self._counters.fits(part.series) or not self._kinds.join(part.kinds):
+            return False
+        first = self._seen
+        self._seen += sum(part.events)
+        strings = renumbering([self._strings[text] for text in part.strings])
+        threads = renumbering([self._threads.row(pid, tid) for pid, tid in part.threads])
+        for thread, name in part.thread_names.items():
+            self._thread_names[int(threads[thread])] = int(strings[name])
+        self._process_names |= part.process_names
+        self._tally.join(part.problems)
+        for category, rows in part.groups.items():
+            self._groups[category].add(rows.group(strings, threads, first))
+        self._memory.add(part.memory.group(strings, threads, first))
+        flows = part.flows | {
+            "category": strings[part.flows["category"]],
+            "thread": threads[part.flows["thread"]],
+        }
+        for key, column in flows.items():
+            self._flows[key].add(column)
+        begun = {
+            category: (rows.group(strings, threads, first), order)
+            for category, (rows, order) in part.begun.items()
+        }
+        thread_column, ts_ns, number = part.ends
+        self._pairs.join(begun, (threads[thread_column], ts_ns, number))
+        self._counters.join(part.series, part.samples, first)
+        return True
+
+    def kinds(self) -> list[Spelling] | None:
+        """Return the kinds so far, None if there are too many: the seed of a later part."""
+        return self._kinds.spellings()
 
     def raw(self, metadata: dict[str, Any], checkpoints: Checkpoints) -> Raw:
         """Return all columns, with times since the file's base (``baseTimeNanoseconds`` or 0)."""

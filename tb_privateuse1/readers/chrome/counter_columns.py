@@ -7,10 +7,12 @@ the window's text. Each argument is a series, as the Trace Event Format has it (
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1.readers.chrome.decoder import list_of_raw
 from tb_privateuse1.readers.chrome.growing_columns import Column
@@ -22,6 +24,8 @@ from tb_privateuse1.readers.raw import Counters
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I32, I64
 
+Series = tuple[str, str, str]
+"""Process, counter and argument."""
 _MOST_SERIES = 1000
 """A hostile trace has a counter for each value."""
 
@@ -43,7 +47,7 @@ class CounterColumns:
     def __init__(self, tally: Tally, strings: Strings) -> None:
         self._tally = tally
         self._strings = strings
-        self._series: dict[tuple[str, str, str], int] = {}
+        self._series: dict[Series, int] = {}
         self._samples = {
             name: Column(dtype) for name, dtype in CounterSamples.column_types().items()
         }
@@ -105,6 +109,24 @@ class CounterColumns:
                 return None
             self._series[own] = len(self._series)
         return self._series[own]
+
+    def columns(self) -> tuple[list[Series], dict[str, NDArray[Any]]]:
+        """Return the series as the file spells them, and the columns of the samples."""
+        return list(self._series), {name: c.values() for name, c in self._samples.items()}
+
+    def fits(self, series: Sequence[Series]) -> bool:
+        """Return whether none of these series has to be left out."""
+        return len(self._series | dict.fromkeys(series, 0)) < _MOST_SERIES
+
+    def join(self, series: Sequence[Series], samples: dict[str, NDArray[Any]], first: int) -> None:
+        """Add the ``columns`` of a later part of the file, whose first event has a number."""
+        places = [self._series.setdefault(key, len(self._series)) for key in series]
+        moved = {
+            "series": np.array(places, np.int32)[samples["series"]],
+            "event": samples["event"] + first,
+        }
+        for name, column in (samples | moved).items():
+            self._samples[name].add(column)
 
     def counters(self) -> Counters:
         """Return all of them; times are on the file's clock, processes are numbers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tb_privateuse1.readers.chrome.event_schema import FAST, LOOSE, Event
+from tb_privateuse1.readers.chrome.metadata import BROKEN
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 
 _MAX_MISSES = 3
@@ -21,6 +22,14 @@ def list_of_raw(text: bytes) -> list[msgspec.Raw]:
     return msgspec.json.decode(text, type=list[msgspec.Raw])
 
 
+def decode_sound(text: bytes, *, exact: bool) -> list[Event | None] | None:
+    """Return what a ``Decoder`` makes of a list without counting anything; None if it counts."""
+    try:
+        return (_LOOSE if exact else _FAST).decode(text)
+    except (msgspec.ValidationError, *BROKEN):
+        return None
+
+
 class Decoder:
     """Decodes ``[…]``, in the fast shape if it fits; a ``malformed`` event becomes None."""
 
@@ -31,12 +40,17 @@ class Decoder:
 
     def decode(self, text: bytes) -> list[Event | None]:
         """Return the events of a list. Raises one of ``BROKEN`` for invalid JSON."""
-        if self._misses < _MAX_MISSES:
+        if not self.is_exact:
             try:
                 return _FAST.decode(text)
             except msgspec.ValidationError:
                 self._misses += 1
         return self._exactly(text)
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether each text is decoded with exact times from now on."""
+        return self._misses >= _MAX_MISSES
 
     def exact(self, text: bytes) -> list[Event | None]:
         """Decode the same text with exact times, and all later texts too."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -48,6 +48,13 @@ class Document:
         self._buffer = Buffer(blocks, place.offset_bytes if place else 0)
         self._name = name
         self._tally = tally
+        self._windows: Windows[Any] | None = None
+        self.has_lines = False
+        """Whether the file has one event per line; then its text is not that of its windows."""
+
+    def next_place(self) -> Place | None:
+        """Return where the window after the latest begins; None if it cannot be resumed there."""
+        return self._windows.next_place() if self._windows else None
 
     def windows(self, decode: Callable[[bytes], list[T]]) -> Iterator[tuple[bytes, list[T]]]:
         """Yield lists of events ``[…]`` as JSON text and as decoded, see ``Windows``.
@@ -59,6 +66,7 @@ class Document:
         later = False
         while True:
             events = Windows(self._buffer, decode, self._tally, bare=bare, place=place, later=later)
+            self._windows = events
             for window in events:
                 self.place = events.place
                 yield window
@@ -71,6 +79,7 @@ class Document:
         """Go to the first event. Return whether the file is a bare list."""
         buffer = self._buffer
         if has_events_per_line(buffer):
+            self.has_lines = True
             buffer = self._buffer = Buffer(lines_as_list(chain((buffer.text,), self._blocks)))
             buffer.need(_REACH)
             buffer.at = buffer.text.index(b"{")

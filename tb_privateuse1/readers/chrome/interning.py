@@ -47,6 +47,10 @@ class ThreadRows(dict[Any, "_Tids"]):
         super().__init__()
         self.by_text: dict[tuple[str, str], int] = {}
 
+    def row(self, pid: str, tid: str) -> int:
+        """Return the row of a thread whose pid and tid are strings."""
+        return self.by_text.setdefault((pid, tid), len(self.by_text))
+
     def __missing__(self, pid: Any) -> _Tids:
         tids = self[pid] = _Tids(str(pid), self.by_text)
         return tids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tb_privateuse1.i18n import Text, fill, say
@@ -139,6 +140,9 @@ _WORDS: dict[str, _Words] = {
     ),
 }
 
+Problem = tuple[str, int, str]
+"""Code, count and example."""
+
 _MOST_PHASES = 10
 """Phases reported one by one; a hostile file has a million."""
 
@@ -166,6 +170,20 @@ class Tally:
         """Add the counts of another tally."""
         for (code, kind), count in other._counts.items():
             self.add(code, count, kind or other._examples[code])
+
+    def problems(self) -> list[Problem] | None:
+        """Return what was counted, in order; None if some phases are no longer told apart."""
+        if len(self._counts) > _MOST_PHASES:
+            return None
+        return [
+            (code, count, kind or self._examples[code])
+            for (code, kind), count in self._counts.items()
+        ]
+
+    def join(self, problems: Iterable[Problem]) -> None:
+        """Add the ``problems`` of a later part of the file."""
+        for code, count, example in problems:
+            self.add(code, count, example)
 
     def __contains__(self, code: str) -> bool:
         return any(code == counted for counted, _ in self._counts)

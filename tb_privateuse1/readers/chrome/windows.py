@@ -25,6 +25,8 @@ T = TypeVar("T")
 WINDOW = 1 << 19
 """Bytes decoded at once. More would not fit the CPU's cache: see docs/internals/performance.md."""
 _SMALL = 1 << 12
+TAIL = 1 << 12
+"""Bytes in which the last boundary of a window is searched first."""
 _ONE = 1 << 16
 """Bytes in which the end of a single event is searched first."""
 _MAX_EVENT = 1 << 24
@@ -115,6 +117,10 @@ class Windows(Generic[T]):
                     return
                 self._damage()
 
+    def next_place(self) -> Place | None:
+        """Return where the next window begins; None if reading cannot be resumed there."""
+        return None if self._at_bracket or self._over else self._here()
+
     def _here(self) -> Place | None:
         offset = self._buffer.offset()
         if self._lost or offset is None:
@@ -126,7 +132,7 @@ class Windows(Generic[T]):
         buffer = self._buffer
         buffer.need(size)
         at = buffer.at
-        cut = _last_boundary(buffer.text, at, at + size)
+        cut = last_boundary(buffer.text, at, at + size)
         stop, behind = cut or (at + size, at + size)
         close = b"]" if cut else b""
         decoded = self._decoded(b"".join((b"[", memoryview(buffer.text)[at:stop], close)))
@@ -279,10 +285,10 @@ class Windows(Generic[T]):
         return not self._places or not _PHASE.search(buffer.text, buffer.at, buffer.at + _ONE)
 
 
-def _last_boundary(text: bytes, start: int, stop: int) -> tuple[int, int] | None:
+def last_boundary(text: bytes, start: int, stop: int) -> tuple[int, int] | None:
     """Return the last boundary before ``stop``: an event's end, and the next one's start."""
     stop = min(stop, len(text))
-    reach = _SMALL
+    reach = TAIL
     while True:
         begin = max(start, stop - reach)
         boundaries = list(_BOUNDARY.finditer(text, begin, stop))

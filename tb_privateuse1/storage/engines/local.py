@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tb_privateuse1.discovery.trace_files import is_unchanged
 from tb_privateuse1.storage.engines.base import Reading, open_stored
 from tb_privateuse1.storage.ingest import ingest, save
 from tb_privateuse1.storage.jobs import vanished_error
+from tb_privateuse1.storage.processor_count import processes_for_one
 from tb_privateuse1.storage.reader_process import in_process
 from tb_privateuse1.storage.worker_process import Waiting
 from tb_privateuse1.trace.model import Trace
@@ -26,13 +28,24 @@ class LocalEngine:
     def __init__(self, readers: int) -> None:
         self.readers = readers
         self._waiting = Waiting()
+        self._lock = threading.Lock()
+        self._busy = 0
 
     def check(self) -> None:
         """Do nothing: it can always read."""
 
     def read(self, reading: Reading) -> Trace | RankPart:
         """Return a trace or its part; raises TraceError as ``ingest`` and ``in_process`` do."""
-        return self._in_process(reading) if self.readers else _here(reading)
+        if not self.readers:
+            return _here(reading)
+        with self._lock:
+            self._busy += 1
+            processes = processes_for_one(self._busy)
+        try:
+            return self._in_process(reading, processes)
+        finally:
+            with self._lock:
+                self._busy -= 1
 
     def discard(self, paths: Sequence[Path]) -> None:
         """Do nothing: it shares nothing else."""
@@ -41,7 +54,7 @@ class LocalEngine:
         """End the processes that wait for another trace."""
         self._waiting.close()
 
-    def _in_process(self, reading: Reading) -> Trace | RankPart:
+    def _in_process(self, reading: Reading, processes: int) -> Trace | RankPart:
         name = reading.paths[0].name
         spare = Path(tempfile.gettempdir(), f"tb_privateuse1-{os.urandom(8).hex()}", name)
         try:
@@ -54,6 +67,7 @@ class LocalEngine:
                     reading.started,
                     self._waiting,
                     reading.vendors,
+                    processes,
                 )
                 if (stored := open_stored(written, reading)) is not None:
                     return stored

@@ -11,6 +11,7 @@ import pytest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
+from tb_privateuse1.readers.worker_pool import CAN_FORK
 from tb_privateuse1.storage import memory_limit, pyramid_file, reader_process
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -83,6 +84,44 @@ def test_a_trace_that_takes_too_long_is_told_and_spoils_no_other(
     monkeypatch.setenv("TB_PRIVATEUSE1_READER_SECONDS", "60")
     assert len(made.trace(catalog.scan(str(tmp_path / "small"), READERS).find()).ops)
     made.close()
+
+
+_SMALL_TOO = (
+    "from tb_privateuse1.readers.chrome import file_reading, parallel_reading\n"
+    "file_reading._LARGE_BYTES = 0\n"
+)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not CAN_FORK, reason="only Linux forks")
+def test_several_processes_make_the_same_trace(
+    large: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_process, "_CODE", _SMALL_TOO + reader_process._CODE)
+    made = []
+    for processes in ("1", "2"):
+        monkeypatch.setenv("TB_PRIVATEUSE1_PROCESSES", processes)
+        store = Store(1, tmp_path / processes)
+        assert len(store.trace(large).ops) == 200_000
+        store.close()
+        (stored,) = (tmp_path / processes).rglob("*.arrow")
+        made.append(stored.read_bytes())
+    assert made[0] == made[1]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not CAN_FORK, reason="only Linux forks")
+def test_the_time_of_a_worker_is_the_reader_s(
+    large: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless = "def endless(*_, **named):\n while True: pass\nparallel_reading.read_part = endless\n"
+    monkeypatch.setattr(reader_process, "_CODE", _SMALL_TOO + endless + reader_process._CODE)
+    monkeypatch.setenv("TB_PRIVATEUSE1_PROCESSES", "2")
+    monkeypatch.setenv("TB_PRIVATEUSE1_READER_SECONDS", "2")
+    store = Store(1, tmp_path / "cache")
+    with pytest.raises(TraceError, match="more than 2 seconds of processor time"):
+        store.trace(large)
+    store.close()
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("", 1800), ("60", 60), ("-1", 1800), ("x", 1800)])
