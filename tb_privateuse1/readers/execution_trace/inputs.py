@@ -25,7 +25,7 @@ Spelled = tuple[str, str, str, str]
 
 
 class Layout(NamedTuple):
-    """What inputs or outputs are, apart from their values. Most nodes share one with others."""
+    """The types, shapes and strides of inputs or outputs. Most nodes share one with others."""
 
     kinds: list[Any]
     tensors: tuple[tuple[int, tuple[bool, ...] | None], ...]
