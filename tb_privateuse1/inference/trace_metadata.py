@@ -13,7 +13,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference.base import Activities, impossible_sizes
 from tb_privateuse1.readers.raw import Raw, Sidecar
-from tb_privateuse1.trace.findings import ALL, DEVICE, Finding
+from tb_privateuse1.trace.findings import ALL, DEVICE, PARTIAL, Finding
 from tb_privateuse1.trace.model import MISSING, Meta
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
@@ -105,10 +105,6 @@ def build_meta(
     )
 
 
-_PARTIAL = {"snapshot_alone", "flight_recorder_alone"}
-"""Findings of recordings that have no device activities by their nature."""
-
-
 def metadata_findings(
     raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities
 ) -> tuple[Finding, ...]:
@@ -118,7 +114,7 @@ def metadata_findings(
     found += _impossible_sizes(raw)
     found += _capture_warnings(_facts(raw, sidecar))
     refused = any(f.severity == "error" for f in activities.findings)
-    has_said_so = any(f.code in _PARTIAL for f in raw.findings)
+    has_said_so = any(f.code in PARTIAL for f in raw.findings)
     if not len(activities.kernels) and not refused and not has_said_so:
         found.append(_no_device_times(raw, sidecar))
     return tuple(found)

@@ -70,7 +70,13 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     counters = _sums(at_ns, size, category, number)
     return Raw(
         base_ns=base,
-        strings=("[memory]", "0", say("Allocator"), say("Memory by category"), *_CATEGORIES),
+        strings=(
+            "[memory]",
+            "0",
+            say("Allocator"),
+            say("Memory by category (bytes)"),
+            *_CATEGORIES,
+        ),
         threads=Threads(*(np.array([i], np.int32) for i in (1, 1, 2))),
         groups={},
         memory=_changes(at_ns[lasting], size[lasting], number[lasting]),
@@ -165,7 +171,7 @@ def read_event(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str,
 def _alone() -> Finding:
     message = say("A memory timeline has no blocks, no operators and no device activities.")
     hint = say("Record a trace with it, or a memory snapshot, which has blocks and stacks.")
-    return Finding("snapshot_alone", message, hint, severity="info", affects=DEVICE)
+    return Finding("memory_timeline_alone", message, hint, severity="info", affects=DEVICE)
 
 
 MEMORY_TIMELINE = Reader(

@@ -19,6 +19,9 @@ ALL: tuple[Figures, ...] = get_args(Figures)
 HOST: tuple[Figures, ...] = ("steps", "operators", "stacks")
 DEVICE: tuple[Figures, ...] = ("totals", "steps", "operators", "kernels")
 
+PARTIAL = ("snapshot_alone", "memory_timeline_alone", "flight_recorder_alone")
+"""Codes of recordings that have no device activities by their nature, whatever the capture."""
+
 TableName = Literal["ops", "frames", "launches", "kernels", "memory", "device_annotations"]
 """The tables of a Trace whose rows are events."""
 

@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.kernels.inference_limits import Advice, Limit
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import sum_bounds, uncertainty
-from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.findings import PARTIAL, Finding
 from tb_privateuse1.trace.inference_basis import Constant, Kind
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
@@ -21,6 +21,7 @@ from tb_privateuse1.views.result import Result
 _NOTHING = "no_device_times"
 
 _REFUSALS = (
+    *PARTIAL,
     "stream_missing",
     "elapsed_coarse",
     "elapsed_unit",

@@ -13,9 +13,12 @@ from typing import Any
 from tests.support import (
     ascend,
     execution_traces,
+    flight_recorders,
     make,
+    memory_timelines,
     nsight,
     packings,
+    perfetto_program,
     rocprof,
     snapshots,
     trace_files,
@@ -122,6 +125,35 @@ def _execution_trace(folder: Path) -> None:
     (folder / "execution_trace.json").write_text(execution_traces.text(*nodes))
 
 
+def _perfetto(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    perfetto_program.Program(steps=STEPS).write(folder / "job.pftrace")
+
+
+def _recorders() -> list[flight_recorders.Rank]:
+    """Return the recorders of a job that hangs: rank 1 did not join the last collective."""
+    ranks = [flight_recorders.Rank(i, {"0": (0, 1), "tp": (0, 1)}) for i in (0, 1)]
+    for rank in ranks:
+        for _ in range(STEPS):
+            rank.call().call("broadcast", shape=(4, 64)).call("all_gather", group="tp")
+    ranks[0].call(state="started", line=21)
+    return ranks
+
+
+def _flight_recorder(folder: Path) -> None:
+    for rank in _recorders():
+        rank.dump(folder)
+
+
+def _flight_recorder_beside(folder: Path) -> None:
+    for rank in _recorders():
+        rank.dump(folder)
+        start = rank.entries[0]["time_created_ns"]
+        distributed = {"rank": rank.rank, "world_size": 2, "backend": "nccl"}
+        content = make.document(*events(), baseTimeNanoseconds=start, distributedInfo=distributed)
+        trace_files.write(folder / f"host_{rank.rank}.1700000000000000000.pt.trace.json", content)
+
+
 RUNS: dict[str, Callable[[Path], object]] = {
     "chrome": _plain,
     "list": _event_list,
@@ -141,6 +173,12 @@ RUNS: dict[str, Callable[[Path], object]] = {
     "snapshot": _snapshot_alone,
     "snapshot_beside": _snapshot_beside,
     "execution_trace": _execution_trace,
+    "perfetto": _perfetto,
+    "memory_timeline": lambda f: memory_timelines.write(
+        f / "job.raw.json", memory_timelines.timeline(200)
+    ),
+    "flight_recorder": _flight_recorder,
+    "flight_recorder_beside": _flight_recorder_beside,
 }
 """How to write the run of a format into a folder, which is made."""
 

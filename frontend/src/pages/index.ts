@@ -27,8 +27,8 @@ export interface Page {
 type Alone = Pick<ChoosingProps, "selected" | "runs">;
 type Entry = Omit<Page, "name">;
 
-const SNAPSHOT: readonly Partial[] = ["snapshot_alone"];
-const ALL: readonly Partial[] = [...SNAPSHOT, "flight_recorder_alone"];
+const OF_MEMORY: readonly Partial[] = ["snapshot_alone", "memory_timeline_alone"];
+const ALL: readonly Partial[] = [...OF_MEMORY, "flight_recorder_alone"];
 const Distributed = onDemand(() => import("./distributed").then((page) => page.Distributed));
 const History = onDemand(() => import("./history").then((page) => page.History));
 const Timeline = onDemand(() => import("./timeline").then((page) => page.Timeline));
@@ -91,7 +91,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     title: t.pageTitles.memory,
     letter: "m",
     component: onDemand(() => import("./memory").then((page) => page.Memory)),
-    ofPartial: SNAPSHOT,
+    ofPartial: OF_MEMORY,
     icon: "M1.5 13.5v-3h3v-3h3v-4h3v6h4v4z",
   },
   modules: {
@@ -104,7 +104,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     title: t.counters.title,
     letter: "n",
     component: onDemand(() => import("./counters").then((page) => page.Counters)),
-    ofPartial: SNAPSHOT,
+    ofPartial: OF_MEMORY,
     icon: "M2.2 12a6.5 6.5 0 1 1 11.6 0M8 10l3-4.5M8 10h.01",
   },
   flame: {

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.findings import PARTIAL
 from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, MISSING, SYNC, Kernels, Trace
 from tb_privateuse1.trace.table import Bools
 
@@ -150,6 +151,8 @@ def _instead(trace: Trace) -> Iterator[str]:
     """Yield the codes of advice that gives device times to a trace without any."""
     grounds = trace.meta.grounds
     codes = {finding.code for finding in trace.meta.findings}
+    if not codes.isdisjoint(PARTIAL):
+        return
     if "several_streams" in codes:
         yield "streams"
     elif grounds is not None and grounds.kind in ("coarse", "unit"):

@@ -93,7 +93,7 @@ def device_label(trace: Trace, device: tuple[int, int]) -> str:
     kind, index = device
     name = device_types.name(kind, trace.vendor) or say("Device type {type}", type=kind)
     if kind == MISSING:
-        name = say("Device of no type")
+        name = say("Unnamed device")
     if kind == PRIVATEUSE1 and trace.meta.backend:
         name = trace.meta.backend
     if kind == CPU or index < 0:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from tb_privateuse1.discovery.file import basename
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.execution_trace.inputs import spelled
-from tb_privateuse1.readers.execution_trace.nodes import Node, NodeFile, Slots
+from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.execution_trace.inputs import Layouts, spelled
+from tb_privateuse1.readers.execution_trace.nodes import NodeFile
 from tb_privateuse1.readers.execution_trace.tensors import Uses
 from tb_privateuse1.readers.raw import Group, Raw, TensorUses
 from tb_privateuse1.trace.findings import Finding
@@ -53,7 +53,9 @@ def join(raw: Raw, path: str) -> Joined:
     events = operators.event.tolist()
     strings = {text: i for i, text in enumerate(raw.strings)}
     texts = {key: np.full(len(operators), NONE, np.int32) for key in _TEXTS}
-    uses, file = Uses(strings), NodeFile(path)
+    uses, layouts, file = Uses(strings), Layouts(), NodeFile(path)
+    spelled_rows: list[int] = []
+    spelled_texts: list[list[int]] = []
     known = set(np.unique(raw.tensors.event).tolist())
     operators_joined = differing = 0
     for nodes in file.parts():
@@ -69,9 +71,19 @@ def join(raw: Raw, path: str) -> Joined:
             if raw.strings[names[row]] != node.name or other:
                 differing += 1
                 continue
-            _spell(node, row, texts, strings)
+            try:
+                given, got = (layouts.described(slots) for slots in node.slots())
+            except BROKEN:
+                file.damages += 1
+                continue
+            if (found := spelled(given)) is not None:
+                spelled_rows.append(row)
+                spelled_texts.append([strings.setdefault(text, len(strings)) for text in found])
             if events[row] not in known:
-                uses.add(events[row], node)
+                uses.add(events[row], node.op_schema, given, got)
+    rows_of_texts = np.array(spelled_texts, np.int32).reshape(-1, len(_TEXTS))
+    for key, column in zip(_TEXTS, rows_of_texts.T, strict=True):
+        texts[key][spelled_rows] = column
     return Joined(
         texts, uses.table(), list(strings), operators_joined, differing, file.truncated,
         file.damages,
@@ -143,14 +155,3 @@ def _rows_by_record(operators: Group) -> dict[int, int]:
     values, first, count = np.unique(ids, return_index=True, return_counts=True)
     alone = (values > 0) & (count == 1)
     return dict(zip(values[alone].tolist(), first[alone].tolist(), strict=True))
-
-
-def _spell(node: Node, row: int, texts: dict[str, I32], strings: dict[str, int]) -> None:
-    """Set the texts of one operator's inputs."""
-    if not isinstance(node.inputs, Slots):
-        return
-    inputs = spelled(node.inputs)
-    if inputs is not None:
-        for key, value in zip(_TEXTS, inputs, strict=True):
-            text = msgspec.json.encode(value).decode()
-            texts[key][row] = strings.setdefault(text, len(strings))

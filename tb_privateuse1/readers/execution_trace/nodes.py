@@ -30,12 +30,15 @@ _EMPTY = msgspec.Raw(b"[]")
 
 
 class Slots(msgspec.Struct, gc=False):
-    """The inputs or the outputs of a node: a value, a shape, a type and strides of each."""
+    """The inputs or the outputs of a node: a value, a shape, a type and strides of each.
+
+    All but the values are JSON: many nodes have the same, which ``inputs.Layouts`` decodes once.
+    """
 
     values: Any = ()
-    shapes: Any = ()
-    types: Any = ()
-    strides: Any = ()
+    shapes: msgspec.Raw = _EMPTY
+    types: msgspec.Raw = _EMPTY
+    strides: msgspec.Raw = _EMPTY
 
 
 class _Attribute(msgspec.Struct, gc=False):
@@ -53,10 +56,10 @@ class Node(msgspec.Struct, gc=False):
     rf_id: int = 0
     seq_id: int = -1
     op_schema: str = ""
-    input_shapes: Any = ()
-    input_types: Any = ()
-    output_shapes: Any = ()
-    output_types: Any = ()
+    input_shapes: msgspec.Raw = _EMPTY
+    input_types: msgspec.Raw = _EMPTY
+    output_shapes: msgspec.Raw = _EMPTY
+    output_types: msgspec.Raw = _EMPTY
 
     def __post_init__(self) -> None:
         """Set the fields that newer schemas have in lists of their own."""
@@ -67,10 +70,15 @@ class Node(msgspec.Struct, gc=False):
                 self.seq_id = attribute.value
             elif attribute.name == "op_schema" and type(attribute.value) is str:
                 self.op_schema = attribute.value
-        if not isinstance(self.inputs, Slots):
-            self.inputs = Slots(self.inputs or (), self.input_shapes, self.input_types)
-        if not isinstance(self.outputs, Slots):
-            self.outputs = Slots(self.outputs or (), self.output_shapes, self.output_types)
+
+    def slots(self) -> tuple[Slots, Slots]:
+        """Return inputs and outputs, which until schema 1.0.1 were lists of the node."""
+        given, got = self.inputs, self.outputs
+        if not isinstance(given, Slots):
+            given = Slots(given or (), self.input_shapes, self.input_types)
+        if not isinstance(got, Slots):
+            got = Slots(got or (), self.output_shapes, self.output_types)
+        return given, got
 
 
 # Made at import: msgspec inspects a class on first use and crashes if two threads do so at once.

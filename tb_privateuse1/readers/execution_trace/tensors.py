@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.readers.execution_trace.inputs import is_tensor, member_types
-from tb_privateuse1.readers.execution_trace.nodes import Node, Slots
+from tb_privateuse1.readers.execution_trace.inputs import Described
 from tb_privateuse1.readers.raw import TensorUses
 from tb_privateuse1.trace.model import NONE, READ, RETURNED, WRITTEN
 
@@ -31,17 +30,15 @@ class Uses:
         self._chunks: list[Any] = []
         self._writes: dict[str, frozenset[int]] = {}
 
-    def add(self, event: int, node: Node) -> None:
+    def add(self, event: int, schema: str, inputs: Described, outputs: Described) -> None:
         """Add the tensors of one operator, whose event in the trace has this number."""
-        writes = self._writes.get(node.op_schema)
+        writes = self._writes.get(schema)
         if writes is None:
-            writes = self._writes[node.op_schema] = written_arguments(node.op_schema)
-        for slots, returned in ((node.inputs, False), (node.outputs, True)):
-            for argument, value in _tensors(slots):
-                access = RETURNED if returned else WRITTEN if argument in writes else READ
-                row = self._row(event, access, argument, value)
-                if row is not None:
-                    self._rows.append(row)
+            writes = self._writes[schema] = written_arguments(schema)
+        for argument, value in _tensors(inputs):
+            self._add(event, WRITTEN if argument in writes else READ, argument, value)
+        for argument, value in _tensors(outputs):
+            self._add(event, RETURNED, argument, value)
         if len(self._rows) >= _MOST:
             self._pack()
 
@@ -66,35 +63,42 @@ class Uses:
             self._chunks.append(np.array(self._rows, np.int64))
             self._rows = []
 
-    def _row(self, event: int, access: int, argument: int, value: Any) -> _Row | None:
-        """Return the row of a tensor: (its id, storage, offset, elements, bytes of one, device)."""
+    def _add(self, event: int, access: int, argument: int, value: Any) -> None:
+        """Add a tensor: (its id, storage, offset, elements, bytes of one, device)."""
         if not isinstance(value, list) or len(value) < 6 or not isinstance(value[5], str):
-            return None
-        numbers = value[1:5]
-        if not all(type(n) is int and 0 <= n < _LIMIT for n in numbers):
-            return None
-        storage, offset, elements, item = numbers
+            return
+        _, storage, offset, elements, item, device = value[:6]
+        # One by one: a generator over the four takes five times as long, for each tensor of a file.
+        if not (type(storage) is type(offset) is type(elements) is type(item) is int):
+            return
+        if not (0 <= storage < _LIMIT and 0 <= offset < _LIMIT):
+            return
+        if not (0 <= elements < _LIMIT and 0 <= item < _LIMIT):
+            return
         # Tensors without memory share one address, so it says nothing of them.
-        if not elements or not storage or value[5].startswith(_NO_MEMORY):
+        if not elements or not storage or device.startswith(_NO_MEMORY):
             storage = NONE
-        device = self._strings.setdefault(value[5], len(self._strings))
-        return event, access, argument, storage, offset, elements, item, device
+        number = self._strings.setdefault(device, len(self._strings))
+        self._rows.append((event, access, argument, storage, offset, elements, item, number))
 
 
-def _tensors(slots: Slots | list[Any] | None) -> Iterator[tuple[int, Any]]:
+def _tensors(described: Described) -> Iterator[tuple[int, Any]]:
     """Yield the position and the value of each tensor, also of those in lists."""
-    if not isinstance(slots, Slots) or not isinstance(slots.values, list):
+    values, layout = described
+    if not isinstance(values, list):
         return
-    kinds = slots.types if isinstance(slots.types, list) else []
     left = _MOST
-    for argument, (value, kind) in enumerate(zip(slots.values, kinds, strict=False)):
-        if is_tensor(kind):
+    for argument, members in layout.tensors:
+        if argument >= len(values):
+            return
+        value = values[argument]
+        if members is None:
             yield argument, value
         elif isinstance(value, list):
-            members = (member_types(kind) or [])[:left]
-            left -= len(members)
-            for one, member in zip(value, members, strict=False):
-                if is_tensor(member):
+            counted = members[:left]
+            left -= len(counted)
+            for one, is_one in zip(value, counted, strict=False):
+                if is_one:
                     yield argument, one
 
 

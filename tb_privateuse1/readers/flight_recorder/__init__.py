@@ -186,8 +186,8 @@ def _findings(parts: document.Document) -> tuple[Finding, ...]:
     if len(open_rows):
         first = int(open_rows[0])
         message = say(
-            "{count} collectives had not ended when the dump was written, {name} number {number} "
-            "of group {group} the first.",
+            "Collectives that had not ended when the dump was written: {count}. The first is "
+            "{name} number {number} of group {group}.",
             count=len(open_rows),
             name=_text(parts, entries.name, first),
             number=_number(int(entries.sequence[first])),

@@ -174,6 +174,8 @@ class _Texts:
 
     def index(self, text: str) -> int:
         """Return the index of a string; ``NONE`` beyond the limit of all text."""
+        if (known := self._known.get(text)) is not None:
+            return known
         text = text.encode("utf-8", "replace").decode("utf-8")
         if text not in self._known:
             self._left -= len(text)

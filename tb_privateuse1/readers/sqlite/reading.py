@@ -127,7 +127,11 @@ def check_events(database: Database, path: str, tables: Sequence[str]) -> None:
         if database.damaged:
             raise database.unreadable(say("its list of tables is damaged"))
         message = say("{path} is a database without events of a profiler.", path=path)
-        raise TraceError("not_a_trace", message)
+        hint = say(
+            "Is it a database of sums, as analysis.db of Ascend? Open the recording beside it, or "
+            "its directory."
+        )
+        raise TraceError("not_a_trace", message, hint)
 
 
 def row_of_event(

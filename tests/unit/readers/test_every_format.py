@@ -48,6 +48,14 @@ def test_every_view_opens(logdir: Path, of: str, name: str) -> None:
         assert encode(result(view, trace, **options))
 
 
+@pytest.mark.parametrize("name", ["snapshot", "memory_timeline", "flight_recorder"])
+def test_a_recording_without_a_trace_advises_no_other_capture(logdir: Path, name: str) -> None:
+    found = result(VIEWS["method"], trace_of(logdir / name))
+    assert found.advice == ()
+    assert [finding.code for finding in found.refused] == [f"{name}_alone"]
+    assert found.reason == found.refused[0].message
+
+
 @pytest.mark.parametrize("form", _FORMS)
 def test_a_form_changes_nothing(logdir: Path, form: str) -> None:
     plain, same = trace_of(logdir / "chrome"), trace_of(logdir / form)

@@ -19,30 +19,10 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.encoding import encode
 from tests.support.database_mutation import mutated
+from tests.support.memory_timelines import START_NS, timeline
 from tests.support.results import result
 
-START = 1_700_000_000_000_000_000
 SAMPLE = Path(__file__).parent / "samples" / "memory_timeline.json"
-
-
-def timeline(steps: int = 20, seed: int = 1) -> list[list[int]]:
-    """Events as ``export_memory_timeline_raw`` writes them."""
-    rng = random.Random(seed)
-    events = [[-1, 1, 4096, 0], [-1, 1, 512, 7]]
-    live: list[tuple[int, int]] = []
-    at = START
-    for _ in range(steps):
-        at += rng.randrange(1, 5000)
-        size, category = rng.randrange(512, 1 << 20), rng.randrange(8)
-        events.append([at, 2, size, category])
-        if rng.random() < 0.3:
-            events += [[at + 1, 3, -size, category], [at + 1, 3, size, 5]]
-            category = 5
-        live.append((size, category))
-        if rng.random() < 0.6:
-            size, category = live.pop(rng.randrange(len(live)))
-            events.append([at + 2, 4, -size, category])
-    return events
 
 
 def raw_of(path: Path, events: Any) -> Raw:
@@ -67,7 +47,7 @@ def test_totals_and_sums_by_category_are_those_of_plain_loops(tmp_path: Path) ->
     series, samples = raw.counters.series, raw.counters.samples
     for row, key in enumerate(series.key.tolist()):
         assert samples.value[samples.series == row].tolist() == sums[key - 4]
-    assert codes(raw) == {"snapshot_alone"}
+    assert codes(raw) == {"memory_timeline_alone"}
 
 
 def _totals(events: list[list[int]]) -> list[int]:
@@ -108,7 +88,7 @@ def test_every_view_opens(name: str) -> None:
 
 def test_sums_alone_and_the_web_page_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="sums by category") as caught:
-        raw_of(tmp_path / "a.json", [[START, START + 1], [[0, 1, 2], [0, 3, 4]]])
+        raw_of(tmp_path / "a.json", [[START_NS, START_NS + 1], [[0, 1, 2], [0, 3, 4]]])
     assert "raw.json.gz" in (caught.value.hint or "")
     page = '<html>\n<head><meta charset="utf-8" /><title>GPU Memory Timeline HTML</title></head>'
     with pytest.raises(TraceError, match="picture"):

@@ -4,6 +4,7 @@ import { linkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { CodeBlock } from "../../widgets/controls/code-block";
 import { SeverityMark } from "../shared/data-warnings";
+import { partialOf } from "../shared/partial-recording";
 
 const texts = t.method;
 
@@ -62,7 +63,7 @@ export function ElapsedKind({ result }: { result: Result }) {
 /** What to change in the capture, what helps most first. */
 export function Changes({ result }: { result: Result }) {
   if (result.advice.length === 0)
-    return result.provenance.timeline === "none" ? (
+    return result.provenance.timeline === "none" && partialOf(result) === null ? (
       <p class="muted" data-testid="no-advice">
         {t.noDeviceTimes.cpuAlone}
       </p>

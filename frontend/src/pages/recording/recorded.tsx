@@ -7,6 +7,7 @@ import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { Card } from "../shared/card";
 import { Facts } from "../shared/cards";
+import { partialOf } from "../shared/partial-recording";
 import { RecordingLine } from "../shared/recording-line";
 import { DeviceTimes } from "./device-times";
 
@@ -24,7 +25,7 @@ export function Recorded({ selected, base, quality, method }: RecordedProps) {
   return (
     <div class="parts">
       <Card lines={1} resource={whole}>
-        {(result) => <RecordingLine overview={result} />}
+        {(result) => partialOf(result) === null && <RecordingLine overview={result} />}
       </Card>
       <Card lines={3} resource={method}>
         {(result) => <DeviceTimes result={result} />}

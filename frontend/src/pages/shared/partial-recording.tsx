@@ -1,5 +1,5 @@
-// What a page shows of a recording that has nothing for it: a memory snapshot, or the dump of a
-// flight recorder, without a trace beside it.
+// What a page shows of a recording that has nothing for it: a memory snapshot, a memory
+// timeline, or the dump of a flight recorder, without a trace beside it.
 import type { Overview } from "../../api/types";
 import { t } from "../../i18n";
 import { linkProps } from "../../state/links";
@@ -7,6 +7,7 @@ import { linkProps } from "../../state/links";
 /** The page that shows such a recording, by the finding of its reader. */
 const SHOWN_BY = {
   snapshot_alone: "memory",
+  memory_timeline_alone: "memory",
   flight_recorder_alone: "distributed",
 } as const;
 
@@ -15,7 +16,7 @@ export type Partial = keyof typeof SHOWN_BY;
 const isPartial = (code: string): code is Partial => code in SHOWN_BY;
 
 /** The finding that says so; null of any other recording. */
-export const partialOf = ({ provenance }: Overview): Partial | null =>
+export const partialOf = ({ provenance }: Pick<Overview, "provenance">): Partial | null =>
   provenance.warnings.map(({ code }) => code).find(isPartial) ?? null;
 
 export function PartialRecording({ overview, partial }: { overview: Overview; partial: Partial }) {

@@ -131,7 +131,7 @@ def test_steps_of_the_total_that_no_event_explains() -> None:
         ((20, 0), None, "PrivateUse1 0"),
         ((20, -1), None, "PrivateUse1"),
         ((99, 2), None, "Device type 99 2"),
-        ((int(MISSING), int(MISSING)), None, "Device of no type"),
+        ((int(MISSING), int(MISSING)), None, "Unnamed device"),
     ],
 )
 def test_labels(device: tuple[int, int], backend: str | None, label: str) -> None:

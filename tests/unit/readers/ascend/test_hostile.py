@@ -64,6 +64,7 @@ def test_another_database_is_no_trace(tmp_path: Path) -> None:
     with pytest.raises(TraceError) as caught:
         readers.read(str(path))
     assert caught.value.code == "not_a_trace"
+    assert "analysis.db" in (caught.value.hint or "")
     with pytest.raises(TraceError) as caught:
         readers.read(str(tmp_path / "missing.db"))
     assert caught.value.code == "unreadable"

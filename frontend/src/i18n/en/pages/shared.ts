@@ -140,6 +140,8 @@ export const noDeviceTimes = {
 /** Of a recording without a trace: the page that shows it. */
 export const partialRecording = {
   snapshot_alone: "What was allocated, and by which line, is on the page Memory.",
+  memory_timeline_alone:
+    "What was allocated when is on the page Memory, sums by category on the page Counters.",
   flight_recorder_alone: "Which rank did not join which collective is on the page Distributed.",
 };
 
