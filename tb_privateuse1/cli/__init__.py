@@ -68,6 +68,7 @@ def _parser() -> Parser:
     from tb_privateuse1 import __version__
     from tb_privateuse1.cli import (
         advise,
+        baseline,
         cache,
         demo,
         diff,
@@ -91,7 +92,8 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     commands_of = (
-        view, advise, whatif, diff, event, export, scalars, ingest, sql, record, cache, merge, demo,
+        view, advise, whatif, diff, baseline, event, export, scalars, ingest, sql, record, cache,
+        merge, demo,
     )  # fmt: skip
     for command in commands_of:
         command.add(commands)

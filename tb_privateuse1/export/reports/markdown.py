@@ -38,11 +38,11 @@ def markdown_report(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()
         lines += _table(("Name", *columns), ((_name(row), row) for row in rows))
     if result.memory:
         lines += ["", "Memory per step, of the recording its greatest peak:", ""]
-        lines += _lines(("Figure", *columns), (_memory(one, failed) for one in result.memory))
+        lines += table_lines(("Figure", *columns), (_memory(one, failed) for one in result.memory))
     sizes = [r for r in result.allocators if r.change_bytes][:_ROWS]
     if sizes:
         lines += ["", "The largest changes of what operators allocate:", ""]
-        lines += _lines(("Operator", *columns), map(_allocator, sizes))
+        lines += table_lines(("Operator", *columns), map(_allocator, sizes))
     lines += ["", *(f"- {plain_text(n.message)} {plain_text(n.hint or '')}" for n in result.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -69,11 +69,11 @@ def _signed(ns: int) -> str:
 
 
 def _name(row: DiffRow) -> str:
-    text = _code(f"{row.name} {row.detail or ''}".strip())
+    text = code_span(f"{row.name} {row.detail or ''}".strip())
     return text if row.status == "both" else f"{text} ({row.status})"
 
 
-def _code(text: str) -> str:
+def code_span(text: str) -> str:
     """Return a text as code; characters that would end it are replaced."""
     literal = plain_text(text).replace("|", "\\|").replace("`", "'")
     return f"`{literal}`"
@@ -85,15 +85,15 @@ def _memory(one: DiffMemory, failed: Sequence[DiffFigure | DiffMemory]) -> list[
     before, now, change, noise = (
         format_amount(one.unit, value) for value in (one.base, one.now, one.change, one.noise)
     )
-    label = f"{f'**{name}**' if one in failed else name}, {_code(one.device)}"
+    label = f"{f'**{name}**' if one in failed else name}, {code_span(one.device)}"
     return [label, before, now, change, share, noise, _WORDS[one.verdict]]
 
 
 def _allocator(row: DiffAllocator) -> list[str]:
-    name = _code(row.name) + ("" if row.status == "both" else f" ({row.status})")
+    name = code_span(row.name) + ("" if row.status == "both" else f" ({row.status})")
     sizes = ("base_bytes", "now_bytes", "change_bytes", "change_share", "noise_bytes")
     cells = [with_unit(field, getattr(row, field)) for field in sizes]
-    return [f"{name}, {_code(row.device)}", *cells, _WORDS[row.verdict]]
+    return [f"{name}, {code_span(row.device)}", *cells, _WORDS[row.verdict]]
 
 
 def _table(heads: Sequence[str], rows: Iterable[tuple[str, DiffFigure | DiffRow]]) -> list[str]:
@@ -101,10 +101,11 @@ def _table(heads: Sequence[str], rows: Iterable[tuple[str, DiffFigure | DiffRow]
         [name, *(with_unit(field, getattr(one, field)) for field in _FIELDS), _WORDS[one.verdict]]
         for name, one in rows
     )
-    return _lines(heads, cells)
+    return table_lines(heads, cells)
 
 
-def _lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table; all columns but the first and the last are aligned to the right."""
     lines = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 2)}---|"]
     return lines + [f"| {' | '.join(cells)} |" for cells in rows]
 
