@@ -194,6 +194,29 @@ def _check_count(name: str, base: Metric, now: Metric, limit: Limit) -> Checked:
     )
 
 
+def check_budget(name: str, unit: Unit, budget: float, now: Metric | None) -> Checked:
+    """Return the verdict on a metric that may be at most ``budget``.
+
+    A time or size exceeds it if the median does, and the quickest step of each run as well.
+    """
+    if now is None:
+        return _missing(name, unit, budget, None)
+    value = _average(now.runs)
+    share = value / budget - 1 if budget else None
+    verdict: Verdict = "ok"
+    doubt: Doubt | None = None
+    if now.bound is None:
+        verdict, doubt = "cannot_tell", "no_bound"
+    elif value > budget:
+        least = min(run.median if unit == "count" else run.least for run in now.runs)
+        verdict = "slower" if unit == "ns" else "more"
+        if least - now.bound <= budget:
+            verdict, doubt = "cannot_tell", "bound" if least > budget else "quickest_steps"
+    return Checked(
+        name, unit, budget, value, value - budget, share, None, now.bound, 0.0, verdict, doubt
+    )
+
+
 def _missing(name: str, unit: Unit, base: float | None, now: float | None) -> Checked:
     """Return a figure that only one side has."""
     return Checked(name, unit, base, now, None, None, None, None, 0.0, "cannot_tell", "missing")

@@ -26,7 +26,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, groupby, sum_bounds
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, NONE, UNKNOWN, Timeline, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I32, I64
 
 MetricName = Literal["step", "device", "memory", "launches", "synchronizations"]
 METRICS: tuple[MetricName, ...] = get_args(MetricName)
@@ -145,7 +145,7 @@ def _metrics(trace: Trace, rows: I64) -> Iterator[tuple[MetricName, RunMetric]]:
         yield "synchronizations", _metric(_per_step(waits, count)[rows])
 
 
-def _per_step(step: I64, steps: int) -> I64:
+def _per_step(step: I32 | I64, steps: int) -> I64:
     return groupby.sums(step, np.ones(len(step), np.int64), steps)
 
 

@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.comparison.baseline_check import (
     DEFAULT_LIMITS,
     Limit,
     Verdict,
+    check_budget,
     check_metric,
     check_workload,
 )
@@ -61,6 +62,22 @@ BASE = metric(1000, 1002, 1004, 1001, 1003)
 )
 def test_times(now: Metric, verdict: Verdict, doubt: str | None) -> None:
     found = check_metric("step", BASE, now, FIVE, is_comparable=True)
+    assert (found.verdict, found.doubt) == (verdict, doubt)
+
+
+@pytest.mark.parametrize(
+    ("now", "verdict", "doubt"),
+    [
+        (metric(990, 1000), "ok", None),
+        (metric(1001, 1500), "slower", None),
+        (metric(900, 1500), "cannot_tell", "quickest_steps"),
+        (metric(1100, 1500, bound=200), "cannot_tell", "bound"),
+        (metric(1100, bound=None), "cannot_tell", "no_bound"),
+        (None, "cannot_tell", "missing"),
+    ],
+)
+def test_a_budget(now: Metric | None, verdict: Verdict, doubt: str | None) -> None:
+    found = check_budget("step", "ns", 1000, now)
     assert (found.verdict, found.doubt) == (verdict, doubt)
 
 
