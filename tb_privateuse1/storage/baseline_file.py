@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1.analysis.comparison.baseline import Baseline, Workload
+from tb_privateuse1.analysis.comparison.baseline import Baseline, Metric, Operator, Workload
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 
@@ -46,7 +46,7 @@ def read_baseline(path: Path) -> Baseline:
         raise TraceError(
             "no_baseline",
             say("There is no baseline {path}.", path=str(path)),
-            say("Write it: tb-privateuse1 baseline write TRACE… -o {path}", path=str(path)),
+            say("Write it: tb-privateuse1 baseline write TRACE… -b {path}", path=str(path)),
         ) from None
     except OSError as error:
         raise _bad(path, str(error.strerror)) from error
@@ -64,7 +64,7 @@ def read_baseline(path: Path) -> Baseline:
 
 def _is_sound(workload: Workload) -> bool:
     """Return whether there is a step time, and each figure is in order and not negative."""
-    parts = [*workload.metrics.values(), *workload.operators.values()]
+    parts: list[Metric | Operator] = [*workload.metrics.values(), *workload.operators.values()]
     runs = [run for part in parts for run in part.runs]
     return (
         "step" in workload.metrics
@@ -79,7 +79,7 @@ def _bad(path: Path, reason: str) -> TraceError:
     return TraceError(
         "bad_baseline",
         say("{path} is no baseline: {reason}.", path=str(path), reason=reason),
-        say("Write it again: tb-privateuse1 baseline write TRACE… -o FILE"),
+        say("Write it again: tb-privateuse1 baseline write TRACE… -b FILE"),
     )
 
 

@@ -91,7 +91,7 @@ def _budget(item: pytest.Item) -> Budget:
 
 def _folder(config: pytest.Config, nodeid: str) -> Path:
     """Return the folder of a test; each worker of pytest-xdist has its own."""
-    top = config.rootpath / config.getoption("--profile-budget-dir")
+    top: Path = config.rootpath / config.getoption("--profile-budget-dir")
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     return (top / worker if worker else top) / re.sub(r"[^\w.-]+", "_", nodeid)[-150:]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProfileBudget:
-    """What the fixture ``profile_budget`` gives to a test.
+    """Record the steps of a test: the value of the fixture ``profile_budget``.
 
     ``for _ in profile_budget.steps(): train_step()`` runs as many steps as the budget needs.
     ``with profile_budget.step(): ...`` is a single one, in a loop of the test's own. Without

@@ -82,7 +82,7 @@ def check_markdown(check: Check) -> str:
 
 
 def check_junit(check: Check) -> bytes:
-    """Return a test case per metric, and per operator; what cannot be told is skipped."""
+    """Return a test case per metric, and per operator; an uncertain one is skipped."""
     figures = [*check.metrics, *(one.figure for one in check.operators)]
     kinds = ["metric"] * len(check.metrics) + ["operator"] * len(check.operators)
     cases = [
@@ -132,7 +132,7 @@ def _summary(check: Check) -> str:
     runs = f"{check.now_runs} run{'s' * (check.now_runs != 1)} of {check.now_steps} steps"
     doubts = sum(one.verdict == "cannot_tell" for one in check.metrics)
     result = f"over the limit: {', '.join(check.failed)}" if check.failed else "within the limits"
-    doubt = f", {doubts} cannot be told" if doubts else ""
+    doubt = f", {doubts} uncertain" if doubts else ""
     return f"{check.name}: {result}{doubt} ({runs}, baseline of {check.base_runs})"
 
 

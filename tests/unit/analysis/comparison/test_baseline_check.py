@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.comparison.baseline_check import (
     check_metric,
     check_workload,
 )
-from tb_privateuse1.analysis.comparison.run_figures import Recorded
+from tb_privateuse1.analysis.comparison.run_figures import MetricName, Recorded
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure, step_figure
 
 FIVE = DEFAULT_LIMITS["step"]
@@ -37,9 +37,14 @@ def counts(*values: int) -> Metric:
 
 
 def workload(
-    step: Metric, operators: dict[str, Operator] | None = None, **more: Metric
+    step: Metric,
+    operators: dict[str, Operator] | None = None,
+    launches: Metric | None = None,
 ) -> Workload:
-    return Workload(HERE, "device", {"step": step, **more}, operators or {}, ("aten::tail",))
+    metrics: dict[MetricName, Metric] = {"step": step}
+    if launches is not None:
+        metrics["launches"] = launches
+    return Workload(HERE, "device", metrics, operators or {}, ("aten::tail",))
 
 
 BASE = metric(1000, 1002, 1004, 1001, 1003)
