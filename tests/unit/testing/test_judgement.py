@@ -70,7 +70,7 @@ def test_against_a_baseline(tmp_path: Path) -> None:
     assert judge(base, budget, file, "t", is_written=True).problem is None
     slow = recorded(tmp_path / "slow", 1100, 1101, 1102)
     problem = judge(slow, budget, file, "t").problem or ""
-    assert "step: 1.002 ms -> 1.102 ms per step, +100.000 µs ± " in problem
+    assert "step: 1.002 ms -> 1.103 ms per step, +100.000 µs ± " in problem
     assert "  aten::mm: 500.500 µs -> 550.500 µs per step" in problem
     assert judge(slow, Budget(limit="15%"), file, "t").problem is None
 
