@@ -1,6 +1,7 @@
 """Traces and what is derived from them, on disk and in memory; reader processes and locks."""
 
 __all__ = [
+    "baseline_file",
     "cache_directory",
     "derived",
     "engines",

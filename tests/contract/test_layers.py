@@ -16,6 +16,8 @@ ROOMS = (
 )
 """A room imports only rooms on its left. ``capture`` stands alone; ``api`` is below ``server``.
 
+``testing`` records with ``capture``, and reads with what is below ``server``; none imports it.
+
 ``compat`` has the names of the last version."""
 ANALYSIS = (
     "steps < threads < timeline < operators < kernel_names < work < kernels < roofs < idioms < "
@@ -23,7 +25,7 @@ ANALYSIS = (
 )
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {
-    "torch": ("capture",),
+    "torch": ("capture", "testing"),
     "mcp": ("agents",),
     "mcp_types": ("agents",),
     "anyio": ("agents",),
@@ -42,6 +44,7 @@ LIBRARIES = {
     "lightning": ("capture",),
     "pytorch_lightning": ("capture",),
     "transformers": ("capture",),
+    "pytest": ("testing",),
 }
 """The rooms that may import a library."""
 
@@ -85,6 +88,8 @@ def problem(importer: str, module: str, name: str) -> str | None:
     if other == room:
         subs = room == "analysis" and len(mine) > 1 and len(theirs) > 1 and mine[0] != theirs[0]
         return "that room is above" if subs and is_above(ANALYSIS, mine[0], theirs[0]) else None
+    if room == "testing":
+        return "server and cli are above" if other in ("server", "cli") else None
     if "capture" in (room, other):
         return "capture stands alone"
     if is_above(ROOMS, room, other):
@@ -121,7 +126,7 @@ def at_import(source: str) -> Iterator[str]:
 
 def test_every_room_has_its_place() -> None:
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
-    assert rooms == {*ROOMS.split(" < "), "capture", "compat"}
+    assert rooms == {*ROOMS.split(" < "), "capture", "compat", "testing"}
     inner = {path.name for path in (PACKAGE / "analysis").iterdir() if path.is_dir()}
     assert inner - {"__pycache__"} == set(ANALYSIS.split(" < "))
     assert len([p for p in PACKAGE.iterdir() if p.name != "__pycache__"]) <= 19
@@ -156,6 +161,8 @@ def test_the_loader_needs_only_the_host() -> None:
         ("views.kernels", "from tb_privateuse1.readers.chrome.decoder import x", "not offer it"),
         ("analysis.steps.table", "from tb_privateuse1.analysis.idle import bottleneck", "is above"),
         ("inference.steps", "import torch.profiler", "another room's library"),
+        ("testing.judgement", "from tb_privateuse1.cli.base import write", "cli are above"),
+        ("cli.base", "from tb_privateuse1.testing.budget import Budget", "that room is above"),
     ],
 )
 def test_the_test_finds_what_is_wrong(importer: str, source: str, says: str) -> None:

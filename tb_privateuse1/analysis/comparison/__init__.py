@@ -9,9 +9,16 @@ steps, ``reason_groups`` gives each part one reason, and ``reason_texts`` writes
 it, and ``kernel_matches`` matches kernels with other names. ``decomposition`` finds operators that
 launch more kernels in one trace. ``memory`` compares memory by device and operator.
 ``significance`` separates changes from noise, and ``trend`` compares many recordings.
+
+``baseline`` has the figures of a workload's runs (``run_figures``, ``run_operators``, by
+``step_figures``), and ``baseline_check`` compares runs with it, by ``run_noise`` and limits that
+``amounts`` reads.
 """
 
 __all__ = [
+    "amounts",
+    "baseline",
+    "baseline_check",
     "conditions",
     "decomposition",
     "items_per_step",
@@ -20,6 +27,8 @@ __all__ = [
     "notes",
     "reasons",
     "rows",
+    "run_figures",
+    "run_noise",
     "significance",
     "trend",
 ]

@@ -152,8 +152,22 @@ def _kernels(trace: Trace, at: _Places) -> Items:
     return Items(names, outermost, count, None, device, bound, _whole(trace, at), work, known)
 
 
-def _operators(trace: Trace, at: _Places, by: By) -> Items:
-    """Return operators as items; host time is that of the operator itself."""
+@dataclass(frozen=True)
+class OperatorItems:
+    """The operators of a trace by name, and what belongs to each; the last name is of no operator.
+
+    ``of_op`` has the item of each row of ``trace.ops``, ``of_kernel`` of each device activity.
+    """
+
+    names: Sequence[Name]
+    of_op: I64
+    own_ns: I64
+    """By row of ``trace.ops``, the self time that counts for it."""
+    of_kernel: I64
+
+
+def operator_items(trace: Trace, by: By = "operators") -> OperatorItems:
+    """Return operators as items, by name or also by shapes."""
     ops, kernels = trace.ops, trace.kernels
     call = outermost_calls(ops)
     rows = np.flatnonzero(counted_operators(trace))
@@ -166,19 +180,25 @@ def _operators(trace: Trace, at: _Places, by: By) -> Items:
         for i in rows[first]
     ]
     names, number = _named([*texts, (NOWHERE[by], None)])
-    n = len(names)
     item_of = np.full(len(ops), NONE, np.int64)
     item_of[rows] = number[member]
     launcher = call_tree.take(item_of, call_tree.take(call, kernels.op)).astype(np.int64)
     launcher = np.where(launcher >= 0, launcher, number[-1])
-    device, bound = _device(trace, at, launcher, n)
-    own = sums(call, ops.self_ns, len(ops))
-    place = at.of(ops.step)
-    count = at.mean(item_of, place, np.ones(len(ops), np.int64), n)
-    host = at.sample(item_of, place, own, n)
-    work = _work(trace, at, launcher, n)
+    return OperatorItems(names, item_of, sums(call, ops.self_ns, len(ops)), launcher)
+
+
+def _operators(trace: Trace, at: _Places, by: By) -> Items:
+    """Return operators as items; host time is that of the operator itself."""
+    found = operator_items(trace, by)
+    n = len(found.names)
+    device, bound = _device(trace, at, found.of_kernel, n)
+    place = at.of(trace.ops.step)
+    count = at.mean(found.of_op, place, np.ones(len(place), np.int64), n)
+    host = at.sample(found.of_op, place, found.own_ns, n)
+    work = _work(trace, at, found.of_kernel, n)
     known, outermost = device_times.all_known(trace), np.full(n, NONE)
-    return Items(names, outermost, count, host, device, bound, _whole(trace, at), work, known)
+    whole = _whole(trace, at)
+    return Items(found.names, outermost, count, host, device, bound, whole, work, known)
 
 
 def _regions(trace: Trace, at: _Places, by: By) -> Items:

@@ -145,7 +145,7 @@ def _samples(trace: Trace, device: Device | None, rows: I64) -> Mapping[Figure, 
     if level.has_totals:
         after = np.array([level.at(at) for at in end.tolist()], np.int64)
         windows = list(zip(start[rows].tolist(), end[rows].tolist(), strict=True))
-        values["peak"] = np.array([_peak(level, *window) for window in windows], np.int64)
+        values["peak"] = step_peaks(trace, level, rows)
         values["at_end"] = after[rows]
         follows = rows[rows > 0]
         values["growth"] = after[follows] - after[follows - 1]
@@ -156,6 +156,13 @@ def _samples(trace: Trace, device: Device | None, rows: I64) -> Mapping[Figure, 
     if whole is not None:
         found["recording_peak"] = significance.sample_steps(np.array([whole]))
     return found
+
+
+def step_peaks(trace: Trace, level: Level, rows: I64) -> I64:
+    """Return the most that was allocated within each of these steps on the host, in bytes."""
+    start, end = trace.steps.host_start_ns[rows], trace.steps.host_end_ns[rows]
+    windows = zip(start.tolist(), end.tolist(), strict=True)
+    return np.array([_peak(level, *window) for window in windows], np.int64)
 
 
 def _between(values: I64, low: I64, high: I64) -> I64:

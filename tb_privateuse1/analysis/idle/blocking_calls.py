@@ -31,10 +31,32 @@ def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
 
 def blocking_calls(trace: Trace) -> Bools:
     """Return by launch whether it waits for the device: by its name, or by its copy's end."""
+    return _named_waits(trace) | blocking_copies(trace)
+
+
+def _named_waits(trace: Trace) -> Bools:
     launches = trace.launches
     used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
     named: Bools = np.append(_looked_up(trace, used), False)[launches.name]
-    return named | blocking_copies(trace)
+    return named
+
+
+def synchronization_starts(trace: Trace) -> I64:
+    """Return the start of each call that waits for the device by its name, in order.
+
+    An operator that hands a value of the device to Python is one, unless such a call is recorded
+    inside. Times decide nothing here, so equal programs have equal numbers.
+    """
+    launches, ops = trace.launches, trace.ops
+    named = _named_waits(trace)
+    inside = [rows[rows >= 0] for rows in (launches.op[named], trace.kernels.op)]
+    waits, works = (
+        groupby.with_descendants(ops.parent, np.bincount(rows, minlength=len(ops)))
+        for rows in inside
+    )
+    reads = np.append(_reading_names(trace), False)[ops.name] & ~ops.single
+    alone = reads & (works > 0) & (waits == 0)
+    return np.sort(np.concatenate((launches.start_ns[named], ops.start_ns[alone])))
 
 
 def blocking_copies(trace: Trace) -> Bools:
@@ -58,10 +80,13 @@ def blocking_operators(trace: Trace) -> I64:
     They hand a value to Python, or in inferred times their end shows it.
     """
     kernels, ops = trace.kernels, trace.ops
-    reading = np.fromiter((t in _READS for t in trace.strings), np.bool_, len(trace.strings))
-    flag = np.append(np.append(reading, False)[ops.name], False)
+    flag = np.append(np.append(_reading_names(trace), False)[ops.name], False)
     slack = clock_slack_ns(trace)
     late = np.append(ops.end_ns, MISSING)[kernels.op] >= kernels.end_ns - slack
     read = (kernels.kind == MEMCPY) & flag[kernels.op] & late
     rows: I64 = np.unique(kernels.op[(kernels.op >= 0) & ((kernels.evidence == SYNC) | read)])
     return rows
+
+
+def _reading_names(trace: Trace) -> Bools:
+    return np.fromiter((t in _READS for t in trace.strings), np.bool_, len(trace.strings))

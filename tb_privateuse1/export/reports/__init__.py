@@ -1,7 +1,8 @@
-"""Reports of a view's result: text, Markdown, JUnit XML, CSV and SARIF; and of several in HTML."""
+"""Reports of a result or a check: text, Markdown, JUnit XML, CSV, SARIF; of several in HTML."""
 
 __all__ = [
     "advice",
+    "check",
     "csv",
     "html",
     "junit",

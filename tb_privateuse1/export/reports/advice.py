@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tb_privateuse1 import __version__
 from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.export.reports.markdown_text import escaped
+from tb_privateuse1.export.reports.sarif import Level, sarif_log, sarif_result
 from tb_privateuse1.i18n.units import plain_text, with_unit
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.distributed import Distributed
-
-_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 _WIDTH = 96
 """The width of a finding's text, in columns."""
@@ -29,9 +25,7 @@ _FEW = 5
 _OF_CODE = ("Before:", "After:")
 """The heads of facts that are code."""
 
-_LEVELS = {"high": "error", "medium": "warning", "low": "note", "note": "note"}
-
-_LINE = re.compile(r"^(?P<file>.+\.py)\((?P<line>\d+)\): ")
+_LEVELS: Mapping[str, Level] = {"high": "error", "medium": "warning", "low": "note", "note": "note"}
 
 
 def advice_text(result: AdviceTable) -> str:
@@ -83,9 +77,7 @@ def advice_sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
         }
         for rule in rules
     ]
-    driver = {"name": "tb_privateuse1", "version": __version__, "rules": listed}
-    run = {"tool": {"driver": driver}, "results": [_result(row) for row in result.rows]}
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return sarif_log(listed, [_result(row) for row in result.rows])
 
 
 def saving_sentence(result: AdviceTable) -> str:
@@ -169,23 +161,11 @@ def _of_ranks(result: Distributed) -> Iterator[str]:
 
 
 def _result(row: AdviceRow) -> dict[str, Any]:
-    message = f"{row.title}. {row.explanation} Fix: {row.fix}"
-    entry: dict[str, Any] = {
-        "ruleId": row.rule,
-        "level": _LEVELS[row.severity],
-        "message": {"text": plain_text(message)},
-        "properties": {
-            "severity": row.severity,
-            "confidence": row.confidence,
-            "saving_ns": row.saving_ns,
-            "saving_share": row.saving_share,
-        },
+    properties = {
+        "severity": row.severity,
+        "confidence": row.confidence,
+        "saving_ns": row.saving_ns,
+        "saving_share": row.saving_share,
     }
-    place = _LINE.match(row.source or "")
-    if place is not None:
-        physical = {
-            "artifactLocation": {"uri": plain_text(place["file"])},
-            "region": {"startLine": max(1, int(place["line"]))},
-        }
-        entry["locations"] = [{"physicalLocation": physical}]
-    return entry
+    message = f"{row.title}. {row.explanation} Fix: {row.fix}"
+    return sarif_result(row.rule, _LEVELS[row.severity], message, row.source, properties)

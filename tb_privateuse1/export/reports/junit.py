@@ -1,11 +1,12 @@
-"""JUnit XML report of a diff for CI servers.
+"""JUnit XML for CI servers, and the report of a diff in it.
 
-It has a test case for each part of the step, and for each figure of a device's memory.
+A diff has a test case for each part of the step, and for each figure of a device's memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from tb_privateuse1.analysis.comparison.memory import DiffMemory, format_amount
@@ -15,29 +16,52 @@ from tb_privateuse1.views.diff import Diff, DiffFigure
 Judged = DiffFigure | DiffMemory
 
 
-def junit_report(result: Diff, failed: Sequence[Judged] = ()) -> bytes:
-    """Return the report; ``failed`` figures are failures, and times are the current ones in s."""
-    suite = ElementTree.Element(
-        "testsuite",
-        name="tb-privateuse1 diff",
-        tests=str(len(result.figures) + len(result.memory)),
-        failures=str(len(failed)),
+@dataclass(frozen=True)
+class Case:
+    """A test case; ``failure`` is its message, ``skipped`` the reason why nothing was judged."""
+
+    classname: str
+    name: str
+    time_ns: float | None = None
+    failure: str | None = None
+    skipped: str | None = None
+
+
+def junit_suite(name: str, cases: Sequence[Case]) -> bytes:
+    """Return a report with one suite; times are in seconds."""
+    failures, skipped = (
+        sum(getattr(case, field) is not None for case in cases) for field in ("failure", "skipped")
     )
-    for figure in result.figures:
-        seconds = (figure.now_ns or 0) / 1e9
-        case = ElementTree.SubElement(
-            suite, "testcase", classname="diff", name=figure.name, time=f"{seconds:.9f}"
+    counts = {"tests": len(cases), "failures": failures, "skipped": skipped}
+    suite = ElementTree.Element(
+        "testsuite", {"name": name, **{k: str(v) for k, v in counts.items()}}
+    )
+    for case in cases:
+        element = ElementTree.SubElement(
+            suite, "testcase", classname=case.classname, name=case.name
         )
-        if figure in failed:
-            ElementTree.SubElement(case, "failure", message=change_text(figure))
-    for size in result.memory:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname=f"diff.memory.{plain_text(size.device)}", name=size.name
-        )
-        if size in failed:
-            ElementTree.SubElement(case, "failure", message=change_text(size))
+        if case.time_ns is not None:
+            element.set("time", f"{case.time_ns / 1e9:.9f}")
+        if case.failure is not None:
+            ElementTree.SubElement(element, "failure", message=case.failure)
+        if case.skipped is not None:
+            ElementTree.SubElement(element, "skipped", message=case.skipped)
     xml: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
     return xml
+
+
+def junit_report(result: Diff, failed: Sequence[Judged] = ()) -> bytes:
+    """Return the report; ``failed`` figures are failures, and times are the current ones in s."""
+
+    def failure(figure: Judged) -> str | None:
+        return change_text(figure) if figure in failed else None
+
+    times = (Case("diff", one.name, one.now_ns or 0, failure(one)) for one in result.figures)
+    sizes = (
+        Case(f"diff.memory.{plain_text(one.device)}", one.name, failure=failure(one))
+        for one in result.memory
+    )
+    return junit_suite("tb-privateuse1 diff", [*times, *sizes])
 
 
 def change_text(figure: Judged) -> str:

@@ -1,0 +1,1 @@
+"""Accuracy of ``baseline check``: recorded pairs with planted slow-downs, and resampled ones."""

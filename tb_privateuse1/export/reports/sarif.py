@@ -1,0 +1,44 @@
+"""Build SARIF 2.1.0 logs for code scanning."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from tb_privateuse1 import __version__
+from tb_privateuse1.i18n.units import plain_text
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+_LINE = re.compile(r"^(?P<file>.+\.py)\((?P<line>\d+)\): ")
+
+Level = Literal["error", "warning", "note"]
+
+
+def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
+    """Return a log with one run of this program."""
+    driver = {"name": "tb_privateuse1", "version": __version__, "rules": rules}
+    run = {"tool": {"driver": driver}, "results": results}
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def sarif_result(
+    rule: str, level: Level, message: str, line: str | None, properties: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a result; ``line`` is its place, such as ``train.py(12): step``."""
+    entry: dict[str, Any] = {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": plain_text(message)},
+        "properties": properties,
+    }
+    place = _LINE.match(line or "")
+    if place is not None:
+        physical = {
+            "artifactLocation": {"uri": plain_text(place["file"])},
+            "region": {"startLine": max(1, int(place["line"]))},
+        }
+        entry["locations"] = [{"physicalLocation": physical}]
+    return entry
