@@ -405,6 +405,26 @@ export interface Critical {
   found: number;
 }
 
+/** Ranks that the others wait for, or a group whose transfers take long. Times are per step. */
+export interface Culprit {
+  kind: "rank" | "node" | "link" | "missing" | "input" | "throttled";
+  ranks: number[];
+  host: string | null;
+  group: string | null;
+  cause: "computation" | "copy" | "host" | "input" | "unknown" | "transfer";
+  idle_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed" | null;
+  kernel: string | null;
+  kernel_ns: number | null;
+  excess_ns: number | null;
+  excess_bound_ns: number | null;
+  cause_ns: number | null;
+  cost_ns: number | null;
+  steps: number;
+  of_steps: number;
+  p_value: number;
+  victims: number[];
+}
+
 /** The entries of all counters: each value holds from its time on. */
 export interface Curves {
   at_ns: Float64Array;
@@ -561,7 +581,7 @@ export interface Distributed {
   grid: Grid;
   collectives: CollectiveRow[];
   collectives_total: number;
-  stragglers: Straggler[];
+  culprits: Culprit[];
   world_size: number | null;
   notes: Finding[];
   advice: RankAdvice[];
@@ -1911,16 +1931,6 @@ export interface StepShares {
   mfu: number | null;
   hfu: number | null;
   product_flops: number | null;
-}
-
-/** A rank that the others wait for, and its excess over them. */
-export interface Straggler {
-  rank: number;
-  last: number;
-  collectives: number;
-  caused_ns: number;
-  cause: string;
-  excess_ns: number;
 }
 
 /** One stretch of a class, and the event that is responsible for it. */
