@@ -90,10 +90,10 @@ def ask(url: str) -> dict[str, Any]:
         took, found = get(f"{url}&wait_ms={WAIT_MS}")
         longest = max(longest, took)
         if "traces" not in found:
-            stragglers = [s["rank"] for s in found["stragglers"]]
+            culprits = [one["ranks"] for one in found["culprits"]]
             rows = sum(r["problem"] is None for r in found["rows"])
             return {"s": time.perf_counter() - began, "longest_answer_s": longest, "progress": told,
-                    "ranks": rows, "stragglers": stragglers}  # fmt: skip
+                    "ranks": rows, "culprits": culprits}  # fmt: skip
         told += 1
 
 
@@ -140,7 +140,7 @@ def table(result: dict[str, Any]) -> None:
         ("TensorBoard's memory, peak", mb(cold["peak_bytes"])),
     ]
     size = f"{result['bytes'] / 1e6:.0f} MB, {result['events']:,} events"
-    print(f"{result['ranks']} ranks, {size}; stragglers found: {first['stragglers']}\n")
+    print(f"{result['ranks']} ranks, {size}; culprits found: {first['culprits']}\n")
     print("| what | |\n|---|---|")
     for name, value in rows:
         print(f"| {name} | {value} |")

@@ -101,7 +101,7 @@ def ask(url: str, pid: int) -> dict[str, Any]:
     return {
         "cpu_s": cpu_s(pid) - used, "s": time.perf_counter() - began, "longest_answer_s": longest,
         "progress": told, "ranks": len(found["rows"]),
-        "stragglers": [one["rank"] for one in found["stragglers"]],
+        "culprits": [one["ranks"] for one in found["culprits"]],
     }  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def table(result: dict[str, Any]) -> None:
 def _rows(server: dict[str, Any]) -> list[tuple[str, str]]:
     first, again = server["first"], server["again"]
     return [
-        ("stragglers", str(first["stragglers"])),
+        ("culprits", str(first["culprits"])),
         ("started and listed", f"{server['listed_cpu_s']:.1f} CPU s"),
         ("first page", f"{first['cpu_s']:.2f} CPU s"),
         ("answers with progress meanwhile", str(first["progress"])),

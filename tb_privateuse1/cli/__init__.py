@@ -95,8 +95,8 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     commands_of = (
-        view, advise, whatif, diff, baseline, report, event, export, scalars, ingest, sql, mcp, agents,
-        record, cache, merge, demo,
+        view, advise, whatif, diff, baseline, report, event, export, scalars, ingest, sql, mcp,
+        agents, record, cache, merge, demo,
     )  # fmt: skip
     for command in commands_of:
         command.add(commands)

@@ -224,11 +224,12 @@ def _unpack_one(
 def _with_shared_texts(part: RankPart) -> RankPart:
     """Return an equal part whose texts are those of other ranks: most have the same."""
     kernels = {_shared(name): ns for name, ns in part.host.kernels.items()}
+    calls = {_shared(name): count for name, count in part.host.kernel_calls.items()}
     return dataclasses.replace(
         part,
         shapes=_shared(part.shapes),
         steps=dataclasses.replace(part.steps, names=_shared(part.steps.names)),
-        host=dataclasses.replace(part.host, kernels=kernels),
+        host=dataclasses.replace(part.host, kernels=kernels, kernel_calls=calls),
     )
 
 

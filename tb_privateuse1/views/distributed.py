@@ -1,4 +1,4 @@
-"""All ranks of a run: computation and communication, collectives, stragglers."""
+"""All ranks of a run: computation and communication, collectives, culprits of waiting."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rank_rules.base import RankContext
 from tb_privateuse1.analysis.account.table import StepClass, step_class
 from tb_privateuse1.analysis.ranks import axes, clock_alignment, collectives
+from tb_privateuse1.analysis.ranks import clock_notes as ranks_clock_notes
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
+from tb_privateuse1.analysis.ranks.arrivals import Blame, assign_blame
 from tb_privateuse1.analysis.ranks.axis_rows import (
     AxisRow,
     GroupRow,
@@ -29,19 +31,14 @@ from tb_privateuse1.analysis.ranks.collectives import (
     drop_matches,
     match_calls,
 )
+from tb_privateuse1.analysis.ranks.culprits import Culprit, find_culprits
 from tb_privateuse1.analysis.ranks.expert_rows import ExpertRow, expert_rows
 from tb_privateuse1.analysis.ranks.group_sums import RunFigures, sum_groups
+from tb_privateuse1.analysis.ranks.job import Job
 from tb_privateuse1.analysis.ranks.node_rows import NodeRow, node_rows
 from tb_privateuse1.analysis.ranks.open_rows import OpenCollectiveRow, find_open, open_rows
 from tb_privateuse1.analysis.ranks.pipeline_stages import StageRow, stage_rows
 from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
-from tb_privateuse1.analysis.ranks.stragglers import (
-    CAUSES,
-    Blame,
-    Straggler,
-    assign_blame,
-    find_stragglers,
-)
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -90,7 +87,7 @@ class RankRow:
     idle_bound_ns: int | None
     """How far off these means may be; 0 if measured, null if that is not known."""
     last: int
-    """In how many collectives the others have waited for it."""
+    """In how many collectives it was among the last, for whom the others have waited."""
     caused_ns: int
     """How long each other rank has waited for it in these, on average and in all."""
     clock_offset_ns: int | None
@@ -146,7 +143,8 @@ class Distributed(Result):
     collectives: tuple[CollectiveRow, ...]
     """All, or of more than ``limit`` those with the most time."""
     collectives_total: int
-    stragglers: tuple[Straggler, ...]
+    culprits: tuple[Culprit, ...]
+    """Who keeps the others waiting beyond chance, by all complete steps; the costliest first."""
     world_size: int | None
     notes: tuple[Finding, ...]
     advice: tuple[RankAdvice, ...]
@@ -174,7 +172,7 @@ def distributed(
     measure: Annotated[Measure, "what the grid of ranks by steps shows"] = "step",
     limit: Annotated[int, "at most this many steps, and as many collectives"] = 2000,
 ) -> Distributed:
-    """Every rank's computation and communication, the collectives, and the stragglers.
+    """Every rank's computation and communication, the collectives, and who holds up the others.
 
     Of one step, or of the complete ones. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
@@ -196,11 +194,15 @@ def distributed(
     world = max((part.world_size for part in parts if part.world_size), default=None)
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
     unread = [r.rank for r in ranks if r.part is None]
-    late = find_stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None})
-    notes = ranks_notes.rank_notes(
-        numbers, parts, calls,
-        absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
-    )  # fmt: skip
+    whole = ranks_steps.counted_steps(steps, np.ones_like(chosen), len(read))
+    culprits = find_culprits(Job(numbers, parts, calls, steps, whole))
+    notes = [
+        *ranks_notes.rank_notes(
+            numbers, parts, calls,
+            absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
+        ),
+        *ranks_clock_notes.clock_notes(numbers, parts, aligned),
+    ]  # fmt: skip
     stuck = find_open(parts, numbers)
     counted = ranks_steps.counted_steps(steps, chosen, len(read))
     of_groups = axes.find_groups(parts, numbers, calls, world)
@@ -213,7 +215,7 @@ def distributed(
         counted=counted,
         in_step=in_step,
         blamed=blamed,
-        stragglers=late,
+        culprits=culprits,
         collectives=talk,
         absent=tuple(absent),
         unread=tuple(unread),
@@ -227,7 +229,7 @@ def distributed(
         grid=ranks_steps.step_grid(steps, chosen, calls.step_names, numbers, measure),
         collectives=tuple(talk),
         collectives_total=talk_total,
-        stragglers=late,
+        culprits=culprits,
         world_size=world,
         notes=tuple(notes),
         advice=rank_engine.advise_ranks(case),
@@ -353,9 +355,3 @@ def _row(
         caused_ns=0 if at is None else int(blamed.caused_ns[at]),
         problem=None if rank.problem is None else rank.problem.message,
     )
-
-
-def _figures(row: RankRow) -> dict[str, int] | None:
-    """Return the row's times by cause; None without steps."""
-    found = {cause: getattr(row, f"{cause}_ns") for cause in CAUSES}
-    return None if None in found.values() else found

@@ -156,7 +156,7 @@ def test_a_rank_without_times_is_no_straggler_beside_the_others() -> None:
     others = [rank_runs.rank(i, steps, meets, transfer=100) for i in range(3)]
     shown = view(ranks(*others, dataclasses.replace(refused(), meta=_third(refused()))))
     assert [row.computation_ns is None for row in shown.rows] == [False] * 3 + [True]
-    assert shown.stragglers == ()
+    assert shown.culprits == ()
 
 
 def _third(trace: Trace) -> Meta:

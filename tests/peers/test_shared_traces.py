@@ -136,7 +136,7 @@ def test_two_ranks_on_one_clock() -> None:
     assert abs(other.clock_offset_ns) < 200_000
     assert one.clock_residual_ns == other.clock_residual_ns
     assert 0 < (one.clock_residual_ns or 0) < 200_000
-    assert result.stragglers == ()
+    assert result.culprits == ()
     for s in result.steps:
         parts = (s.computation_ns, s.exposed_ns, s.copy_ns, s.idle_ns)
         assert sum(part or 0 for part in parts) == s.duration_ns

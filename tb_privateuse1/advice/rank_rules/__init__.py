@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_privateuse1.advice.rank_rules import (
     host_collectives,
+    missed_collectives,
     missing_overlap,
     missing_ranks,
     open_collective,
@@ -20,6 +21,7 @@ __all__ = [
 
 RANK_RULES: tuple[RankRule, ...] = (
     open_collective.RULE,
+    missed_collectives.RULE,
     straggler.RULE,
     uneven_ranks.RULE,
     synchronous_collectives.RULE,

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.advice.rules.base import Confidence
 from tb_privateuse1.analysis.account.classes import ClassName
+from tb_privateuse1.analysis.ranks.arrivals import Blame
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
+from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.analysis.ranks.open_collectives import OpenCollective
 from tb_privateuse1.analysis.ranks.steps import RankSteps
-from tb_privateuse1.analysis.ranks.stragglers import Blame, Straggler
 from tb_privateuse1.i18n import join_list as join_list
 from tb_privateuse1.i18n import say as say
 from tb_privateuse1.trace.model import MISSING
@@ -45,7 +46,7 @@ class RankContext:
     in_step: Bools
     """A flag per call of ``calls``: it lies in a counted step."""
     blamed: Blame
-    stragglers: tuple[Straggler, ...]
+    culprits: tuple[Culprit, ...]
     collectives: Sequence[CollectiveRow]
     absent: tuple[int, ...] = ()
     """Ranks of the run without a trace."""

@@ -1,4 +1,4 @@
-"""Large collectives far below the bandwidth of links."""
+"""Large collectives far below the bandwidth of links, and groups slower than their siblings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rank_rules.base import (
+    MOST_RANKS,
     RankContext,
     RankEvidence,
     RankFinding,
@@ -15,15 +16,56 @@ from tb_privateuse1.advice.rank_rules.base import (
 )
 from tb_privateuse1.advice.rules.base import percent
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
+from tb_privateuse1.analysis.ranks.culprits import Culprit
 
 _LARGE_BYTES = 16 << 20
 _SLOWEST = 1.25e9
 """10 Gbit/s."""
 _TIMES = 4
 _LEAST = 0.02
+_HOW = say(
+    "No saving is given: how fast the link can be is in no trace. The bandwidth is "
+    "that of the transfer alone, without waiting for ranks that come later."
+)
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
+    """Yield calls with a low bandwidth of the transfer alone, then groups slower than siblings."""
+    named = set()
+    for row, finding in _below_links(case):
+        named.add(row.group)
+        yield finding
+    for culprit in case.culprits:
+        if culprit.kind == "link" and culprit.group not in named:
+            yield _than_siblings(case, culprit)
+
+
+def _than_siblings(case: RankContext, culprit: Culprit) -> RankFinding:
+    excess = culprit.excess_ns or 0
+    return RankFinding(
+        title=say(
+            "Group {group} transfers {share} of the step longer than its siblings",
+            group=culprit.group,
+            share=percent(case.share(excess)),
+        ),
+        explanation=say(
+            "Its collectives take {time:.3g} ms a step longer than the same calls of other groups "
+            "of its size, in {steps:,} of {of_steps:,} steps.",
+            time=excess / 1e6,
+            steps=culprit.steps,
+            of_steps=culprit.of_steps,
+        ),
+        evidence=tuple(
+            RankEvidence(rank, say("member of group {group}", group=culprit.group))
+            for rank in culprit.ranks[:MOST_RANKS]
+        ),
+        how=_HOW,
+        confidence="medium",
+        urgent=True,
+    )
+
+
+def _below_links(case: RankContext) -> Iterator[tuple[CollectiveRow, RankFinding]]:
     """Yield by kind, group and bytes if the bandwidth of the transfer alone is low."""
     rows = [c for c in case.collectives if _known(c)]
     best: dict[tuple[str, int | None], float] = {}
@@ -44,27 +86,27 @@ def check(case: RankContext) -> Iterator[RankFinding]:
             else say("Links between devices carry tens of GB/s, and a network of 10 Gbit/s 1.25.")
         )
         group = say(" of group {group}", group=row.group) if row.group else ""
-        yield RankFinding(
-            title=say(
-                "{kind}{group} at {rate:.2g} GB/s: {share} of the time",
-                kind=row.kind.replace("_", "-"),
-                group=group,
-                rate=bus / 1e9,
-                share=percent(case.share(transfer_ns)),
+        yield (
+            row,
+            RankFinding(
+                title=say(
+                    "{kind}{group} at {rate:.2g} GB/s: {share} of the time",
+                    kind=row.kind.replace("_", "-"),
+                    group=group,
+                    rate=bus / 1e9,
+                    share=percent(case.share(transfer_ns)),
+                ),
+                explanation=say(
+                    "{calls:,} calls of {size:,} MiB. {than}",
+                    calls=row.calls,
+                    size=(row.bytes or 0) >> 20,
+                    than=comparison,
+                ),
+                evidence=_members(case, row),
+                how=_HOW,
+                confidence="medium",
+                urgent=True,
             ),
-            explanation=say(
-                "{calls:,} calls of {size:,} MiB. {than}",
-                calls=row.calls,
-                size=(row.bytes or 0) >> 20,
-                than=comparison,
-            ),
-            evidence=_members(case, row),
-            how=say(
-                "No saving is given: how fast the link can be is in no trace. The bandwidth is "
-                "that of the transfer alone, without waiting for ranks that come later."
-            ),
-            confidence="medium",
-            urgent=True,
         )
 
 
@@ -109,7 +151,8 @@ RULE = RankRule(
     title=say("Slow links"),
     looks_for=say(
         "Collectives of 16 MiB and more below 1.25 GB/s, or at less than a quarter of what "
-        "another group of as many ranks reaches."
+        "another group of as many ranks reaches. A group whose transfers take longer than those "
+        "of its siblings in more steps than chance allows."
     ),
     why=say(
         "A library that falls back to sockets, or the wrong network, is slower by a factor of ten."
@@ -121,7 +164,8 @@ RULE = RankRule(
     ),
     threshold=say(
         "16 MiB: from there on bandwidth rules, not latency. 10 Gbit/s is below any link that "
-        "training uses; groups of equal size differ by four where one has left the node."
+        "training uses; groups of equal size differ by four where one has left the node. For "
+        "siblings: 10 % of their transfers, 2 % of the step, and an error rate of 0.25 %."
     ),
     reference=say("nccl-tests; msprof-analyze slow link."),
     check=check,

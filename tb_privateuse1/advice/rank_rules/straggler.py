@@ -1,4 +1,4 @@
-"""A rank that the others wait for, and the work that takes it longer."""
+"""Ranks or a node that the others wait for, and what takes them longer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rank_rules.base import (
+    MOST_RANKS,
     RankContext,
     RankEvidence,
     RankFinding,
@@ -16,11 +17,12 @@ from tb_privateuse1.advice.rank_rules.base import (
 )
 from tb_privateuse1.advice.rules.base import percent
 from tb_privateuse1.analysis.account.classes import ClassName
-from tb_privateuse1.analysis.ranks.stragglers import Straggler
+from tb_privateuse1.analysis.ranks.culprits import Culprit
+from tb_privateuse1.analysis.ranks.notes import listed
 
 _LEAST = 0.02
-_PART = 0.2
-"""The least share of the excess for which a kernel or cause is named."""
+SLOW = ("rank", "node", "input", "throttled")
+"""The kinds of culprits whose own work is longer."""
 
 IDLE: dict[ClassName, str] = {
     "input": say("waiting for its data loader"),
@@ -41,118 +43,147 @@ IDLE: dict[ClassName, str] = {
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
-    """Yield each straggler with the time per step that the others wait for it."""
-    for straggler in case.stragglers:
-        at = case.numbers.index(straggler.rank)
-        saving = min(straggler.caused_ns / max(case.count[at], 1), _waiting(case, at))
+    """Yield each slow rank, set or node with the time per step that the others wait for it."""
+    slow = [one for one in case.culprits if one.kind in SLOW]
+    for place, culprit in enumerate(slow):
+        rest = slow[place + 1].cost_ns or 0 if place + 1 < len(slow) else 0
+        saving = min((culprit.cost_ns or 0) - rest, _waiting(case, culprit) - rest)
         if case.share(saving) < _LEAST:
             continue
-        why, sure = _why(case, straggler, at)
         yield RankFinding(
-            title=say(
-                "Rank {rank} keeps the others waiting: {share} of their time",
-                rank=straggler.rank,
-                share=percent(case.share(saving)),
-            ),
+            title=_title(case, culprit, saving),
             explanation=say(
-                "It came last to {last:,} of {collectives:,} collectives in which somebody waited. "
-                "{why}",
-                last=straggler.last,
-                collectives=straggler.collectives,
-                why=why,
+                "{why} This is so in {steps:,} of {of_steps:,} steps, which chance would give less "
+                "than once in {times:,} jobs.",
+                why=_why(case, culprit),
+                steps=culprit.steps,
+                of_steps=culprit.of_steps,
+                times=_times(culprit.p_value),
             ),
-            evidence=(RankEvidence(straggler.rank, why),),
+            evidence=tuple(
+                RankEvidence(rank, _evidence(case, rank)) for rank in culprit.ranks[:MOST_RANKS]
+            ),
             how=say(
-                "What each other rank waits on average in the collectives to which this one comes "
-                "last, per step, as far as no computation hides it."
+                "Work outside of exposed communication beyond the median of ranks that do the "
+                "same, per step, as far as the others wait for it and no computation hides it. Of "
+                "several culprits, each counts until the next one is the last."
             ),
             saving_ns=saving,
-            confidence="high" if sure else "low",
+            confidence="low" if culprit.cause == "unknown" else "high",
         )
 
 
-def _waiting(case: RankContext, at: int) -> float:
-    other = np.arange(len(case.parts)) != at
-    other &= case.count > 0
+def _title(case: RankContext, culprit: Culprit, saving: float) -> str:
+    share = percent(case.share(saving))
+    if culprit.kind == "node":
+        return say(
+            "Host {host} (ranks {ranks}) keeps the others waiting: {share} of their time",
+            host=culprit.host, ranks=listed(culprit.ranks), share=share,
+        )  # fmt: skip
+    if len(culprit.ranks) > 1:
+        return say(
+            "Ranks {ranks} keep the others waiting: {share} of their time",
+            ranks=listed(culprit.ranks), share=share,
+        )  # fmt: skip
+    return say(
+        "Rank {rank} keeps the others waiting: {share} of their time",
+        rank=culprit.ranks[0], share=share,
+    )  # fmt: skip
+
+
+def _waiting(case: RankContext, culprit: Culprit) -> float:
+    """Return the mean exposed waiting of the other ranks per step."""
+    other = ~np.isin(case.numbers, culprit.ranks) & (case.count > 0)
     return float(case.waiting[other].mean()) if other.any() else 0.0
 
 
-def _why(case: RankContext, straggler: Straggler, at: int) -> tuple[str, bool]:
-    """Return the reason in words, and whether the trace proves it."""
-    excess, hosted = milliseconds(straggler.excess_ns), case.parts[at].on_host
-    if straggler.cause == "computation":
-        kernel = _kernel(case, straggler, at)
+def _times(p_value: float) -> int:
+    """Return how many jobs would show this once by chance, rounded down to a power of ten."""
+    return int(10 ** min(max(np.floor(-np.log10(max(p_value, 1e-300))), 1), 9))
+
+
+def _why(case: RankContext, culprit: Culprit) -> str:
+    """Return what takes the ranks longer, in words."""
+    excess = milliseconds(culprit.cause_ns or culprit.excess_ns or 0)
+    hosted = all(case.parts[case.numbers.index(rank)].on_host for rank in culprit.ranks)
+    if culprit.cause == "computation":
+        if culprit.kind == "throttled":
+            return say(
+                "Computation takes {excess} a step longer than on the median of the others. Nearly "
+                "all kernels are slower, in as many calls: the device is slower or throttled.",
+                excess=excess,
+            )
+        kernel = _kernel(culprit)
         if hosted:
             return say(
-                "Its operators take {excess} a step longer than the median of the others{kernel}.",
-                excess=excess,
-                kernel=kernel,
-            ), True
+                "Operators take {excess} a step longer than on the median of the others{kernel}.",
+                excess=excess, kernel=kernel,
+            )  # fmt: skip
         return say(
-            "It computes {excess} a step longer than the median of the others{kernel}.",
+            "Computation takes {excess} a step longer than on the median of the others{kernel}.",
+            excess=excess, kernel=kernel,
+        )  # fmt: skip
+    if culprit.cause == "copy":
+        return say(
+            "Copies take {excess} a step longer than on the median of the others.", excess=excess
+        )
+    if culprit.cause == "unknown":
+        return say(
+            "Its own work takes {excess} a step longer than the median of the others; the "
+            "recording does not show which.",
             excess=excess,
-            kernel=kernel,
-        ), True
-    if straggler.cause == "copy":
-        return say(
-            "It copies {excess} a step longer than the median of the others.", excess=excess
-        ), True
-    if straggler.cause != "idle":
-        return say("What it does longer cannot be told."), False
-    name, extra_ns = _most_idle(case, at)
-    sure = extra_ns >= _PART * straggler.excess_ns
-    detail = say(", {time} of it {cause}", time=milliseconds(extra_ns), cause=IDLE[name])
-    cause = detail if sure else ""
+        )
+    cause = (
+        say(", most of it {cause}", cause=IDLE[culprit.idle_class]) if culprit.idle_class else ""
+    )
     if hosted:
         return say(
-            "It does nothing for {excess} a step longer than the median of the others{cause}.",
-            excess=excess,
-            cause=cause,
-        ), sure
+            "The host does nothing for {excess} a step longer than on the median of the "
+            "others{cause}.",
+            excess=excess, cause=cause,
+        )  # fmt: skip
     return say(
-        "Its device has nothing to do for {excess} a step longer than the median of the "
+        "The device has nothing to do for {excess} a step longer than on the median of the "
         "others{cause}.",
-        excess=excess,
-        cause=cause,
-    ), sure
+        excess=excess, cause=cause,
+    )  # fmt: skip
 
 
-def _most_idle(case: RankContext, at: int) -> tuple[ClassName, float]:
-    """Return the idle cause with the largest excess over the others' median, and the excess."""
-    extra_ns = {}
-    for cause in IDLE:
-        values = case.idle(cause)
-        extra_ns[cause] = float(values[at] - np.median(np.delete(values, at)))
-    name = max(extra_ns, key=lambda cause: extra_ns[cause])
-    return name, extra_ns[name]
+def _kernel(culprit: Culprit) -> str:
+    if culprit.kernel is None:
+        return ""
+    time = milliseconds(culprit.kernel_ns or 0)
+    return say(", {time} of it in `{kernel}`", time=time, kernel=culprit.kernel[:120])
 
 
-def _kernel(case: RankContext, straggler: Straggler, at: int) -> str:
-    """Return words on the kernel with the largest excess over the others' median, or ``""``."""
-    other = [part.host.kernels for i, part in enumerate(case.parts) if i != at]
-    best, longest_ns = "", _PART * straggler.excess_ns
-    for name, values in case.parts[at].host.kernels.items():
-        extra_ns = values - float(np.median([kernels.get(name, 0) for kernels in other]))
-        if extra_ns >= longest_ns:
-            best, longest_ns = name, extra_ns
-    return (
-        say(", {time} of it in `{kernel}`", time=milliseconds(longest_ns), kernel=best[:120])
-        if best
-        else ""
+def _evidence(case: RankContext, rank: int) -> str:
+    at = case.numbers.index(rank)
+    return say(
+        "computes {work}, is idle for {idle}, waits {wait} a step",
+        work=milliseconds(case.mean("computation_ns")[at]),
+        idle=milliseconds(case.mean("idle_ns")[at]),
+        wait=milliseconds(case.waiting[at]),
     )
 
 
 RULE = RankRule(
     name="straggler",
-    title=say("A rank that the others wait for"),
-    looks_for=say("A rank that is clearly more often the last at collectives than chance has it."),
+    title=say("Ranks or a node that the others wait for"),
+    looks_for=say(
+        "Ranks, or most ranks of a host, whose work outside of communication is longer than that "
+        "of ranks that do the same, in more steps or by more than chance allows."
+    ),
     why=say("All ranks are as slow as the slowest."),
     fix=say(
-        "Look at this rank's own page of advice. It computes longer: a slower or throttled "
-        "device, or more work (longer samples, another model part). Its device idles: its host, "
-        "its data loader, or what only one rank does (logging, checkpoints, evaluation)."
+        "Look at the rank's own page of advice. It computes longer: a slower or throttled device, "
+        "or more work (longer samples, another model part). Its device idles: its host, its data "
+        "loader, or what only one rank does (logging, checkpoints, evaluation). A whole node: its "
+        "power limit, cooling, or what else runs there."
     ),
-    threshold=say("2 % of the step: networks vary by that much."),
-    reference=say("HTA and XProf stragglers; docs/reference/definitions.md, stragglers."),
+    threshold=say(
+        "An error rate of 1 % of the jobs without a cause, and 2 % of the step: networks vary by "
+        "that much."
+    ),
+    reference=say("HTA and XProf stragglers; docs/internals/blame.md."),
     check=check,
 )

@@ -1,4 +1,4 @@
-"""Load imbalance: ranks wait for each other without a constant straggler."""
+"""Load imbalance: ranks wait for each other without a lasting culprit."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tb_privateuse1.advice.rank_rules.base import (
     milliseconds,
     say,
 )
+from tb_privateuse1.advice.rank_rules.straggler import SLOW
 from tb_privateuse1.advice.rules.base import percent
 
 _LEAST, _SPREAD = 0.05, 0.05
@@ -23,10 +24,8 @@ _MANY = 8
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
-    """Yield the waiting time that no straggler explains."""
-    explained_ns = sum(
-        straggler.caused_ns / max(case.count.mean(), 1) for straggler in case.stragglers
-    )
+    """Yield the waiting time that no culprit explains."""
+    explained_ns = max((one.cost_ns or 0 for one in case.culprits if one.kind in SLOW), default=0)
     waiting = max(case.average(case.waiting) - explained_ns, 0.0)
     if case.share(waiting) < _LEAST:
         return
@@ -71,7 +70,7 @@ def check(case: RankContext) -> Iterator[RankFinding]:
         ),
         how=say(
             "The mean over the ranks of what matched collectives take longer than on the rank "
-            "that comes last, as far as no computation hides it, less what stragglers cause."
+            "that comes last, as far as no computation hides it, less what culprits cost."
         ),
         saving_ns=waiting,
         confidence="medium" if constant else "low",

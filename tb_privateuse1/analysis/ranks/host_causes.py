@@ -33,6 +33,8 @@ class HostParts:
     """Exposed communication on the device during which the host waits."""
     kernels: Mapping[str, int]
     """Time per step of the longest compute kernels, by name."""
+    kernel_calls: Mapping[str, float]
+    """Calls per step of these."""
 
 
 def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> HostParts:
@@ -58,10 +60,12 @@ def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> 
         loading = intervals.union(trace.ops.start_ns[loads], trace.ops.end_ns[loads])
         busy = intervals.merge(work, talk)
         causes = {"input": intervals.subtract(loading, busy)}
+    kernels, kernel_calls = _kernels(trace)
     return HostParts(
         idle={cause: inside(one) for cause, one in causes.items()},
         held_ns=inside(_held(trace)),
-        kernels=_kernels(trace),
+        kernels=kernels,
+        kernel_calls=kernel_calls,
     )
 
 
@@ -84,14 +88,18 @@ def _held(trace: Trace) -> intervals.Set:
     return intervals.intersect(bare, (start, end))
 
 
-def _kernels(trace: Trace) -> dict[str, int]:
+def _kernels(trace: Trace) -> tuple[dict[str, int], dict[str, float]]:
+    """Return the time and the calls per step of the longest compute kernels, by name."""
     kernels, steps = trace.kernels, trace.steps
     whole = np.append(~(steps.incomplete | steps.primed), False)
     rows = np.flatnonzero((kernels.kind == KERNEL) & ~kernels.communication & whole[kernels.step])
     first, name = group_rows(kernels.name[rows])
     total = sums(name, kernels.end_ns[rows] - kernels.start_ns[rows], len(first))
+    calls = np.bincount(name, minlength=len(first))
     count = max(int(whole.sum()), 1)
-    return {
-        trace.text(kernels.name[rows[first[i]]]): int(total[i]) // count
-        for i in np.argsort(-total, kind="stable")[:_NAMES].tolist()
-    }
+    longest = np.argsort(-total, kind="stable")[:_NAMES].tolist()
+    names = [trace.text(kernels.name[rows[first[i]]]) for i in longest]
+    return (
+        {name: int(total[i]) // count for name, i in zip(names, longest, strict=True)},
+        {name: int(calls[i]) / count for name, i in zip(names, longest, strict=True)},
+    )

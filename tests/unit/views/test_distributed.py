@@ -1,4 +1,4 @@
-"""All ranks of a run: means, collectives, stragglers, and what is missing."""
+"""All ranks of a run: means, collectives, culprits, and what is missing."""
 
 from __future__ import annotations
 
@@ -102,19 +102,23 @@ def test_of_too_many_kinds_of_calls_those_with_the_most_time() -> None:
     assert distributed(both).collectives[0].total_ns == 56_000
 
 
-def test_a_straggler_is_named_with_its_cause() -> None:
-    (found,) = distributed(ranks(rank(0, 100, 260, steps=4), rank(1, 300, 60, steps=4))).stragglers
-    assert (found.rank, found.last, found.collectives) == (1, 4, 4)
-    assert found.caused_ns == 4 * 200_000
-    assert (found.cause, found.excess_ns) == ("computation", 200_000)
+def test_a_slow_rank_is_named_with_its_cause() -> None:
+    both = ranks(rank(0, 100, 260, steps=4), rank(1, 300, 60, steps=4))
+    (found,) = distributed(both).culprits
+    assert (found.kind, found.ranks, found.victims) == ("rank", (1,), (0,))
+    assert (found.steps, found.of_steps) == (4, 4)
+    assert found.cost_ns == found.excess_ns == found.cause_ns == 200_000
+    assert (found.cause, found.kernel, found.kernel_ns) == ("computation", "gemm", 200_000)
+    assert distributed(both).rows[1].last == 4
+    assert distributed(both, step=2).culprits == (found,), "of all steps"
 
 
-def test_who_is_last_by_turns_is_no_straggler() -> None:
+def test_who_is_last_by_turns_is_no_culprit() -> None:
     a = trace(step(0, 0, 2000), *(e for k in range(4) for e in talk(k, 20 if k % 2 else 90)))
     b = trace(step(0, 0, 2000), *(e for k in range(4) for e in talk(k, 90 if k % 2 else 20)))
     result = distributed(ranks(a, b))
     assert [r.last for r in result.rows] == [2, 2]
-    assert result.stragglers == ()
+    assert result.culprits == ()
 
 
 def talk(k: int, took: float, elements: int = SIZE // 4) -> list[Event]:

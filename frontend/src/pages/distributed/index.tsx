@@ -1,4 +1,4 @@
-// The ranks page: step time of each rank, collectives, stragglers, missing data.
+// The ranks page: step time of each rank, collectives, culprits, missing data.
 import { useMemo } from "preact/hooks";
 import type { Distributed as Result, RankRow } from "../../api/types";
 import { color, type Category } from "../../lib/color";
@@ -18,7 +18,8 @@ import { RankFindings } from "./rank-findings";
 import { MissingStreams } from "../shared/data-warnings";
 import { Show } from "../shared/load-states";
 import { shownGroup, Tables } from "./tables";
-import { Notes, Stragglers } from "./stragglers";
+import { Culprits } from "./culprits";
+import { Notes } from "./notes";
 
 const texts = t.distributed;
 
@@ -67,7 +68,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
       <MissingStreams streams={result.provenance.missing_streams} />
       <OpenCollectives rows={result.open_collectives} />
       <Notes result={result} />
-      <Stragglers result={result} />
+      <Culprits result={result} />
       <RankFindings rows={result.advice} inferred={inferred} />
       <RankChart {...{ result, rank, step }} onSelect={(key) => go(ofRank(Number(key)))} />
       {result.grid.ranks.length > 1 && result.grid.steps.length > 1 && (

@@ -41,6 +41,12 @@ def two_groups(fast_us: float, slow_us: float) -> list[str]:
 
 @pytest.mark.parametrize(("slow_us", "speaks"), [(3900, False), (4100, True)])
 def test_a_quarter_of_the_bandwidth_of_another_group(slow_us: float, speaks: bool) -> None:
-    said = two_groups(1000, slow_us)
-    assert bool(said) == speaks
-    assert all("of group b" in title for title in said)
+    (title,) = two_groups(1000, slow_us)
+    assert ("of group b at" in title) == speaks
+
+
+@pytest.mark.parametrize(("slow_us", "speaks"), [(1150, False), (1250, True)])
+def test_a_group_slower_than_its_siblings_in_all_steps(slow_us: float, speaks: bool) -> None:
+    titles = two_groups(1000, slow_us)
+    assert bool(titles) == speaks
+    assert all("Group b transfers 2.5 % of the step longer" in title for title in titles)

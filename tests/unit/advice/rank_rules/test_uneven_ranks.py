@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.rank_runs import FINE, SLOW, STEPS, by_turns, found, run
+from tests.support.rank_runs import FINE, SLOW, by_turns, found, run
 
 
 def test_by_turns() -> None:
@@ -23,9 +23,9 @@ def test_it_speaks_from_five_per_cent(extra: float, speaks: bool) -> None:
 
 
 def test_ranks_with_more_work_are_named() -> None:
-    """Two of four are late together: each is the last one equally often."""
-    more = replace(SLOW, computes=4001)
-    late = [[SLOW, more] * (STEPS // 2), [more, SLOW] * (STEPS // 2)]
+    """Two of six are late in some steps each, too few to rule out chance."""
+    more = replace(SLOW, computes=5000)
+    late = [[more] * 4 + [FINE] * 4, [FINE] * 4 + [more] * 3 + [FINE]]
     (row,) = found(run(FINE, *late, FINE, FINE, FINE), "uneven_ranks")
     assert "most have ranks 1, 2" in row.explanation
     assert row.confidence == "medium"

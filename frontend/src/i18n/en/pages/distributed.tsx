@@ -1,11 +1,22 @@
 import type { ComponentChildren } from "preact";
-import type { Grid } from "../../../api/types";
+import type { Culprit, Grid } from "../../../api/types";
 import { count, plural } from "../../count";
 
-const causes = {
-  computation: "it computes longer",
-  copy: "it copies longer",
-  idle: "its device has nothing to do for longer: look at its host",
+const kinds: Record<Culprit["kind"], string> = {
+  rank: "slow",
+  node: "slow node",
+  link: "slow link",
+  missing: "misses collectives",
+  input: "late data loader",
+  throttled: "slower device",
+};
+const causes: Record<Culprit["cause"], string> = {
+  computation: "Computation takes longer",
+  copy: "Copies take longer",
+  host: "The device has nothing to do for longer: the host is late",
+  input: "It waits longer for its data loader",
+  transfer: "Transfers take longer than those of sibling groups",
+  unknown: "The recording does not show what takes longer",
 };
 
 /** All ranks of a run. */
@@ -45,16 +56,34 @@ export const distributed = {
   hiddenHelp: (hidden: string) => `Communication while there is computation: ${hidden} over all ranks.`,
   hidden: (share: string) => `${share} communication hidden by computation`,
   callsOf: (rank: number) => `Calls of rank ${rank}`,
-  waitFor: (rank: number, link: (text: string) => ComponentChildren) => (
-    <>The others wait for {link(`rank ${rank}`)}:</>
-  ),
-  last: (last: number, collectives: number, caused: string) =>
-    `it was last in ${count(last)} of ${plural(collectives, "collective")} in which somebody waited, ${caused} of each other rank's time.`,
-  why: (cause: string, excess: string) => {
-    const why = Object.hasOwn(causes, cause) ? causes[cause as keyof typeof causes] : null;
-    return why === null
-      ? " The recording does not show why."
-      : ` Per step ${why}, ${excess} more than the median of the others.`;
+  culprits: {
+    title: "Who the others wait for",
+    titleNote: (n: number) => `${plural(n, "cause")} beyond chance, over all complete steps`,
+    none: "No rank keeps the others waiting beyond chance.",
+    fewSteps: (n: number) => `Who keeps the others waiting takes ${n} complete steps to tell from chance.`,
+    kinds,
+    host: (name: string, ranks: string) => `Host ${name}, ranks ${ranks}`,
+    group: (name: string, ranks: string) => `Group ${name}, ranks ${ranks}`,
+    ranks: (ranks: string, n: number) => (n === 1 ? `Rank ${ranks}` : `Ranks ${ranks}`),
+    onHost: (name: string) => `on ${name}`,
+    cost: (time: string) => `the others wait ${time} a step`,
+    cause: (cause: Culprit["cause"], time: string | null) =>
+      `${causes[cause]}${time === null ? "" : ` by ${time} a step`}.`,
+    inKernel: (time: string, kernel: ComponentChildren) => (
+      <>
+        {time} of it in {kernel}.
+      </>
+    ),
+    mostly: (name: string) => `Most of it: ${name}.`,
+    excess: (time: string, bound: string, isLink: boolean) =>
+      `${isLink ? "Transfers take" : "Own work takes"} ${time} ± ${bound} a step longer than the median of the peers`,
+    fewerCalls: "Fewer calls than most members of the group",
+    evidence: (what: string, steps: number, all: number, jobs: number) =>
+      `${what}, in ${count(steps)} of ${plural(all, "step")}; by chance in fewer than 1 of ${count(jobs)} jobs.`,
+    victims: (ranks: string, n: number) => (n === 1 ? `Rank ${ranks} waits.` : `Ranks ${ranks} wait.`),
+    timeline: (rank: number) => `timeline of rank ${rank}`,
+    overview: (rank: number) => `overview of rank ${rank}`,
+    more: (list: string, n: number) => `${list} and ${count(n)} more`,
   },
   table: "Table",
   tables: { ranks: "Ranks", collectives: "Collectives", steps: "Steps" },
@@ -94,7 +123,10 @@ export const distributed = {
       title: "Waiting",
       help: "Of the communication calls: waiting for the last rank to come.",
     },
-    last: { title: "Times last", help: "In how many collectives the others have waited for it." },
+    last: {
+      title: "Times last",
+      help: "In how many collectives it was among the last, for whom the others waited.",
+    },
     caused: { title: "Delay caused", help: "How long each other rank has waited for it, in all." },
     clock: {
       title: "Clock",

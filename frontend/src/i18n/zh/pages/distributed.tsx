@@ -1,12 +1,23 @@
-import type { Grid } from "../../../api/types";
+import type { Culprit, Grid } from "../../../api/types";
 import { count } from "../../count";
 import type * as english from "../../en/pages/distributed";
 import type { Translation } from "../../translation";
 
-const CAUSES: Readonly<Record<string, string>> = {
+const KINDS: Record<Culprit["kind"], string> = {
+  rank: "慢",
+  node: "慢节点",
+  link: "慢链路",
+  missing: "缺少集合通信",
+  input: "数据加载迟到",
+  throttled: "设备较慢",
+};
+const CAUSES: Record<Culprit["cause"], string> = {
   computation: "计算更久",
   copy: "拷贝更久",
-  idle: "其设备空闲更久（请查看其主机）",
+  host: "设备空闲更久：主机来不及",
+  input: "等待数据加载更久",
+  transfer: "传输比同类通信组更久",
+  unknown: "采集中看不出哪部分更久",
 };
 const MEASURES: Record<Grid["measure"], string> = {
   step: "迭代",
@@ -46,14 +57,33 @@ export const distributed: Translation<typeof english.distributed> = {
   hiddenHelp: (hidden) => `与计算同时进行的通信：所有 rank 共 ${hidden}。`,
   hidden: (share) => `${share} 的通信被计算掩盖`,
   callsOf: (rank) => `rank ${rank} 的调用`,
-  waitFor: (rank, link) => <>其他 rank 在等待 {link(`rank ${rank}`)}：</>,
-  last: (last, collectives, caused) =>
-    `在有 rank 等待的 ${count(collectives)} 次集合通信中，它有 ${count(last)} 次最后到来，使其他每个 rank 等待 ${caused}。`,
-  why: (cause, excess) => {
-    const why = CAUSES[cause];
-    return why === undefined
-      ? "无法判断它在哪方面耗时更久。"
-      : `每个迭代中它${why}，比其他 rank 的中位数多 ${excess}。`;
+  culprits: {
+    title: "其他 rank 在等谁",
+    titleNote: (n) => `${count(n)} 个超出偶然的原因，按全部完整迭代计`,
+    none: "没有哪个 rank 让其他 rank 等待超出偶然的程度。",
+    fewSteps: (n) => `至少要有 ${n} 个完整迭代，才能把让其他 rank 等待者与偶然区分开。`,
+    kinds: KINDS,
+    host: (name, ranks) => `主机 ${name}，rank ${ranks}`,
+    group: (name, ranks) => `通信组 ${name}，rank ${ranks}`,
+    ranks: (ranks) => `rank ${ranks}`,
+    onHost: (name) => `位于 ${name}`,
+    cost: (time) => `其他 rank 每个迭代等待 ${time}`,
+    cause: (cause, time) => `${CAUSES[cause]}${time === null ? "" : `，每个迭代多 ${time}`}。`,
+    inKernel: (time, kernel) => (
+      <>
+        其中 {time} 在 {kernel} 中。
+      </>
+    ),
+    mostly: (name) => `其中大部分为：${name}。`,
+    excess: (time, bound, isLink) =>
+      `${isLink ? "传输" : "自身工作"}每个迭代比同类的中位数多 ${time} ± ${bound}`,
+    fewerCalls: "调用次数少于通信组的大多数成员",
+    evidence: (what, steps, all, jobs) =>
+      `${what}，${count(all)} 个迭代中有 ${count(steps)} 个如此；若为偶然，${count(jobs)} 个作业中不到 1 个。`,
+    victims: (ranks) => `等待的 rank：${ranks}。`,
+    timeline: (rank) => `rank ${rank} 的时间线`,
+    overview: (rank) => `rank ${rank} 的概览`,
+    more: (list, n) => `${list} 等，另有 ${count(n)} 段`,
   },
   table: "表格",
   tables: { ranks: "Rank", collectives: "集合通信", steps: "迭代" },

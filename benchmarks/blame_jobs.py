@@ -1,0 +1,281 @@
+"""Generated jobs of many ranks: real noise, one planted cause, and the parts that a view reads.
+
+A job simulates when each rank arrives at each collective: data parallel with exposed or
+overlapped all-reduces, tensor times data parallel, or pipeline times data parallel, eight ranks to
+a host. The work between collectives is multiplied by the noise of a recording (``blame_noise``) and
+by a lasting factor of each device, normal with 0.5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.blame_noise import PIECES, Noise
+from tb_privateuse1.analysis.ranks.collectives import Calls, Label, RankPart, Shape, StepParts
+from tb_privateuse1.analysis.ranks.host_causes import HostParts
+from tb_privateuse1.analysis.steps.bounds import RANK
+
+Floats = NDArray[np.float64]
+Layout = Literal["dp", "overlapped", "tp", "pp"]
+Plant = Literal[
+    "nothing", "host", "device", "throttled", "node", "loader", "link", "missing", "clock"
+]
+PLANTS: tuple[Plant, ...] = (
+    "nothing", "host", "device", "throttled", "node", "loader", "link", "missing", "clock",
+)  # fmt: skip
+ON_HOST = 8
+KERNELS = {"gemm": 0.5, "attention": 0.25, "norm": 0.1, "elementwise": 0.1, "optimizer": 0.05}
+_BUSY = 0.8
+"""Share of the own work that the device computes; it idles for the rest."""
+_STEP_NS = 100e6
+_DEVICES = 0.005
+
+
+@dataclass(frozen=True)
+class Round:
+    """One call of every rank: the piece of work before it, and whom each rank meets."""
+
+    kind: str
+    purpose: str
+    group: NDArray[np.int64]
+    """By rank."""
+    bytes: NDArray[np.int64]
+    """By rank."""
+    transfer_ns: float
+
+
+@dataclass(frozen=True)
+class Planted:
+    """What was planted, and where; ``factor`` is its share of the step's own work."""
+
+    plant: Plant
+    ranks: tuple[int, ...] = ()
+    group: str = ""
+    factor: float = 0.0
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Times of a job by rank, step and round, in ns."""
+
+    layout: Layout
+    rounds: tuple[Round, ...]
+    computation: Floats
+    idle: Floats
+    loading: Floats
+    """Before the first round; ranks by steps."""
+    start: Floats
+    end: Floats
+    begin: Floats
+    """Of each step; ranks by steps, and the last one's end."""
+    planted: Planted
+    seed: int
+
+    @property
+    def world(self) -> int:
+        """Return the number of ranks."""
+        return len(self.begin)
+
+    @property
+    def step_ns(self) -> float:
+        """Return the mean step."""
+        return float(self.begin[:, -1].max()) / (self.begin.shape[1] - 1)
+
+
+def simulate(seed: int, noise: Noise, plant: Plant) -> Simulated:
+    """Return a job with a random layout, size and place of its cause.
+
+    The cause is as large as it takes to make the mean step 5 to 30 % longer than that of the same
+    job without it. A cause that noise hides from the job costs nothing, and is none.
+    """
+    random = np.random.default_rng(seed)
+    layouts: tuple[Layout, ...] = ("dp", "overlapped", "tp", "pp")
+    layout = "tp" if plant == "link" else layouts[random.integers(4)]
+    least = 16 if layout in ("tp", "pp") or plant == "node" else 4
+    world = int(random.choice([size for size in (4, 8, 16, 32, 64, 128, 256) if size >= least]))
+    steps = int(random.integers(6, 13))
+    rounds = _rounds(layout, world)
+    factor = noise.draw(random, world, steps)
+    factor *= np.exp(random.normal(0, _DEVICES, size=(world, 1, 1)))
+    work = _STEP_NS * random.dirichlet(np.full(PIECES, 8.0)) * factor
+    jitter = np.exp(random.normal(0, 0.02, size=(steps, len(rounds), world)))
+    transfers = np.array([one.transfer_ns for one in rounds])[:, None] * jitter
+    planted = _place(plant, random, rounds, world)
+    wanted = float(random.uniform(0.05, 0.3))
+
+    def job(size: float) -> Simulated:
+        return _simulated(layout, rounds, work, transfers, replace(planted, factor=size), seed)
+
+    if plant in ("nothing", "missing", "clock"):
+        return job(0.0)
+    alone, size = job(0.0).step_ns, 0.1
+    while job(size).step_ns < alone * (1 + wanted):
+        size *= 1.25
+    return job(size)
+
+
+def _simulated(
+    layout: Layout,
+    rounds: tuple[Round, ...],
+    work: Floats,
+    transfers: Floats,
+    planted: Planted,
+    seed: int,
+) -> Simulated:
+    computation, idle = work * _BUSY, work * (1 - _BUSY)
+    loading = np.full(work.shape[:2], 0.005 * _STEP_NS)
+    rows = list(planted.ranks)
+    if planted.plant in ("device", "throttled", "node"):
+        computation[rows] *= 1 + planted.factor / _BUSY
+    if planted.plant == "host":
+        idle[rows] += planted.factor * work[rows]
+    if planted.plant == "loader":
+        loading[rows] += planted.factor * _STEP_NS
+    if planted.plant == "link":
+        slow = np.array([[_name(one, g) == planted.group for g in one.group] for one in rounds])
+        transfers = transfers * np.where(slow, 1 + planted.factor, 1)
+    start, end, begin = _run(layout, rounds, computation + idle, loading, transfers)
+    return Simulated(layout, rounds, computation, idle, loading, start, end, begin, planted, seed)
+
+
+def _rounds(layout: Layout, world: int) -> tuple[Round, ...]:
+    rank = np.arange(world)
+    same, large = np.zeros(world, np.int64), np.full(world, 32 << 20)
+    if layout in ("dp", "overlapped"):
+        one = Round("all_reduce", "dp", same, large, 0.01 * _STEP_NS)
+        return (one,) * PIECES
+    if layout == "tp":
+        inner = Round("all_reduce", "tp", rank // ON_HOST, large // 4, 0.005 * _STEP_NS)
+        outer = Round("all_reduce", "dp", rank % ON_HOST, large, 0.03 * _STEP_NS)
+        return (inner,) * (PIECES - 4) + (outer,) * 4
+    stage = rank * 2 // world  # two stages, each with half of the hosts
+    pair = rank % (world // 2)
+    message = Round("send", "pp", pair, large // 8, 0.002 * _STEP_NS)
+    replicas = Round("all_reduce", "dp", stage, large + (stage << 20), 0.03 * _STEP_NS)
+    norm = Round("all_reduce", "world", same, same + 8, 0.001 * _STEP_NS)
+    return (message,) * (PIECES - 5) + (replicas,) * 4 + (norm,)
+
+
+def _name(one: Round, group: int) -> str:
+    return f"{one.purpose}{group}"
+
+
+def _place(
+    plant: Plant, random: np.random.Generator, rounds: Sequence[Round], world: int
+) -> Planted:
+    rank = int(random.integers(world))
+    if plant == "node":
+        host = int(random.integers(world // ON_HOST))
+        return Planted(plant, tuple(range(host * ON_HOST, (host + 1) * ON_HOST)))
+    if plant == "link":
+        last = rounds[-1]
+        group = int(random.choice(np.unique(last.group)))
+        members = tuple(np.flatnonzero(last.group == group).tolist())
+        return Planted(plant, members, _name(last, group))
+    return Planted(plant, () if plant == "nothing" else (rank,))
+
+
+def _run(
+    layout: Layout, rounds: Sequence[Round], work: Floats, loading: Floats, transfers: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return when each call starts and ends, and when each step begins."""
+    world, steps, _ = work.shape
+    now, free = np.zeros(world), np.zeros(world)
+    start, end = np.zeros_like(work), np.zeros_like(work)
+    begin = np.zeros((world, steps + 1))
+    for step in range(steps):
+        begin[:, step] = now
+        now = now + loading[:, step]
+        for k, one in enumerate(rounds):
+            now = now + work[:, step, k]
+            start[:, step, k] = np.maximum(now, free)
+            latest = np.zeros(int(one.group.max()) + 1)
+            np.maximum.at(latest, one.group, start[:, step, k])
+            first = np.unique(one.group, return_index=True)[1]
+            took = transfers[step, k][first][one.group]
+            end[:, step, k] = free = latest[one.group] + took
+            if layout != "overlapped":
+                now = free
+        now = np.maximum(now, free)
+    begin[:, steps] = now
+    return start, end, begin
+
+
+def parts(job: Simulated) -> list[RankPart]:
+    """Return the reduced traces of all ranks, as of measured device times."""
+    shape_of = [_shapes(job, rank) for rank in range(job.world)]
+    return [_part(job, rank, *shape_of[rank]) for rank in range(job.world)]
+
+
+def _shapes(job: Simulated, rank: int) -> tuple[tuple[Shape, ...], list[int]]:
+    shapes = [
+        Shape(
+            Label(one.kind, _name(one, int(one.group[rank])), one.purpose, False),
+            int((one.group == one.group[rank]).sum()),
+            int(one.bytes[rank]),
+        )
+        for one in job.rounds
+    ]
+    kinds = list(dict.fromkeys(shapes))
+    return tuple(kinds), [kinds.index(one) for one in shapes]
+
+
+def _part(job: Simulated, rank: int, shapes: tuple[Shape, ...], kind: list[int]) -> RankPart:
+    begin, start, end = (np.rint(x[rank]).astype(np.int64) for x in (job.begin, job.start, job.end))
+    steps = len(begin) - 1
+    here = np.ones((steps, len(kind)), np.bool_)
+    if job.planted.plant == "missing" and rank in job.planted.ranks:
+        here[:, -1] = False
+    computation = np.rint(job.computation[rank].sum(axis=1)).astype(np.int64)
+    duration = np.diff(begin)
+    exposed = np.rint(duration - computation - job.idle[rank].sum(axis=1) - job.loading[rank])
+    exposed_ns = np.maximum(exposed.astype(np.int64), 0)
+    talk = (end - start).sum(axis=1)
+    idle = duration - computation - exposed_ns
+    loading = np.minimum(np.rint(job.loading[rank]).astype(np.int64), idle)
+    zeros = np.zeros(steps, np.int64)
+    far = 3_700_000_000 if job.planted.plant == "clock" and rank in job.planted.ranks else 0
+    usual = job.computation[rank].sum(axis=1).mean()
+    extra = 0.0
+    if job.planted.plant == "device" and rank in job.planted.ranks:
+        extra = usual - usual / (1 + job.planted.factor / _BUSY)
+    kernels = {name: round(part * (usual - extra)) for name, part in KERNELS.items()}
+    kernels["attention"] += round(extra)
+    return RankPart(
+        timeline="measured",
+        base_ns=1_700_000_000_000_000_000 + far,
+        files=(f"rank{rank}.json",),
+        hostname=f"node{rank // ON_HOST}",
+        world_size=job.world,
+        on_host=False,
+        steps=StepParts(
+            names=tuple(f"ProfilerStep#{i}" for i in range(steps)),
+            duration_ns=duration,
+            computation_ns=computation,
+            communication_ns=talk,
+            overlap_ns=np.maximum(talk - exposed_ns, 0),
+            exposed_ns=exposed_ns,
+            copy_ns=zeros,
+            idle_ns=idle,
+            incomplete=np.zeros(steps, np.bool_),
+            bounds=dict.fromkeys(RANK, zeros),
+        ),
+        shapes=shapes,
+        calls=Calls(
+            step=np.repeat(np.arange(steps), here.sum(axis=1)).astype(np.int32),
+            shape=np.broadcast_to(np.array(kind, np.int32), here.shape)[here],
+            duration_ns=(end - start)[here],
+            end_ns=end[here],
+        ),
+        host=HostParts(
+            idle={"input": loading, "dispatch": idle - loading},
+            held_ns=zeros,
+            kernels=kernels,
+            kernel_calls=dict.fromkeys(kernels, 16.0),
+        ),
+    )

@@ -1,0 +1,67 @@
+"""Report clocks that are far from those of the other ranks, by host, as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tb_privateuse1.analysis.ranks.clock_alignment import Clocks
+from tb_privateuse1.analysis.ranks.collectives import RankPart
+from tb_privateuse1.analysis.ranks.notes import listed
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import MISSING
+
+_LEAST_NS = 10_000_000
+"""Clocks that NTP keeps agree within some milliseconds."""
+_SPREADS = 10.0
+"""A clock is far off at this many median deviations of all clocks, ..."""
+_RESIDUALS = 10
+"""... and at this many times the accuracy of the comparison."""
+_ALWAYS_NS = 1_000_000_000
+"""A second is far off in any case."""
+
+
+def clock_notes(
+    numbers: Sequence[int], parts: Sequence[RankPart], clocks: Clocks
+) -> Iterator[Finding]:
+    """Yield a finding for each host, or rank without a host name, whose clock is far off."""
+    known = np.flatnonzero(clocks.offset_ns != MISSING)
+    if len(known) < 2:
+        return
+    from_median = clocks.offset_ns[known] - np.median(clocks.offset_ns[known])
+    distance = np.abs(from_median)
+    residual = np.where(clocks.residual_ns[known] == MISSING, 0, clocks.residual_ns[known])
+    limit = np.maximum(max(_LEAST_NS, _SPREADS * float(np.median(distance))), _RESIDUALS * residual)
+    far = distance > np.minimum(limit, np.maximum(_ALWAYS_NS, _RESIDUALS * residual))
+    by_clock: dict[tuple[str, int], list[int]] = {}
+    for i in np.flatnonzero(far).tolist():
+        host = parts[known[i]].hostname
+        # The ranks of one host have one clock, to the accuracy of the comparison.
+        key = (host or "", round(from_median[i] / _LEAST_NS) if host else i)
+        by_clock.setdefault(key, []).append(i)
+    for (host, _), rows in by_clock.items():
+        ranks = [numbers[known[i]] for i in rows]
+        yield _note(host, ranks, float(np.median(from_median[rows])))
+
+
+def _note(host: str, ranks: Sequence[int], offset_ns: float) -> Finding:
+    time = _time(abs(offset_ns))
+    who = say("of host {host} (ranks {ranks})", host=host, ranks=listed(ranks)) if host else ""
+    who = who or say("of rank {rank}", rank=listed(ranks))
+    if offset_ns > 0:
+        message = say("The clock {who} is {time} ahead of the others.", who=who, time=time)
+    else:
+        message = say("The clock {who} is {time} behind the others.", who=who, time=time)
+    hint = say(
+        "The figures here do not depend on it: clocks are aligned by common collectives. Logs of "
+        "these ranks do; check its time service (chrony, NTP, PTP)."
+    )
+    return Finding("clock_far_off", message, hint, len(ranks))
+
+
+def _time(ns: float) -> str:
+    if ns >= 1e9:
+        return f"{ns / 1e9:.3g} s"
+    return f"{ns / 1e6:.3g} ms"

@@ -1,0 +1,58 @@
+"""Measure each rank's own work, and group ranks that do the same work.
+
+Outside of exposed communication a rank works for itself: it computes, copies, or its device waits
+for its own host. It does not wait for other ranks. A rank that comes late only because it waited
+elsewhere, in a collective of another group or for a message, has no longer own work than its peers.
+This tells culprits from victims at any length of the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from tb_privateuse1.analysis.ranks.collectives import RankPart, Shape
+from tb_privateuse1.analysis.ranks.steps import RankSteps
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import I64
+
+_SIZED = ("all_reduce", "all_gather", "reduce_scatter", "broadcast")
+"""Kinds whose sizes are those of parameters. All-to-all and messages carry data of each rank."""
+
+
+def own_work(steps: RankSteps) -> I64:
+    """Return each step less its exposed communication, in ns; ``MISSING`` where it is unknown.
+
+    Computation beside a communication is own work: the rank does not wait in the meantime.
+    """
+    known = steps.exposed_ns != MISSING
+    return np.where(known, steps.duration_ns - steps.exposed_ns, MISSING)
+
+
+def peer_groups(parts: Sequence[RankPart]) -> list[I64]:
+    """Return the groups of ranks that make the same kinds and sizes of calls, of two and more.
+
+    Pipeline stages differ in the sizes of their gradients. Where most ranks differ in sizes, only
+    kinds count.
+    """
+    groups: list[I64] = []
+    for sized in (True, False):
+        keys: dict[Hashable, list[int]] = {}
+        for i, part in enumerate(parts):
+            if part.shapes:
+                keys.setdefault(_signature(part.shapes, sized), []).append(i)
+        groups = [np.array(one, np.int64) for one in keys.values() if len(one) > 1]
+        if 2 * sum(map(len, groups)) >= len(parts):
+            break
+    return groups
+
+
+def _signature(shapes: tuple[Shape, ...], sized: bool) -> Hashable:
+    return frozenset(
+        (
+            one.label.kind, one.label.purpose, one.label.on_host, one.group_size,
+            one.bytes if sized and one.label.kind in _SIZED else None,
+        )
+        for one in shapes
+    )  # fmt: skip

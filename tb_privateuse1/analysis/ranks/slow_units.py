@@ -1,0 +1,81 @@
+"""Compare units (ranks, hosts or process groups) that do the same work, step by step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.comparison.significance import student_t_quantile
+from tb_privateuse1.analysis.ranks.chance import LEAST_STEPS, p_values
+from tb_privateuse1.trace.table import Bools
+
+Floats = NDArray[np.float64]
+
+_FEW = 16
+"""Up to this many units, each is compared with the others alone; the median of more is robust."""
+_SPREADS = 4.0
+"""A slow unit is this many robust standard deviations beyond the lasting spread of the others:
+devices of one type differ by some per cent for good."""
+_SIGMA = 1.4826
+"""From a median absolute deviation to a standard deviation."""
+_HICCUPS = 0.1
+"""The share of steps with the greatest excess that does not count: one hiccup shows nothing."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results by unit."""
+
+    excess_ns: Floats
+    """Units by steps: time beyond the median of the other units."""
+    p_value: Floats
+    """Not corrected for the number of units."""
+    stands_out: Bools
+    """Whether the excess is beyond the lasting spread of the other units."""
+
+
+def compare_units(values: Floats, excess: Floats | None = None) -> Comparison | None:
+    """Compare units (rows) over steps (columns); None with too few of either.
+
+    ``excess`` over the others is given if it is not that over the median of all of them.
+    """
+    if len(values) < 2 or values.shape[1] < LEAST_STEPS:
+        return None
+    if excess is None:
+        excess = values - median_of_others(values)
+    typical = without_hiccups(excess)
+    stands_out = typical > _SPREADS * _SIGMA * _spread(typical)
+    return Comparison(excess, p_values(values, excess), stands_out)
+
+
+def without_hiccups(excess: Floats) -> Floats:
+    """Return the mean over the last axis without its greatest tenth, at least one value."""
+    steps = excess.shape[-1]
+    kept = max(steps - max(round(steps * _HICCUPS), 1), 1)
+    smallest: Floats = np.sort(excess, axis=-1)[..., :kept]
+    return smallest.mean(axis=-1)
+
+
+def mean_with_bound(excess: Floats) -> tuple[float, float]:
+    """Return the mean over the steps, and half of its 99 % interval by Student's t."""
+    steps = len(excess)
+    error = float(excess.std(ddof=1)) / math.sqrt(steps)
+    return float(excess.mean()), error * float(student_t_quantile(np.array([steps - 1.0]))[0])
+
+
+def median_of_others(values: Floats) -> Floats:
+    """Return by unit and step the median of the other units."""
+    if len(values) > _FEW:
+        return np.broadcast_to(np.median(values, axis=0), values.shape)
+    return np.stack([np.median(np.delete(values, i, axis=0), axis=0) for i in range(len(values))])
+
+
+def _spread(typical: Floats) -> Floats:
+    """Return by unit the median absolute deviation of the other units' typical excess."""
+    if len(typical) > _FEW:
+        return np.full(len(typical), np.median(np.abs(typical - np.median(typical))))
+    others = [np.delete(typical, i) for i in range(len(typical))]
+    return np.array([np.median(np.abs(one - np.median(one))) for one in others])

@@ -1,0 +1,93 @@
+"""Who keeps the others waiting, by jobs with exact noise: nodes, ranks, victims, links, missed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from benchmarks.blame_jobs import Layout, Plant, Simulated, parts, simulate
+from benchmarks.blame_noise import PIECES, Noise
+from tb_privateuse1.analysis.ranks.collectives import RankPart, match_calls
+from tb_privateuse1.analysis.ranks.culprits import Culprit, find_culprits
+from tb_privateuse1.analysis.ranks.job import Job
+from tb_privateuse1.analysis.ranks.steps import counted_steps, rank_steps
+
+NOISE = Noise("2 %", np.exp(np.random.default_rng(3).normal(0, 0.02, size=(40, PIECES))))
+
+
+def found(made: list[RankPart]) -> tuple[Culprit, ...]:
+    calls = match_calls(made)
+    steps = rank_steps(made, calls)
+    whole = counted_steps(steps, np.ones(len(steps.rank), np.bool_), len(made))
+    return find_culprits(Job(range(len(made)), made, calls, steps, whole))
+
+
+def job(plant: Plant, layout: Layout, world: int) -> Simulated:
+    """Return a job; its layout and size follow from the seed."""
+    seeds = {("tp", 32): 8, ("overlapped", 64): 1, ("pp", 16): 3, ("tp", 64): 1}
+    made = simulate(seeds[layout, world], NOISE, plant)
+    assert (made.layout, made.world) == (layout, world)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("plant", "kind", "cause"),
+    [
+        ("host", "rank", "host"), ("device", "rank", "computation"),
+        ("throttled", "throttled", "computation"), ("node", "node", "computation"),
+        ("loader", "input", "input"), ("link", "link", "transfer"),
+        ("missing", "missing", "unknown"),
+    ],
+)  # fmt: skip
+def test_each_cause_is_named_alone(plant: Plant, kind: str, cause: str) -> None:
+    made = job(plant, "tp", 64 if plant == "link" else 32)
+    (culprit,) = found(parts(made))
+    assert (culprit.kind, culprit.cause, culprit.ranks) == (kind, cause, made.planted.ranks)
+    assert culprit.p_value <= 0.0025
+    assert set(culprit.victims).isdisjoint(culprit.ranks) or kind == "link"
+
+
+@pytest.mark.parametrize("plant", ["nothing", "clock"])
+def test_without_a_cause_nobody_is_accused(plant: Plant) -> None:
+    assert all(found(parts(simulate(seed, NOISE, plant))) == () for seed in (1, 2, 3, 6, 8, 11, 12))
+
+
+def test_eight_of_sixty_four_ranks_are_a_node() -> None:
+    """The audit's case: one host is slower, so that no rank is the last one on its own."""
+    (culprit,) = found(parts(job("node", "overlapped", 64)))
+    assert (culprit.kind, len(culprit.ranks), culprit.steps) == ("node", 8, culprit.of_steps)
+    assert culprit.host == f"node{culprit.ranks[0] // 8}"
+    assert culprit.cost_ns is not None
+    assert culprit.excess_ns is not None
+    assert culprit.cost_ns <= culprit.excess_ns + (culprit.excess_bound_ns or 0)
+
+
+def test_victims_of_a_chain_are_no_culprits() -> None:
+    """Tensor peers of the slow rank come late to their data-parallel groups, and are victims."""
+    made = job("device", "tp", 32)
+    (culprit,) = found(parts(made))
+    (rank,) = made.planted.ranks
+    peers = {r for r in range(32) if r // 8 == rank // 8} - {rank}
+    assert culprit.ranks == (rank,)
+    assert peers <= set(culprit.victims)
+
+
+def test_without_host_names_the_ranks_of_a_node_are_a_set() -> None:
+    made = parts(job("node", "overlapped", 64))
+    unnamed = [dataclasses.replace(part, hostname=None) for part in made]
+    (culprit,) = found(unnamed)
+    assert (culprit.kind, len(culprit.ranks), culprit.host) == ("throttled", 8, None)
+
+
+def test_two_steps_are_too_few() -> None:
+    def cut(part: RankPart) -> RankPart:
+        incomplete = np.arange(len(part.steps.names)) >= 2
+        return dataclasses.replace(
+            part, steps=dataclasses.replace(part.steps, incomplete=incomplete)
+        )
+
+    made = parts(job("device", "pp", 16))
+    assert found([cut(part) for part in made]) == ()
+    assert found([]) == ()
