@@ -210,7 +210,7 @@ def _count(value: Any) -> int:
 
 
 def _shortened(text: str, room: int) -> str:
-    """Return the beginning of a text whose JSON has at most so many bytes, at least 6."""
+    """Return the beginning of a text whose JSON fits into ``room`` bytes, at least 6."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,6 +1,6 @@
 """The MCP server: tools, resources and prompts, by the official SDK.
 
-Calls run in threads, a few at a time; of those that wait, only so many. While a trace is read the
+Calls run in threads, a few at a time; only some may wait. While a trace is read the
 client gets progress notifications; after ``wait_s`` the answer is the progress.
 """
 

@@ -60,7 +60,7 @@ def drawing(of: str, width: int) -> Drawing:
 
 
 def fit_png(kind: Drawing, result: Any, width: int, most_bytes: int) -> bytes:
-    """Return a result as a PNG of at most so many bytes in base64: in fewer colors, or narrower.
+    """Return a result as a PNG of at most ``most_bytes`` in base64: in fewer colors, or narrower.
 
     Raises TraceError ``picture_too_large``, or what drawing raises.
     """

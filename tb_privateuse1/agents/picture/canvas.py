@@ -82,7 +82,7 @@ class Canvas:
         return text[:low] + "…" if low > 2 else ""
 
     def png(self, colors: int) -> bytes:
-        """Return the picture as a PNG with a palette of so many colors."""
+        """Return the picture as a PNG with a palette of ``colors`` colors."""
         image = self._image
         if self._by > 1:
             image = image.resize((self.width, self.height), _pillow("Image").Resampling.LANCZOS)
@@ -110,7 +110,7 @@ def is_dark(color: Color) -> bool:
 
 
 def nice_step(span: float, most: int) -> float:
-    """Return the least of 1, 2, 5, 10, … that divides a span into at most so many parts."""
+    """Return the least of 1, 2, 5, 10, … that divides a span into ``most`` parts or fewer."""
     least = span / most
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least * 0.999999)
