@@ -200,11 +200,17 @@ def _recorded_ns(span: Span) -> int | None:
     return stamp_ns(span.label) if is_unix else None
 
 
+_BLOCK_BYTES = 1 << 20
+
+
 def _source(file: File) -> SourceFile:
     digest = None
     if has_own_file(file.path):
+        found = hashlib.sha256()
         with open_file(file.path) as content:
-            digest = hashlib.file_digest(content, "sha256").hexdigest()
+            while block := content.read(_BLOCK_BYTES):
+                found.update(block)
+        digest = found.hexdigest()
     return SourceFile(printable(file.name), file.size, digest)
 
 

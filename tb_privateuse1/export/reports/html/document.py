@@ -54,7 +54,8 @@ def document(reader: Reader, report: Report, language: str = LANGUAGES[0]) -> by
     Raises TraceError: ``no_bundle`` if the package was built without its pages.
     """
     script, style = _bundle("report.js"), _bundle("style.css")
-    levels, texts = Levels((), 0), {}
+    levels = Levels((), 0)
+    texts: dict[str, str] = {}
     if report.trace is not None:
         levels, texts = build_levels(reader, report.trace, _OF_LEVELS, language)
     data = _data(report, levels, language)
