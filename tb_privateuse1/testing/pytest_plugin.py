@@ -5,7 +5,6 @@ pytest loads it in every run, so it imports nothing but pytest until a test is r
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Generator
 from pathlib import Path
@@ -92,7 +91,7 @@ def _budget(item: pytest.Item) -> Budget:
 def _folder(config: pytest.Config, nodeid: str) -> Path:
     """Return the folder of a test; each worker of pytest-xdist has its own."""
     top: Path = config.rootpath / config.getoption("--profile-budget-dir")
-    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    worker = getattr(config, "workerinput", {}).get("workerid")
     return (top / worker if worker else top) / re.sub(r"[^\w.-]+", "_", nodeid)[-150:]
 
 
