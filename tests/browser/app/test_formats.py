@@ -23,7 +23,7 @@ _OF_MEMORY = ("timeline", "memory", "counters", "distributed", "diff", "history"
 PARTIAL = {
     "snapshot": _OF_MEMORY,
     "memory_timeline": _OF_MEMORY,
-    "flight_recorder": ("timeline", "distributed", "history", "recording", "sql"),
+    "flight_recorder": ("timeline", "distributed", "diff", "history", "recording", "sql"),
 }
 """The pages that show something of a recording without a trace; the others say what it lacks."""
 SHOWN = ", ".join(f"{tag}:visible" for tag in ("h2", "p", "table", "canvas", "svg", "textarea"))

@@ -8,7 +8,7 @@ const texts = t.distributed;
 export function OpenCollectives({ rows }: { rows: readonly OpenCollectiveRow[] }) {
   if (rows.length === 0) return null;
   return (
-    <aside class="notice" data-testid="open-collectives">
+    <aside class="notice" aria-label={rows[0]?.title} data-testid="open-collectives">
       <ul class="plainlist">
         {rows.map((row) => (
           <Row key={`${row.collective.group}/${row.title}`} row={row} />
