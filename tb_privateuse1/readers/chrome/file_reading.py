@@ -111,7 +111,7 @@ class FileReading:
     ) -> Place | None:
         """Read from a place on, at which the blocks begin, in this process.
 
-        With ``windows`` it may stop after so many, and return a place at which ``text`` can be read
+        With ``windows`` it may stop after that number, and return a place at which ``text`` can be read
         on. None: the file's end is reached.
         """
         document = Document(blocks, self.source.path, self._tally, place)
