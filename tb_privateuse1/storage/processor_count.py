@@ -25,7 +25,7 @@ def processors() -> int:
 
 
 def processes_for_one(readers: int) -> int:
-    """Return how many processes may read a file while so many files are read at a time."""
+    """Return how many processes may read a file while ``readers`` files are read at a time."""
     text = os.environ.get(VARIABLE, "").strip()
     if text.isascii() and text.isdigit() and len(text) < 4:
         return max(1, int(text))

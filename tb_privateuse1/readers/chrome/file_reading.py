@@ -111,8 +111,8 @@ class FileReading:
     ) -> Place | None:
         """Read from a place on, at which the blocks begin, in this process.
 
-        With ``windows`` it may stop after so many, and return a place at which ``text`` can be read
-        on. None: the file's end is reached.
+        With ``windows`` it may stop after that number, and return a place where ``text`` can be
+        read on. None: the end of the file is reached.
         """
         document = Document(blocks, self.source.path, self._tally, place)
         count = 0

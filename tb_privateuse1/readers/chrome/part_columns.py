@@ -53,7 +53,7 @@ class Rows(msgspec.Struct, array_like=True):
 
 
 class Part(msgspec.Struct, array_like=True):
-    """What the events of some windows add to a file."""
+    """The columns and texts that the events of some windows add to a file."""
 
     events: list[int]
     """The number of events of each window. There are less of them than were asked for if the next

@@ -172,7 +172,7 @@ class Tally:
             self.add(code, count, kind or other._examples[code])
 
     def problems(self) -> list[Problem] | None:
-        """Return what was counted, in order; None if some phases are no longer told apart."""
+        """Return what was counted, in order; None if some phases share a count."""
         if len(self._counts) > _MOST_PHASES:
             return None
         return [

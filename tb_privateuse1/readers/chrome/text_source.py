@@ -24,7 +24,7 @@ class Text(Protocol):
         """Return the descriptor of a plain file, whose offsets are the text's; None of others."""
 
     def read(self, start: int, size: int) -> bytes:
-        """Return so many bytes, fewer at the end. ``start`` must not lie in forgotten text."""
+        """Return ``size`` bytes, fewer at the end. ``start`` must not lie in forgotten text."""
 
     def blocks(self, start: int) -> Iterator[bytes]:
         """Yield the text from a place on."""
@@ -44,7 +44,7 @@ class PlainText:
         self._source = source
 
     def read(self, start: int, size: int) -> bytes:
-        """Return so many bytes, fewer at the end."""
+        """Return ``size`` bytes, fewer at the end."""
         try:
             return os.pread(self.file, size, start)
         except OSError:  # who reads the same blocks reports it
@@ -73,7 +73,7 @@ class StreamedText:
         self._start = self._stop = 0
 
     def read(self, start: int, size: int) -> bytes:
-        """Return so many bytes, fewer at the end."""
+        """Return ``size`` bytes, fewer at the end."""
         while self._stop < start + size and self._more():
             pass
         parts, at = [], self._start
