@@ -88,8 +88,8 @@ def main() -> None:
         job = simulate(options.seed * 100_000 + number, noise, plant)
         from_files = files < options.files and job.world <= 16
         files += from_files
-        right, wrong, result = judge(job, from_files)
-        right |= plant == "nothing"
+        is_right_job, wrong, result = judge(job, from_files)
+        right = is_right_job or plant == "nothing"
         count[plant] += 1
         named[plant] += right
         false[plant] += wrong
@@ -103,11 +103,11 @@ def main() -> None:
         shown = "" if plant == "nothing" else str(named[plant])
         print(f"| {plant} | {count[plant]} | {shown} | {false[plant]} |")
     planted = options.jobs - count["nothing"]
-    right = sum(named.values()) - named["nothing"]
-    print(f"named {right / planted:.1%}, false {sum(false.values()) / options.jobs:.1%}")
+    total = sum(named.values()) - named["nothing"]
+    print(f"named {total / planted:.1%}, false {sum(false.values()) / options.jobs:.1%}")
     print(f"through files: {files}")
-    for name, one in by_noise.items():
-        print(f"  {name}: {one['jobs']} jobs, {one['named']} right, {one['false']} false")
+    for name, tally in by_noise.items():
+        print(f"  {name}: {tally['jobs']} jobs, {tally['named']} right, {tally['false']} false")
 
 
 if __name__ == "__main__":

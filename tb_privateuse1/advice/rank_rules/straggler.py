@@ -181,8 +181,8 @@ RULE = RankRule(
         "power limit, cooling, or what else runs there."
     ),
     threshold=say(
-        "An error rate of 1 % of the jobs without a cause, and 2 % of the step: networks vary by "
-        "that much."
+        "An error rate of 1 % of the jobs without a cause, and 2 % of the step: devices and "
+        "networks vary by that much."
     ),
     reference=say("HTA and XProf stragglers; docs/internals/blame.md."),
     check=check,

@@ -51,7 +51,8 @@ def p_of_places(place: Floats) -> Floats:
     mean = -tilt + np.log(-np.expm1(-tilt * units)) - np.log(-np.expm1(-tilt)) - math.log(units)
     tilt_all, mean_all = np.append(tilt, 50.0), np.append(mean, -50.0 - math.log(units))
     log_p = np.min(place.sum(axis=1)[:, None] * tilt_all + steps * mean_all, axis=1)
-    return np.exp(np.minimum(log_p, 0.0))
+    found: Floats = np.exp(np.minimum(log_p, 0.0))
+    return found
 
 
 def p_of_count(count: Floats, steps: int, chance: float) -> Floats:
@@ -97,6 +98,16 @@ def student_t_tail(t: Floats, freedom: int) -> Floats:
     return np.where(t >= 0, tail, 1 - tail)
 
 
+def student_t_quantile(tail: float, freedom: int) -> float:
+    """Return the t with P(T >= t) = ``tail``, by bisection."""
+    low, high = 0.0, 1e4
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = float(student_t_tail(np.array([middle]), freedom)[0]) > tail
+        low, high = (middle, high) if above else (low, middle)
+    return high
+
+
 def p_values(values: Floats, excess: Floats) -> Floats:
     """Return by unit the p-value of being slower than the others in lasting fashion.
 
@@ -109,4 +120,5 @@ def p_values(values: Floats, excess: Floats) -> Floats:
     place = places(values)
     slowest = (place == 1).sum(axis=1).astype(np.float64)
     each = (p_of_places(place), p_of_count(slowest, steps, 1 / units), p_of_mean(excess))
-    return np.minimum(TESTS * np.min(each, axis=0), 1.0)
+    found: Floats = np.minimum(TESTS * np.min(each, axis=0), 1.0)
+    return found

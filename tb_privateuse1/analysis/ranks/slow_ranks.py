@@ -108,8 +108,8 @@ def _prepare(job: Job, without: set[int], error_rate: float, floor_ns: float) ->
 def _nodes(search: _Search) -> Iterator[SlowRanks]:
     """Yield the hosts of which most ranks are slow."""
     relative = _beyond_other_hosts(search)
-    comparable = ~np.isnan(relative).any(axis=1)
-    hosts = [rows[comparable[rows]] for rows in search.hosts.values()]
+    comparable = np.flatnonzero(~np.isnan(relative).any(axis=1))
+    hosts = [rows[np.isin(rows, comparable)] for rows in search.hosts.values()]
     hosts = [rows for rows in hosts if len(rows) > 1]
     if len(hosts) < 2:
         return

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.comparison.significance import student_t_quantile
-from tb_privateuse1.analysis.ranks.chance import LEAST_STEPS, p_values
+from tb_privateuse1.analysis.ranks.chance import LEAST_STEPS, p_values, student_t_quantile
 from tb_privateuse1.trace.table import Bools
 
 Floats = NDArray[np.float64]
@@ -56,14 +55,15 @@ def without_hiccups(excess: Floats) -> Floats:
     steps = excess.shape[-1]
     kept = max(steps - max(round(steps * _HICCUPS), 1), 1)
     smallest: Floats = np.sort(excess, axis=-1)[..., :kept]
-    return smallest.mean(axis=-1)
+    mean: Floats = smallest.mean(axis=-1)
+    return mean
 
 
 def mean_with_bound(excess: Floats) -> tuple[float, float]:
     """Return the mean over the steps, and half of its 99 % interval by Student's t."""
     steps = len(excess)
     error = float(excess.std(ddof=1)) / math.sqrt(steps)
-    return float(excess.mean()), error * float(student_t_quantile(np.array([steps - 1.0]))[0])
+    return float(excess.mean()), error * student_t_quantile(0.005, steps - 1)
 
 
 def median_of_others(values: Floats) -> Floats:
