@@ -134,10 +134,10 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "ranks",
-        "All ranks of a run together: computation, communication, waiting, stragglers, collectives "
+        "All ranks of a run together: computation, communication, waiting, culprits, collectives "
         "and their findings.",
         "distributed",
-        main=("rows", "stragglers", "advice", "collectives"),
+        main=("rows", "culprits", "advice", "collectives"),
         later=("grid",),
     ),
     Tool(

@@ -9,6 +9,12 @@ export interface Account {
   missing: string[];
 }
 
+/** Data of a report besides the fields of ``Report``. */
+export interface Additions {
+  timeline: Levels;
+  cuts: Cut[];
+}
+
 /** A change of the capture, or of the backend, that reduces errors. */
 export interface Advice {
   code: string;
@@ -430,11 +436,38 @@ export interface Critical {
   found: number;
 }
 
+/** Ranks that the others wait for, or a group whose transfers take long. Times are per step. */
+export interface Culprit {
+  kind: "rank" | "node" | "link" | "missing" | "input" | "throttled";
+  ranks: number[];
+  host: string | null;
+  group: string | null;
+  cause: "computation" | "copy" | "host" | "input" | "unknown" | "transfer";
+  idle_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed" | null;
+  kernel: string | null;
+  kernel_ns: number | null;
+  excess_ns: number | null;
+  excess_bound_ns: number | null;
+  cause_ns: number | null;
+  cost_ns: number | null;
+  steps: number;
+  of_steps: number;
+  p_value: number;
+  victims: number[];
+}
+
 /** The entries of all counters: each value holds from its time on. */
 export interface Curves {
   at_ns: Float64Array;
   value: Float64Array;
   bound: Float32Array;
+}
+
+/** A list that a report has only a part of. */
+export interface Cut {
+  name: string;
+  shown: number;
+  total: number;
 }
 
 /** The account of one of several devices. */
@@ -528,6 +561,13 @@ export interface DiffMemory {
   verdict: "more" | "less" | "within_noise" | "same" | "unknown";
 }
 
+/** The comparison of two traces. */
+export interface DiffReport {
+  place: ReportPlace;
+  base: ReportPlace;
+  diffs: Diff[];
+}
+
 /** An operator, kernel, module or annotation in both traces; figures are per step. */
 export interface DiffRow {
   name: string;
@@ -586,7 +626,7 @@ export interface Distributed {
   grid: Grid;
   collectives: CollectiveRow[];
   collectives_total: number;
-  stragglers: Straggler[];
+  culprits: Culprit[];
   world_size: number | null;
   notes: Finding[];
   advice: RankAdvice[];
@@ -900,6 +940,12 @@ export interface Hotspot {
   line_share: number | null;
 }
 
+/** The hotspots by one group. */
+export interface HotspotTable {
+  by: "operator" | "kernel" | "module" | "line" | "annotation";
+  result: Hotspots;
+}
+
 /** The result of the lookup. */
 export interface Hotspots {
   provenance: Provenance;
@@ -1013,6 +1059,23 @@ export interface KernelTable {
   matrix: MatrixUse | null;
   has_configs: boolean;
   modelled: ModelledTime;
+}
+
+/** A part of the recording at a level of detail. */
+export interface Level {
+  id: string;
+  kind: "whole" | "step" | "stretch";
+  label: string;
+  start_ns: number;
+  stop_ns: number;
+  rectangles: number;
+  merged: number;
+}
+
+/** The timeline of a report. */
+export interface Levels {
+  levels: Level[];
+  left_out: number;
 }
 
 /** One cause of error. */
@@ -1731,6 +1794,28 @@ export interface RemainingMemory {
   share: number;
 }
 
+/** A report: of a trace, or of a diff. */
+export interface Report {
+  title: string;
+  version: string;
+  made_ns: number;
+  command: string;
+  trace: TraceReport | null;
+  diff: DiffReport | null;
+}
+
+/** The trace of a report, and what else its run has. */
+export interface ReportPlace {
+  run: string;
+  rank: number;
+  ranks: number[];
+  span: number;
+  spans: number;
+  recorded_ns: number | null;
+  written_ns: number | null;
+  files: SourceFile[];
+}
+
 /** The progress of a request. Null: its file is gone, so this is not known any more. */
 export interface RequestState {
   id: string;
@@ -1904,6 +1989,13 @@ export interface ShortKernels {
   total_ns: number;
 }
 
+/** A file that the report was made of. */
+export interface SourceFile {
+  name: string;
+  bytes: number;
+  sha256: string | null;
+}
+
 /** A place in Python. */
 export interface SourceLine {
   file: string;
@@ -2004,22 +2096,20 @@ export interface StepClass {
   ns: number;
 }
 
+/** How many steps the recording has: its list in a report may be shorter. */
+export interface StepCounts {
+  numbered: number;
+  complete: number;
+  incomplete: number;
+  primed: number;
+}
+
 /** The use of the device's peak in one step; null where no product has FLOPs and a peak. */
 export interface StepShares {
   step: string;
   mfu: number | null;
   hfu: number | null;
   product_flops: number | null;
-}
-
-/** A rank that the others wait for, and its excess over them. */
-export interface Straggler {
-  rank: number;
-  last: number;
-  collectives: number;
-  caused_ns: number;
-  cause: string;
-  excess_ns: number;
 }
 
 /** One stretch of a class, and the event that is responsible for it. */
@@ -2080,6 +2170,18 @@ export interface Totals {
   unknown_activities: number | null;
   linked: number | null;
   unlinked: number | null;
+}
+
+/** The results of one trace. */
+export interface TraceReport {
+  place: ReportPlace;
+  overview: Overview;
+  step_counts: StepCounts;
+  advice: AdviceTable;
+  hotspots: HotspotTable[];
+  roofline: Roofline | null;
+  method: Method;
+  distributed: Distributed | null;
 }
 
 /** One track; its rows of rectangles lie below each other. */

@@ -5,7 +5,8 @@ import { count } from "../lib/format";
 import { RankChart } from "../pages/distributed";
 import { OpenCollectives } from "../pages/distributed/open-collectives";
 import { RankFindings } from "../pages/distributed/rank-findings";
-import { Notes, Stragglers } from "../pages/distributed/stragglers";
+import { Culprits } from "../pages/distributed/culprits";
+import { Notes } from "../pages/distributed/notes";
 import { Averages } from "../pages/overview/averages";
 import { DeviceUse } from "../pages/overview/device-use";
 import { HotspotRows, measureOf } from "../pages/overview/hotspots";
@@ -105,7 +106,7 @@ function Ranks({ trace: { distributed: result, place } }: { trace: Trace }) {
     <Part name="ranks">
       <OpenCollectives rows={result.open_collectives} />
       <Notes result={result} />
-      <Stragglers result={result} />
+      <Culprits result={result} />
       <RankChart result={result} rank={place.rank} step={null} onSelect={() => undefined} />
       <RankFindings rows={result.advice} inferred={result.provenance.timeline === "inferred"} />
     </Part>
