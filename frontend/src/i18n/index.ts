@@ -28,7 +28,7 @@ export function choose(chosen: Language): void {
 
 function wanted(): Language {
   // A document in one language, such as a report, says which.
-  const own = globalThis.document?.documentElement.dataset["language"];
+  const own = globalThis.document?.documentElement?.dataset["language"];
   const told = [own, stored(), ...(globalThis.navigator?.languages ?? [])].map((name) => name?.split("-")[0]);
   return told.find((name): name is Language => name !== undefined && Object.hasOwn(LANGUAGES, name)) ?? "en";
 }

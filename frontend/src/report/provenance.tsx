@@ -18,7 +18,9 @@ export function Provenance({ data, children }: { data: ReportData; children: Com
       <dl class="facts" data-testid="made">
         <div>
           <dt>{texts.program}</dt>
-          <dd>{`tb_privateuse1 ${data.version}`}</dd>
+          <dd>
+            <code>tb_privateuse1 {data.version}</code>
+          </dd>
         </div>
         <div>
           <dt>{texts.madeAt}</dt>
