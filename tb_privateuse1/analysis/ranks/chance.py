@@ -1,11 +1,14 @@
 """Test whether units (ranks, hosts, groups) that do the same work differ by more than by chance.
 
 Under the hypothesis of chance, the units of one step are exchangeable and steps are independent.
-The first two probabilities are upper bounds, so that their error rate holds for any noise:
+The probabilities by position and by count are upper bounds, so that their error rate holds for any
+noise:
 
 - by position: in each step the place of a unit among n is uniform on 1 to n. The sum of the places
   over the steps has a Chernoff bound.
 - by count: how often a unit is the slowest is binomial. Chernoff again.
+- by recurrence: outliers of a step fall on any unit. How often they fall on the same one, or the
+  same ones, is binomial with the rate at which the others are outliers.
 - by size: a t-test of the trimmed mean of the excess over the steps, for few units. Noise with
   long tails to the right, as that of computers, makes it conservative.
 """
@@ -17,15 +20,23 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.trace.table import Bools
+
 Floats = NDArray[np.float64]
 
-TESTS = 3
+TESTS = 4
 """The number of tests of each unit; the smallest p-value counts this many times."""
 LEAST_STEPS = 3
 """Fewer steps cannot tell a lasting difference from chance."""
 _TILTS = np.geomspace(1e-4, 50.0, 160)
 """A Chernoff bound holds for any tilt; the best of these is at most some per cent off."""
 _TRIM = 0.2
+SPREADS = 4.0
+"""An outlier is this many robust standard deviations beyond the others."""
+SIGMA = 1.4826
+"""From a median absolute deviation to a standard deviation."""
+_PRIOR = 0.5
+"""Outliers that the others have besides those seen, as in Jeffreys' estimate of a rate."""
 _EXACT_FREEDOM = 200
 """Beyond, Student's t is close to normal."""
 
@@ -62,6 +73,33 @@ def p_of_count(count: Floats, steps: int, chance: float) -> Floats:
         hit = np.where(share > 0, share * np.log(share / chance), 0.0)
         miss = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - chance)), 0.0)
     return np.where(share > chance, np.exp(-steps * (hit + miss)), 1.0)
+
+
+def outliers(excess: Floats) -> Bools:
+    """Return by unit and step whether it is beyond the spread of all units in this step."""
+    deviation = np.abs(excess - np.median(excess, axis=0))
+    found: Bools = excess > SPREADS * SIGMA * np.median(deviation, axis=0)
+    return found
+
+
+def p_of_recurrence(outlier: Bools) -> Floats:
+    """Return by unit the probability of being an outlier so often, by the rate of the others.
+
+    The others are the units that are outliers less often. Units that are so together, such as those
+    of a node, share their noise: they count as one, and the others in blocks of as many.
+    """
+    units, steps = outlier.shape
+    count = outlier.sum(axis=1)
+    found = np.ones(units)
+    for least in np.unique(count[count > 0]).tolist():
+        together = count >= least
+        size = int(together.sum())
+        if 2 * size > units:
+            continue
+        seen = count[~together].sum() / size + _PRIOR
+        rate = seen / ((units - size) * steps / size + _PRIOR)
+        found[count == least] = p_of_count(np.array([float(least)]), steps, rate)[0] / size
+    return found
 
 
 def p_of_mean(excess: Floats) -> Floats:
@@ -119,6 +157,11 @@ def p_values(values: Floats, excess: Floats) -> Floats:
         return np.ones(units)
     place = places(values)
     slowest = (place == 1).sum(axis=1).astype(np.float64)
-    each = (p_of_places(place), p_of_count(slowest, steps, 1 / units), p_of_mean(excess))
+    each = (
+        p_of_places(place),
+        p_of_count(slowest, steps, 1 / units),
+        p_of_recurrence(outliers(excess)),
+        p_of_mean(excess),
+    )
     found: Floats = np.minimum(TESTS * np.min(each, axis=0), 1.0)
     return found

@@ -28,7 +28,7 @@ _MANY_HOSTS = 16
 _ROUNDS = 3
 """Rounds of search, each without the culprits of those before, which could hide others."""
 _MOST_STEPS = 500
-"""More steps, of which the last ones are used, would not change the verdict."""
+"""Of more steps the last ones are used: others would not change the verdict."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _prepare(job: Job, without: set[int], error_rate: float, floor_ns: float) ->
 
 
 def _nodes(search: _Search) -> Iterator[SlowRanks]:
-    """Yield the hosts of which most ranks are slow."""
+    """Yield the hosts whose ranks are slow for the greater part."""
     relative = _beyond_other_hosts(search)
     comparable = np.flatnonzero(~np.isnan(relative).any(axis=1))
     hosts = [rows[np.isin(rows, comparable)] for rows in search.hosts.values()]
@@ -164,9 +164,16 @@ def _ranks(search: _Search) -> Iterator[SlowRanks]:
             alike = typical[left] >= _ALIKE * typical[left[0]]
             at, left = left[alike], left[~alike]
             excess = np.median(compared.excess_ns[at], axis=0)
-            found = _with_cost(search, np.sort(group[at]), excess, float(p_value[at].max()))
+            rows = np.sort(group[at])
+            found = _with_cost(search, rows, excess, float(p_value[at].max()))
             if found:
-                yield found
+                yield replace(found, is_node=_is_node(search, rows))
+
+
+def _is_node(search: _Search, rows: I64) -> bool:
+    """Return whether these are all ranks of one of several hosts."""
+    hosts = [own for own in search.hosts.values() if len(own) > 1]
+    return len(search.hosts) > 1 and any(np.array_equal(np.sort(own), rows) for own in hosts)
 
 
 def _with_cost(search: _Search, rows: I64, excess: Floats, p_value: float) -> SlowRanks | None:

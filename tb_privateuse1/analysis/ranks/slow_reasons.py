@@ -35,7 +35,7 @@ _LEAST_KERNELS = 3
 
 @dataclass(frozen=True)
 class Reason:
-    """What a rank has more of than its peers, per step."""
+    """The part of its time that a rank has more of than its peers, per step."""
 
     cause: SlowCause
     explained_ns: int | None

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.ranks.chance import LEAST_STEPS, p_values, student_t_quantile
+from tb_privateuse1.analysis.ranks.chance import (
+    LEAST_STEPS,
+    SIGMA,
+    SPREADS,
+    p_values,
+    student_t_quantile,
+)
 from tb_privateuse1.trace.table import Bools
 
 Floats = NDArray[np.float64]
 
 _FEW = 16
 """Up to this many units, each is compared with the others alone; the median of more is robust."""
-_SPREADS = 4.0
-"""A slow unit is this many robust standard deviations beyond the lasting spread of the others:
-devices of one type differ by some per cent for good."""
-_SIGMA = 1.4826
-"""From a median absolute deviation to a standard deviation."""
 _HICCUPS = 0.1
 """The share of steps with the greatest excess that does not count: one hiccup shows nothing."""
 
@@ -46,7 +47,7 @@ def compare_units(values: Floats, excess: Floats | None = None) -> Comparison | 
     if excess is None:
         excess = values - median_of_others(values)
     typical = without_hiccups(excess)
-    stands_out = typical > _SPREADS * _SIGMA * _spread(typical)
+    stands_out = typical > SPREADS * SIGMA * _spread(typical)  # devices of one type differ for good
     return Comparison(excess, p_values(values, excess), stands_out)
 
 

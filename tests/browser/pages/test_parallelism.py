@@ -27,15 +27,15 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_each_table_has_its_rows(visit: Callable[[Server], Dashboard], job: Server) -> None:
-    told = job.plugin("distributed?run=job").json
+    answer = job.plugin("distributed?run=job").json
     page = visit(job).open(run="job", view="distributed")
     keys = {"axes": "axis", "nodes": "host", "stages": "ranks", "groups": "name"}
     for group, key in keys.items():
         page.get(f"group-{group}").click()
         cells = page.rows(group).values()
-        assert sorted(c[key] for c in cells) == sorted(row[key] for row in told[group])
+        assert sorted(c[key] for c in cells) == sorted(row[key] for row in answer[group])
         assert page.state()["group"] == group
-    exposed = {row["axis"]: row["exposed_ns"] for row in told["axes"]}
+    exposed = {row["axis"]: row["exposed_ns"] for row in answer["axes"]}
     page.get("group-axes").click()
     assert {c["axis"]: number(c["exposed_ns"]) for c in page.rows("axes").values()} == exposed
     expect(page.get("group-experts")).to_have_count(0)

@@ -11,10 +11,10 @@ WORLD = 4
 
 
 def run(*calls: int, steps: int = 8) -> Distributed:
-    """Ranks that make so many all-reduces per step."""
+    """Ranks with these numbers of all-reduces per step."""
     made = []
     for number, count in enumerate(calls):
-        told = {"Collective name": "allreduce", "dtype": "Float", "Group size": len(calls),
+        args = {"Collective name": "allreduce", "dtype": "Float", "Group size": len(calls),
                 "In msg nelems": 1024, "Out msg nelems": 1024,
                 "Process Group Name": "0"}  # fmt: skip
         events: list[Event] = []
@@ -24,7 +24,7 @@ def run(*calls: int, steps: int = 8) -> Distributed:
             for k in range(count):
                 n, begin = 10 * i + k, at + 100 * k
                 events += [op("aten::mm", begin, begin + 5), launch(begin + 1, begin + 2, n),
-                           kernel("nccl", begin + 10, begin + 50, n, stream=9, **told)]  # fmt: skip
+                           kernel("nccl", begin + 10, begin + 50, n, stream=9, **args)]  # fmt: skip
         info = {"backend": "nccl", "rank": number, "world_size": len(calls)}
         made.append(trace(*events, distributedInfo=info))
     return distributed(ranks(*made))

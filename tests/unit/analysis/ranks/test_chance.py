@@ -36,6 +36,31 @@ def test_the_bound_of_counts() -> None:
     assert bound[3] == pytest.approx(0.25**5)
 
 
+def test_outliers_that_recur_on_the_same_units_are_not_by_chance() -> None:
+    """Eight of 64 in three steps: they count as one of eight blocks, and seven have no outlier."""
+    outlier = np.zeros((64, 3), np.bool_)
+    outlier[40:48] = True
+    found = chance.p_of_recurrence(outlier)
+    assert found[40] * 64 == pytest.approx(8 * (0.5 / 21.5) ** 3)
+    assert (np.delete(found, range(40, 48)) == 1).all()
+    assert (
+        chance.p_of_recurrence(np.roll(outlier, 3, axis=0)).tolist() == np.roll(found, 3).tolist()
+    )
+
+
+def test_outliers_that_fall_on_other_units_each_time_prove_nothing() -> None:
+    outlier = np.zeros((64, 3), np.bool_)
+    for step in range(3):
+        outlier[8 * step : 8 * step + 8, step] = True
+    assert (chance.p_of_recurrence(outlier) * 64 > 0.1).all()
+
+
+def test_more_than_half_of_the_units_are_no_outliers() -> None:
+    assert (
+        chance.p_of_recurrence(np.arange(5)[:, None] + np.zeros((5, 4)) > 1).tolist() == [1.0] * 5
+    )
+
+
 @pytest.mark.parametrize(
     ("t", "freedom", "tail"),
     [(3.078, 1, 0.1), (2.920, 2, 0.05), (3.747, 4, 0.01), (2.764, 10, 0.01), (2.601, 150, 0.0051)],

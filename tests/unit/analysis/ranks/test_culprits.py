@@ -81,13 +81,21 @@ def test_without_host_names_the_ranks_of_a_node_are_a_set() -> None:
     assert (culprit.kind, len(culprit.ranks), culprit.host) == ("throttled", 8, None)
 
 
-def test_two_steps_are_too_few() -> None:
-    def cut(part: RankPart) -> RankPart:
-        incomplete = np.arange(len(part.steps.names)) >= 2
-        return dataclasses.replace(
-            part, steps=dataclasses.replace(part.steps, incomplete=incomplete)
-        )
+def cut(part: RankPart, steps: int) -> RankPart:
+    """Return a rank whose first steps only are complete."""
+    incomplete = np.arange(len(part.steps.names)) >= steps
+    return dataclasses.replace(part, steps=dataclasses.replace(part.steps, incomplete=incomplete))
 
+
+def test_three_steps_show_a_set_of_ranks() -> None:
+    """Eight of 64, on hosts without names: each alone could be there by chance."""
+    made = job("node", "overlapped", 64)
+    unnamed = [dataclasses.replace(part, hostname=None) for part in parts(made)]
+    (culprit,) = found([cut(part, 3) for part in unnamed])
+    assert (culprit.ranks, culprit.steps, culprit.of_steps) == (made.planted.ranks, 3, 3)
+
+
+def test_two_steps_are_too_few() -> None:
     made = parts(job("device", "pp", 16))
-    assert found([cut(part) for part in made]) == ()
+    assert found([cut(part, 2) for part in made]) == ()
     assert found([]) == ()
