@@ -5,9 +5,11 @@ const OPTIONS = { oxc: { jsx: { runtime: "automatic", importSource: "preact" } }
 const load = async (file) => (await runnerImport(`./src/i18n/${file}`, OPTIONS)).module;
 
 const { missingTexts } = await load("translation.ts");
-const { en } = await load("en/index.ts");
-const { zh } = await load("zh/index.ts");
+const all = async (language) => ({
+  ...(await load(`${language}/index.ts`))[language],
+  ...(await load(`${language}/apart.ts`)).apart,
+});
 
-const missing = missingTexts(en, zh);
+const missing = missingTexts(await all("en"), await all("zh"));
 console.log(`zh: ${missing.length} texts are missing and shown in English`);
 for (const path of missing) console.log(`  ${path}`);

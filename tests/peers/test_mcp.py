@@ -5,7 +5,6 @@ A client of the SDK asks a server process. The same questions go to ``tb-private
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -19,7 +18,7 @@ from tb_privateuse1 import cli
 from tb_privateuse1.agents.answers import Answers
 from tb_privateuse1.agents.tools import TOOLS, Tool
 from tb_privateuse1.trace.errors import TraceError
-from tests.support.agents import arguments_of, call, expanded, opened
+from tests.support.agents import arguments_of, call, expanded, opened, run_apart
 from tests.support.shared_traces import FOLDER, needs_traces
 
 pytest.importorskip("mcp")
@@ -89,7 +88,7 @@ QUESTIONS = (
 @needs_traces
 @pytest.mark.long
 def test_ten_questions_have_the_command_line_s_answers(capfd: pytest.CaptureFixture[str]) -> None:
-    answers = asyncio.run(_asked())
+    answers = run_apart(_asked)
     assert len(answers) == len(QUESTIONS) == 10
     for question, (text, found) in zip(QUESTIONS, answers, strict=True):
         assert len(text.encode()) <= SIZE, question

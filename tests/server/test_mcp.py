@@ -22,7 +22,7 @@ pytest.importorskip("mcp")
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from tests.support.agents import NAMES
+from tests.support.agents import NAMES, run_apart
 
 COMMAND = [sys.executable, "-m", "tb_privateuse1.cli", "mcp"]
 QUESTIONS = 100
@@ -40,7 +40,7 @@ def on_stdio(logdir: Path, ask: Callable[[Client], Coroutine[Any, Any, None]]) -
         async with Client(stdio_client(parameters)) as client:
             await ask(client)
 
-    asyncio.run(run())
+    run_apart(run)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_a_client_over_http(url: str) -> None:
             assert code(await client.call_tool("sql", query)) == "answer"
 
     pytest.importorskip("duckdb")
-    asyncio.run(run())
+    run_apart(run)
 
 
 def test_a_hostile_client_over_http(url: str) -> None:
@@ -143,7 +143,7 @@ def test_a_hostile_client_over_http(url: str) -> None:
             await attack(client)
 
     pytest.importorskip("duckdb")
-    asyncio.run(run())
+    run_apart(run)
 
 
 @pytest.mark.parametrize(

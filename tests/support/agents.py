@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tb_privateuse1.agents import serve
 from tb_privateuse1.agents.answers import Answer, Answers, parse_call
 from tb_privateuse1.agents.tools import TOOLS, Tool
 from tb_privateuse1.vendors.user_file import OURS
 
+T = TypeVar("T")
 PATIENT_S = 300.0
+
+
+def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine in a thread of its own: the browser tests' loop runs in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(work())).result()
 
 
 @contextmanager

@@ -26,14 +26,14 @@ import os, time
 from pathlib import Path
 from tb_privateuse1.storage import ingest
 read = getattr(ingest.readers.read, "original", ingest.readers.read)  # it may run twice
-def held(path, progress):
+def held(path, progress, *more):
     if {only!r} in path:
         Path({began!r}, str(os.getpid())).touch()
         end = time.monotonic() + 120
         while not Path({done!r}).exists() and time.monotonic() < end:
             progress("reading", 1, 4, 7)
             time.sleep(0.02)
-    return read(path, progress)
+    return read(path, progress, *more)
 held.original = read
 ingest.readers.read = held
 """
@@ -43,13 +43,13 @@ GREEDY = """
 import time
 from tb_privateuse1.storage import ingest
 read = getattr(ingest.readers.read, "original", ingest.readers.read)  # it may run twice
-def greedy(path, progress):
+def greedy(path, progress, *more):
     taken = []
     while {only!r} in path:
         taken.append(bytearray(b"x" * (20 << 20)))
         progress("reading", 1, 4, 7)
         time.sleep(0.02)
-    return read(path, progress)
+    return read(path, progress, *more)
 greedy.original = read
 ingest.readers.read = greedy
 """

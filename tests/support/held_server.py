@@ -29,7 +29,7 @@ def hold():
 IN_READER = {
     "parsing": """
 from tb_privateuse1.storage import ingest
-def read(path, progress):
+def read(path, progress, *more):
     progress("reading", 1, 4, 7)
     hold()
 ingest.readers.read = read

@@ -1,13 +1,12 @@
 // The report of a change: before and after, why, and what changed by operator, kernel and module.
 import type { DiffReport as Compared } from "../api/types";
 import { DiffSummary, Largest } from "../pages/diff";
-import { t } from "../i18n";
+import { report as texts } from "../i18n/report";
 import type { ReportData } from "./data";
 import { Header, Part, PlaceLine } from "./header";
 import { FilesTable, Provenance } from "./provenance";
 import { placeSelected } from "./place";
 
-const texts = t.report;
 const ROWS = 12;
 
 export function DiffReport({ data, diff }: { data: ReportData; diff: Compared }) {

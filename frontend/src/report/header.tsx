@@ -3,11 +3,9 @@ import type { ComponentChildren } from "preact";
 import type { Overview, ReportPlace } from "../api/types";
 import { sourceLabel } from "../pages/shared/timeline-source";
 import { dateTime } from "../lib/format";
-import { t } from "../i18n";
+import { report as texts } from "../i18n/report";
 import { switchTheme, theme } from "./theme";
 import { within } from "./ways";
-
-const texts = t.report;
 
 export type PartName = keyof typeof texts.parts;
 

@@ -11,9 +11,9 @@ import { MARKS } from "../pages/shared/finding-parts";
 import { ShortSourceLink } from "../pages/shared/source-link";
 import { ShareBar } from "../widgets/charts/share-bar";
 import { t } from "../i18n";
+import { report as texts } from "../i18n/report";
 import { ISSUES, issueId, within } from "./ways";
 
-const texts = t.report;
 const SHOWN = 4;
 
 /** The findings with most to save, for the first screen. */

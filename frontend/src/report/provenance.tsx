@@ -2,12 +2,10 @@
 import type { ComponentChildren } from "preact";
 import type { SourceFile } from "../api/types";
 import { bytes, count, dateTime } from "../lib/format";
-import { t } from "../i18n";
+import { report as texts } from "../i18n/report";
 import { CodeBlock } from "../widgets/controls/code-block";
 import type { ReportData } from "./data";
 import { Part } from "./header";
-
-const texts = t.report;
 
 /** `children` are the tables of files. */
 export function Provenance({ data, children }: { data: ReportData; children: ComponentChildren }) {

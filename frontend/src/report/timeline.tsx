@@ -16,12 +16,11 @@ import { TimeCanvas } from "../widgets/timeline/canvas";
 import { withoutHidden } from "../widgets/timeline/legend";
 import { Minimap } from "../widgets/timeline/minimap";
 import { neighbour, type Spot } from "../widgets/timeline/scene";
-import { t } from "../i18n";
+import { report as texts } from "../i18n/report";
 import { readLevel, type ReportData } from "./data";
 import { goals, levelFor } from "./levels";
 import { placeSelected } from "./place";
 
-const texts = t.report;
 const PARTS = 600;
 const CLOSER = 0.6;
 const ASIDE = 0.25;

@@ -27,14 +27,13 @@ import { NoDeviceTimes } from "../pages/shared/no-device-times";
 import { RecordingLine } from "../pages/shared/recording-line";
 import { CATEGORIES } from "../lib/color";
 import { t } from "../i18n";
+import { report as texts } from "../i18n/report";
 import type { ReportData } from "./data";
 import { Header, Part, PlaceLine, type PartName } from "./header";
 import { Issues, TopIssues } from "./issues";
 import { FilesTable, Provenance } from "./provenance";
 import { ReportTimeline } from "./timeline";
 import { showOnTimeline } from "./ways";
-
-const texts = t.report;
 
 export function TraceReport({ data, trace }: { data: ReportData; trace: Trace }) {
   const { overview, advice } = trace;

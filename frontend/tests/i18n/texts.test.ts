@@ -5,10 +5,15 @@ import { fileURLToPath } from "node:url";
 import { parseSync } from "vite";
 import { describe, expect, test } from "vitest";
 import { TABLES } from "../../src/api/types";
-import { en } from "../../src/i18n/en";
+import { en as main } from "../../src/i18n/en";
+import { apart as englishApart } from "../../src/i18n/en/apart";
 import { spaced } from "../../src/i18n/han";
-import { zh } from "../../src/i18n/zh";
+import { zh as mainChinese } from "../../src/i18n/zh";
+import { apart as chineseApart } from "../../src/i18n/zh/apart";
 import { MEANINGS } from "../../src/i18n/zh/zh-columns";
+
+const en = { ...main, ...englishApart };
+const zh = { ...mainChinese, ...chineseApart };
 
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 

@@ -27,6 +27,8 @@ Placement = Literal["node", "across", "unknown"]
 
 _KERNEL_ONLY = "send_recv"
 """The kind of a message whose arguments are not recorded: only the kernel's name is."""
+_BEYOND = (1 << 62) - 1
+"""A rank that no group has, for numbers of any size that a file may claim."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def find_groups(
     """Return the groups of these parts, whose ranks are ``numbers``, and their axes."""
     table = _Table(parts)
     of_call = table.of_calls(calls)
-    groups = table.groups(np.array(numbers, np.int64), of_call, calls)
+    ranks = np.array([min(one, _BEYOND) for one in numbers], np.int64)
+    groups = table.groups(ranks, of_call, calls)
     axes, axis = _axes(groups, parts, calls, of_call, world)
     return RunGroups(groups, axes, axis, of_call, table.of_label)
 

@@ -17,11 +17,11 @@ SLOW = """
 import time
 from tb_privateuse1.storage import ingest
 read = ingest.readers.read
-def slow(path, progress):
+def slow(path, progress, *more):
     progress("reading", 1, 4, 7)
     while not {done}.exists() and {only!r} in path:
         time.sleep(0.02)
-    return read(path, progress)
+    return read(path, progress, *more)
 ingest.readers.read = slow
 """
 

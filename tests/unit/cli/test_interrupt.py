@@ -15,7 +15,7 @@ from tests.support.trace_files import trace
 HELD = {
     "reading": """
 from tb_privateuse1.storage import ingest
-def hold(path, progress):
+def hold(path, progress, *more):
     progress("reading", 1, 4, 7)
     mark()
 ingest.readers.read = hold

@@ -15,10 +15,8 @@ import * as method from "./pages/method";
 import * as modules from "./pages/modules";
 import * as operators from "./pages/operators";
 import * as overview from "./pages/overview";
-import * as parallelism from "./pages/parallelism";
 import * as quality from "./pages/quality";
 import * as record from "./pages/record";
-import * as report from "./pages/report";
 import * as roofline from "./pages/roofline";
 import * as runtime from "./pages/runtime";
 import * as shared from "./pages/shared";
@@ -47,10 +45,8 @@ export const en = {
   ...modules,
   ...operators,
   ...overview,
-  ...parallelism,
   ...quality,
   ...record,
-  ...report,
   ...roofline,
   ...runtime,
   ...shared,

@@ -1,10 +1,8 @@
 // The axes of parallelism and their process groups, as tables.
 import type { AxisRow, Distributed as Result, GroupRow } from "../../api/types";
 import { bytes, MISSING, rate } from "../../lib/format";
-import { t } from "../../i18n";
+import { parallelism as texts } from "../../i18n/parallelism";
 import { field, type Column } from "../../widgets/table/columns";
-
-const texts = t.parallelism;
 
 /** What axes and process groups have in common. */
 type Calls = Pick<

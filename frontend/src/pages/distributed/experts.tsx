@@ -2,10 +2,8 @@
 import type { ExpertRow } from "../../api/types";
 import { bytes, MISSING, significant } from "../../lib/format";
 import { linkProps, ofRank } from "../../state/links";
-import { t } from "../../i18n";
+import { parallelism as texts } from "../../i18n/parallelism";
 import { field, type Column } from "../../widgets/table/columns";
-
-const texts = t.parallelism;
 
 const times = (ratio: number | null): string => (ratio === null ? MISSING : `${significant(ratio)}×`);
 

@@ -2,10 +2,8 @@
 import type { NodeRow } from "../../api/types";
 import { duration } from "../../lib/format";
 import { linkProps, ofRank } from "../../state/links";
-import { t } from "../../i18n";
+import { parallelism as texts } from "../../i18n/parallelism";
 import { field, type Column } from "../../widgets/table/columns";
-
-const texts = t.parallelism;
 
 export const NODE_COLUMNS: readonly Column<NodeRow>[] = [
   field("host", { title: texts.node }, "text", 180),

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Distributed as Result } from "../../api/types";
 import type { tableInUrl } from "../../state/table-in-url";
-import { t } from "../../i18n";
+import { parallelism } from "../../i18n/parallelism";
 import { Table } from "../../widgets/table/table";
 import { axisColumns, GROUP_COLUMNS } from "./axes";
 import { EXPERT_COLUMNS } from "./experts";
@@ -12,7 +12,7 @@ import { STAGE_COLUMNS } from "./pipeline";
 
 export const PARALLEL = ["axes", "nodes", "stages", "experts", "groups"] as const;
 
-const { nouns, noGroups, someGroups } = t.parallelism;
+const { nouns, noGroups, someGroups } = parallelism;
 
 interface Props {
   result: Result;

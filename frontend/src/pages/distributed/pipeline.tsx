@@ -1,10 +1,8 @@
 // The stages of pipelines, as a table.
 import type { StageRow } from "../../api/types";
 import { significant } from "../../lib/format";
-import { t } from "../../i18n";
+import { parallelism as texts } from "../../i18n/parallelism";
 import { field, type Column } from "../../widgets/table/columns";
-
-const texts = t.parallelism;
 
 export const STAGE_COLUMNS: readonly Column<StageRow>[] = [
   field("stage", texts.stage, "count", 64),

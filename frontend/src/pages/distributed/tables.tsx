@@ -5,6 +5,7 @@ import { nameOf, stepLabel } from "../../state/selection";
 import { go } from "../../state/url";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
+import { parallelism } from "../../i18n/parallelism";
 import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
@@ -17,7 +18,7 @@ const GROUPS = ["ranks", ...PARALLEL, "collectives", "steps"] as const;
 export type Group = (typeof GROUPS)[number];
 
 const texts = t.distributed;
-const NAMES: Readonly<Record<Group, string>> = { ...texts.tables, ...t.parallelism.tables };
+const NAMES: Readonly<Record<Group, string>> = { ...texts.tables, ...parallelism.tables };
 
 /** The table that the URL names, if the result has it. */
 export function shownGroup(result: Result, wanted: string | null): Group {

@@ -1,6 +1,6 @@
-import { count } from "../../count";
-import type * as english from "../../en/pages/parallelism";
-import type { Translation } from "../../translation";
+import { count } from "../count";
+import type * as english from "../en/pages/parallelism";
+import type { Translation } from "../translation";
 
 export const parallelism: Translation<typeof english.parallelism> = {
   tables: { axes: "并行维度", nodes: "节点", stages: "流水线阶段", experts: "专家", groups: "通信组" },
