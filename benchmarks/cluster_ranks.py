@@ -5,7 +5,7 @@
 The run is that of ``many_ranks``, or FOLDER. A scheduler and two workers read it into a cache. With
 a quarter of the ranks read, a worker and its nanny are killed; with half of them, the scheduler and
 all workers with it. Both are started again. The answer must have every rank and equal the local
-engine's, to the byte. It also prints what the caller was told meanwhile.
+engine's, to the byte. It also prints the notes of progress meanwhile.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def main() -> None:
         there, lost = by_cluster(folder / "log", folder)
         here = by_this_machine(folder / "log", folder)
     print(f"killed meanwhile: {', '.join(lost)}")
-    print(f"told meanwhile: {'; '.join(there.notes)}")
+    print(f"notes meanwhile: {'; '.join(there.notes)}")
     print(
         f"{len(there.answer):,} bytes, equal to the local engine's: {there.answer == here.answer}"
     )

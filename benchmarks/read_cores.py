@@ -29,7 +29,7 @@ _MANY = 16
 
 
 def measure(path: str, processes: int) -> dict[str, float]:
-    """Read a file in so many processes, and infer and store its trace."""
+    """Read a file in this number of processes, and infer and store its trace."""
     from tb_privateuse1 import inference
     from tb_privateuse1.readers.base import Processes
     from tb_privateuse1.readers.chrome.file_reading import read, read_parallel

@@ -189,7 +189,8 @@ def distributed(
     numbers = [r.rank for r in read]
     shown = ranks_steps.worst_steps(steps, chosen, limit)
     talk_total, talk = collective_rows(calls, in_step, numbers, limit)
-    idle = _idle_classes(parts, steps, ranks_steps.counted_steps(steps, chosen, len(read)))
+    counted = ranks_steps.counted_steps(steps, chosen, len(read))
+    idle = _idle_classes(parts, steps, counted)
     rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned, idle)
     world = max((part.world_size for part in parts if part.world_size), default=None)
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
@@ -204,7 +205,6 @@ def distributed(
         *ranks_clock_notes.clock_notes(numbers, parts, aligned),
     ]  # fmt: skip
     stuck = find_open(parts, numbers)
-    counted = ranks_steps.counted_steps(steps, chosen, len(read))
     of_groups = axes.find_groups(parts, numbers, calls, world)
     run = RunFigures(parts, calls, in_step, steps, counted, of_groups)
     case = RankContext(
