@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,17 +64,38 @@ def test_a_call_that_does_more_than_its_work_is_in_doubt() -> None:
     assert found.on_host is None
 
 
-def test_the_processors_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operator that takes the host long is not tried three times."""
-    spent = iter(range(0, 100_000_000, 4_000_000))
+def checked(monkeypatch: pytest.MonkeyPatch, step_ns: int) -> Verdict:
+    """A device with a queue, on a host whose thread takes ``step_ns`` from one look to the next."""
+    spent = itertools.count(0, step_ns)
     monkeypatch.setattr(queue_check.time, "thread_time_ns", lambda: next(spent))
     monkeypatch.setattr(
         queue_check, "_launch", lambda values, _: Launch(10_000, 60 * values.numel())
     )
-    evidence: dict[str, object] = {}
-    found = queue_check.check_queue("cpu", evidence)
+    return queue_check.check_queue("cpu", {})
+
+
+def test_the_processors_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator that takes the host long is not tried three times."""
+    found = checked(monkeypatch, 100_000_000)
     assert found.on_host is None
     assert "processor time" in str(found.doubt)
+
+
+def test_a_slow_host_tries_often_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first launch of a process took 12 ms of a busy machine."""
+    assert checked(monkeypatch, 12_000_000) == Verdict(False)
+
+
+def test_waits_that_are_all_late_at_first_lead_to_larger_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    late_ns = iter([5_000_000] * 18)
+    monkeypatch.setattr(
+        queue_check,
+        "_launch",
+        lambda values, _: Launch(10_000, 60 * values.numel() + next(late_ns, 0)),
+    )
+    assert queue_check.check_queue("cpu", {}) == Verdict(False)
 
 
 def test_a_lost_core_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

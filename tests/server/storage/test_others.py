@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,11 +42,11 @@ class Readings:
         self.names: list[str] = []
         read = readers.read
 
-        def noted(path: str, progress: Progress) -> Raw:
+        def noted(path: str, progress: Progress, *more: Any) -> Raw:
             self.names.append(Path(path).name.removesuffix(".pt.trace.json"))
             if self.names[-1] == "host_0.100":
                 first()
-            return read(path, progress)
+            return read(path, progress, *more)
 
         monkeypatch.setattr(readers, "read", noted)
 
