@@ -30,12 +30,17 @@ _FRAME_BYTES = 9
 _PAIR = b"\x86"
 _TEXTS = {b"X": (5, 4), b"\x8c": (2, 1), b"h": (2, 0), b"j": (5, 0)}
 """Opcodes of texts, new ones and those from the memo: their length, and bytes of the text's."""
-_MOST_DIGITS = 9
+_SHORT = 256
+"""Texts that the patterns know; longer ones are rare."""
+_DIGITS = (6, 8, 5, 7, 0, 1, 2, 3, 4, 9)
+"""Bytes of long numbers; those of times and addresses come first."""
+_BUFFER_BYTES = 1 << 17
+"""The unpickler looks ahead as far. Without a buffer it calls ``read`` for each opcode."""
 _BYTES_PER_CONTAINER = 8
 _FEW_CONTAINERS = 10_000
 
-_Edits = dict[int, tuple[int, bytes]]
-"""By where a part of the pickle begins: where it ends, and what replaces it."""
+_Edits = list[tuple[int, int, bytes]]
+"""Where parts of the pickle begin and end, in order, and what replaces them."""
 
 
 class NotPlain(ValueError):
@@ -48,9 +53,9 @@ def load(data: bytes) -> Any:
     Tuples of two texts are lists. Raises NotPlain; then nothing of it was run.
     """
     data = _edited(data, check(data))
-    with _no_collection():
+    with no_collection():
         try:
-            return _Plain(io.BytesIO(data)).load()
+            return _Plain(io.BufferedReader(io.BytesIO(data), _BUFFER_BYTES)).load()  # type: ignore[arg-type]
         except (
             pickle.UnpicklingError, ArithmeticError, AttributeError, EOFError, LookupError,
             TypeError, ValueError,
@@ -67,24 +72,34 @@ def check(data: bytes) -> _Edits:
         raise NotPlain("no pickle of protocol 2 to 5")
     if data.count(b"]") + data.count(b"}") > len(data) // _BYTES_PER_CONTAINER + _FEW_CONTAINERS:
         raise NotPlain("too many containers")
-    plain, to_memo = _plain_opcodes(len(data)), re.compile(_put(len(data)), re.DOTALL)
-    edits: _Edits = {}
+    put = _put(len(data))
+    plain, pair = _plain_opcodes(put), _pair_of_texts(put)
+    to_memo = re.compile(put, re.DOTALL)
+    edits: _Edits = []
     at = 2
     while True:
         found = plain.match(data, at)
         at = found.end() if found else at
+        if found := pair.match(data, at):
+            edits += (at, at, b"("), (found.end() - 1, found.end(), b"l")
+            at = found.end()
+            continue
         if data[at : at + 1] == _STOP:
             return edits
         if data[at : at + 1] == _FRAME:
             at = _end_of_frame(data, at, edits)
             continue
-        end = _end_of_text(data, at, to_memo, edits)
-        if data[end : end + 1] in _TEXTS:
-            second = _end_of_text(data, end, to_memo, edits)
+        begin, first = at, len(edits)
+        at = _end_of_text(data, at, to_memo, edits)
+        if data[at : at + 1] in _TEXTS:
+            frames = len(edits)
+            second = _end_of_text(data, at, to_memo, edits)
             if data[second : second + 1] == _PAIR:
-                edits[at], edits[second] = (at, b"("), (second + 1, b"l")
-                end = second + 1
-        at = end
+                edits.insert(first, (begin, begin, b"("))
+                edits.append((second, second + 1, b"l"))
+                at = second + 1
+            else:
+                del edits[frames:]  # the second text is looked at again
 
 
 def _end_of_frame(data: bytes, at: int, edits: _Edits) -> int:
@@ -92,7 +107,7 @@ def _end_of_frame(data: bytes, at: int, edits: _Edits) -> int:
     end = at + _FRAME_BYTES
     if int.from_bytes(data[at + 1 : end], "little") > len(data):
         raise NotPlain("it ends early")
-    edits[at] = (end, b"")
+    edits.append((at, end, b""))
     return end
 
 
@@ -112,8 +127,8 @@ def _end_of_text(data: bytes, at: int, to_memo: re.Pattern[bytes], edits: _Edits
 
 def _edited(data: bytes, edits: _Edits) -> bytes:
     pieces, done = [], 0
-    for start, (end, text) in sorted(edits.items()):
-        pieces += [data[done:start], text]
+    for start, end, text in edits:
+        pieces += data[done:start], text
         done = end
     return b"".join([*pieces, data[done:]])
 
@@ -125,24 +140,38 @@ def _put(size: int) -> bytes:
     return rb"(?:\x94|q.|r" + b"..[\\x00-\\x%02x][\\x00-\\x%02x])" % (middle, high)
 
 
-def _plain_opcodes(size: int) -> re.Pattern[bytes]:
+def _new_text(put: bytes) -> bytes:
+    """Return the pattern of a short text, and of putting it into the memo."""
+    short = b"|".join(b"\\x%02x.{%d}" % (n, n) for n in range(_SHORT))
+    padded = b"|".join(b"\\x%02x\\0\\0\\0.{%d}" % (n, n) for n in range(_SHORT))
+    return b"(?:\\x8c(?:" + short + b")|X(?:" + padded + b"))" + put + b"?+"
+
+
+def _pair_of_texts(put: bytes) -> re.Pattern[bytes]:
+    """Return the pattern of a tuple of two short texts, or of texts from the memo."""
+    text = b"(?:h.|j.{4}|" + _new_text(put) + b")"
+    return re.compile(text + text + rb"\x86", re.DOTALL)
+
+
+def _plain_opcodes(put: bytes) -> re.Pattern[bytes]:
     """Return the pattern of a series of allowed opcodes with their arguments.
 
-    It ends in front of long texts, and of two texts that may be a tuple.
+    It ends in front of long texts, and of two texts that may be a tuple. The pattern tries one
+    kind after the other, so the most frequent ones come first: a key with a number, then marks.
     """
-    digits = b"|".join(b"\\x%02x.{%d}" % (n, n) for n in range(_MOST_DIGITS + 1))
-    number = b"(?:K.|M..|J.{4}|\\x8a(?:" + digits + b"))"
-    put = _put(size)
-    short = b"\\x8c(?:" + b"|".join(b"\\x%02x.{%d}" % (n, n) for n in range(256)) + b")"
-    text = b"(?:h.|j.{4}|" + short + put + b"?+)"
+    digits = b"|".join(b"\\x%02x.{%d}" % (n, n) for n in _DIGITS)
+    number = b"(?:J.{4}|K.|M..|\\x8a(?:" + digits + b"))"
+    numbers = number + rb"(?:\x85|" + number + rb"(?:\x86|" + number + rb"\x87))?+"
+    new = _new_text(put)
+    text = b"(?:h.|j.{4}|" + new + b")"
+    is_alone = rb"(?:(?![hjX\x8c\x95])|(?!\x95|X(?!.\0\0\0)|" + text + rb"[\x86\x95]))"
     opcodes = (
-        text + rb"(?!X|\x95|" + text + rb"[\x86\x95])",
+        b"h.(?:" + numbers + b"|" + is_alone + b")",
+        rb"[(N\x88\x89\]})aesu]++",  # mark, None, True, False, [], {}, (), and adding to them
         put,
-        number * 3 + rb"\x87",  # tuples of numbers, and single numbers
-        number * 2 + rb"\x86",
-        number + rb"\x85",
-        number,
-        rb"[(N\x88\x89\]})aesu]",  # mark, None, True, False, [], {}, (), and adding to them
+        b"j.{4}" + is_alone,
+        new + is_alone,
+        numbers,  # tuples of numbers, and single numbers
         rb"G.{8}",  # a float
     )
     return re.compile(b"(?:" + b"|".join(opcodes) + b")*+", re.DOTALL)
@@ -156,10 +185,11 @@ class _Plain(pickle.Unpickler):
 
 
 @contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Collect no garbage meanwhile: each round would visit the millions of containers made so far.
 
-    It lasts for the load alone.
+    A function that makes columns of them is decorated with it: the containers must be gone before
+    the next round.
     """
     was_enabled = gc.isenabled()
     gc.disable()

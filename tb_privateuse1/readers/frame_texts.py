@@ -40,13 +40,15 @@ class Stacks:
 
     def _index(self, frames: Any) -> int:
         # The lists and frames live as long as the document, and so their ids are theirs alone.
-        listed = (frames if type(frames) is list else [])[:_MOST_FRAMES]
+        if type(frames) is not list:
+            return NONE
+        listed = frames if len(frames) <= _MOST_FRAMES else frames[:_MOST_FRAMES]
         key = tuple(map(id, listed))
-        if key not in self._of_frames:
-            self._of_frames[key] = self._new(listed)
-        if type(frames) is list:
-            self._of_list[id(frames)] = self._of_frames[key]
-        return self._of_frames[key]
+        found = self._of_frames.get(key)
+        if found is None:
+            found = self._of_frames[key] = self._new(listed)
+        self._of_list[id(frames)] = found
+        return found
 
     def _new(self, frames: list[Any]) -> int:
         read = [self._text_of(frame) for frame in frames]

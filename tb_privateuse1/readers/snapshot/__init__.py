@@ -57,10 +57,9 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     Raises TraceError ``unreadable``, ``too_large``, ``not_plain`` (the file is damaged, or not made
     of plain containers) or ``not_a_trace``.
     """
-    content, size = _content(path)
+    parts, size = _parts(path)
     if progress:
         progress("reading", size, size, 0)
-    parts = document.parse(content, size)
     strings = ("[memory]", "0", say("Allocator"), *parts.stacks)
     events = columns.memory_events(parts, device_type(parts.backend), 0, 3)
     base = min(events.start_ns[events.start_ns > 0].tolist(), default=0)
@@ -83,7 +82,7 @@ def complete(raw: Raw, parts: Sequence[str]) -> Raw:
     """Return the trace with what a snapshot beside it adds; an unreadable one is a finding."""
     for path in parts:
         try:
-            content, size = _content(path)
+            one, _ = _parts(path)
         except RemoteError:  # that may be otherwise in a moment
             raise
         except TraceError as error:
@@ -91,7 +90,7 @@ def complete(raw: Raw, parts: Sequence[str]) -> Raw:
             found = Finding("part_unreadable", error.message, hint, affects=("memory", "stacks"))
             raw = dataclasses.replace(raw, findings=(*raw.findings, found))
             continue
-        raw = _completed(raw, document.parse(content, size))
+        raw = _completed(raw, one)
     return raw
 
 
@@ -132,6 +131,13 @@ def device_type(backend: str | None) -> int:
         return int(MISSING)
     types = vendors.detect(backend).device_types
     return min(types, default=PRIVATEUSE1)
+
+
+@containers.no_collection()
+def _parts(path: str) -> tuple[document.Document, int]:
+    """Return the columns of a snapshot, and how many bytes it takes as a pickle."""
+    content, size = _content(path)
+    return document.parse(content, size), size
 
 
 def _content(path: str) -> tuple[dict[Any, Any], int]:

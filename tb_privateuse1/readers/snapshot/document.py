@@ -101,9 +101,11 @@ def entry(content: Any, number: int) -> dict[str, Any] | None:
 
 
 def _entries(rows: list[Any], first: int, stacks: Stacks, tally: Tally) -> Entries:
-    whole = [(i, row) for i, row in enumerate(rows) if _is_entry(row)]
-    tally.add("malformed_events", len(rows) - len(whole), "device_traces")
-    kept = [row for _, row in whole]
+    numbers = [
+        i for i, row in enumerate(rows) if type(row) is dict and type(row.get("action")) is str
+    ]
+    tally.add("malformed_events", len(rows) - len(numbers), "device_traces")
+    kept = rows if len(numbers) == len(rows) else [rows[i] for i in numbers]
     sizes = _sizes([row.get("size") for row in kept])
     tally.add("sizes_impossible", int((sizes == MISSING).sum()))
     return Entries(
@@ -112,12 +114,8 @@ def _entries(rows: list[Any], first: int, stacks: Stacks, tally: Tally) -> Entri
         address=_numbers([row.get("addr") for row in kept]),
         size=sizes,
         stack=stacks.column([row.get("frames") for row in kept]),
-        number=np.array([first + i for i, _ in whole], np.int64),
+        number=np.array(numbers, np.int64) + first,
     )
-
-
-def _is_entry(row: Any) -> bool:
-    return type(row) is dict and type(row.get("action")) is str
 
 
 def _add_segments(listed: Any, size: int, stacks: Stacks, document: Document) -> None:
