@@ -30,8 +30,8 @@ _FRAME_BYTES = 9
 _PAIR = b"\x86"
 _TEXTS = {b"X": (5, 4), b"\x8c": (2, 1), b"h": (2, 0), b"j": (5, 0)}
 """Opcodes of texts, new ones and those from the memo: their length, and bytes of the text's."""
-_SHORT = 256
-"""Texts that the patterns know; longer ones are rare."""
+_SHORT = 64
+"""Bytes of the shortest text that the patterns do not know; long ones are rare."""
 _DIGITS = (6, 8, 5, 7, 0, 1, 2, 3, 4, 9)
 """Bytes of long numbers; those of times and addresses come first."""
 _BUFFER_BYTES = 1 << 17
@@ -164,7 +164,8 @@ def _plain_opcodes(put: bytes) -> re.Pattern[bytes]:
     numbers = number + rb"(?:\x85|" + number + rb"(?:\x86|" + number + rb"\x87))?+"
     new = _new_text(put)
     text = b"(?:h.|j.{4}|" + new + b")"
-    is_alone = rb"(?:(?![hjX\x8c\x95])|(?!\x95|X(?!.\0\0\0)|" + text + rb"[\x86\x95]))"
+    is_alone = rb"(?:(?![hjX\x8c\x95])|(?!\x95|X(?!S\0\0\0)|\x8c(?!S)|T[\x86\x95]))"
+    is_alone = is_alone.replace(b"S", b"[\\0-\\x%02x]" % (_SHORT - 1)).replace(b"T", text)
     opcodes = (
         b"h.(?:" + numbers + b"|" + is_alone + b")",
         rb"[(N\x88\x89\]})aesu]++",  # mark, None, True, False, [], {}, (), and adding to them

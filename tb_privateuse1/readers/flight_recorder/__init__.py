@@ -62,10 +62,9 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     Raises TraceError ``unreadable``, ``too_large``, ``not_plain`` (a pickle that is damaged, or not
     made of plain containers), ``not_json`` or ``not_a_trace``.
     """
-    content, size = _content(path)
+    parts, size = _parts(path)
     if progress:
         progress("reading", size, size, 0)
-    parts = document.parse(content, size)
     strings = Strings(parts.strings)
     places = Places(strings, "")
     found = ranges.ranges_of(parts.entries, strings, places)
@@ -93,14 +92,13 @@ def complete(raw: Raw, paths: Sequence[str]) -> Raw:
     """
     for path in paths:
         try:
-            content, size = _content(path)
+            parts, _ = _parts(path)
         except RemoteError:  # that may be otherwise in a moment
             raise
         except TraceError as error:
             hint = say("What it adds to the recording is missing.")
             found: tuple[Finding, ...] = (Finding("part_unreadable", error.message, hint),)
         else:
-            parts = document.parse(content, size)
             before = len(raw.entries)
             raw = _joined(raw, parts)
             found = _findings(parts) if len(raw.entries) > before else ()
@@ -150,6 +148,13 @@ def _keys(entries: CollectiveEntries, strings: Sequence[str]) -> list[tuple[Any,
             strict=True,
         )
     )
+
+
+@containers.no_collection()
+def _parts(path: str) -> tuple[document.Document, int]:
+    """Return the columns of a dump, and how many bytes it takes unpacked."""
+    content, size = _content(path)
+    return document.parse(content, size), size
 
 
 def _content(path: str) -> tuple[dict[Any, Any], int]:

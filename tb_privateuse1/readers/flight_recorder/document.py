@@ -7,7 +7,7 @@ at most as many entries as the file has bytes, and each list is read once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,9 +54,18 @@ def parse(content: dict[Any, Any], size: int) -> Document:
     if len(listed) > size:
         tally.add("malformed_events", len(listed), "entries")
         return document
-    numbered = [(i, entry) for i, entry in enumerate(listed) if _is_entry(entry)]
-    tally.add("malformed_events", len(listed) - len(numbered), "entries")
-    rows = [entry for _, entry in numbered]
+    numbers = [
+        i
+        for i, entry in enumerate(listed)
+        if type(entry) is dict and type(entry.get("profiling_name")) is str
+    ]
+    tally.add("malformed_events", len(listed) - len(numbers), "entries")
+    rows = listed if len(numbers) == len(listed) else [listed[i] for i in numbers]
+    names = [row["profiling_name"] for row in rows]
+    messages = [
+        flag if type(flag := row.get("is_p2p")) is bool else _is_message_name(name)
+        for row, name in zip(rows, names, strict=True)
+    ]
     texts = _Texts(document)
     members = _members(content.get("pg_config"), texts)
     groups = [_group(row) for row in rows]
@@ -67,13 +76,13 @@ def parse(content: dict[Any, Any], size: int) -> Document:
     # The recorder numbers its entries from 0 and loses the first ones.
     is_whole = bool(rows) and rows[0].get("record_id") == 0
     document.entries = CollectiveEntries(
-        name=texts.column([row["profiling_name"] for row in rows]),
+        name=texts.column(names),
         group=texts.column([name for name, _ in groups]),
         purpose=texts.column([None if text in _UNNAMED else text for _, text in groups]),
         members=np.array([members.get(name, NONE) for name, _ in groups], np.int32),
-        sequence=np.array([_sequence(row) for row in rows], np.int64),
-        message=np.array([is_message(row) for row in rows], np.bool_),
-        state=_states(rows, started, completed),
+        sequence=_sequences(rows, messages),
+        message=np.array(messages, np.bool_),
+        state=_states(rows, names, started, completed),
         whole=np.full(len(rows), is_whole, np.bool_),
         created_ns=created,
         started_ns=started,
@@ -83,7 +92,7 @@ def parse(content: dict[Any, Any], size: int) -> Document:
         out_shapes=texts.shapes([row.get("output_sizes") for row in rows]),
         out_dtypes=texts.types([row.get("output_dtypes") for row in rows]),
         stack=texts.stacks([row.get("frames") for row in rows]),
-        event=np.array([i for i, _ in numbered], np.int32),
+        event=np.array(numbers, np.int32),
     )
     return document
 
@@ -95,40 +104,45 @@ def entry(content: dict[Any, Any], number: int) -> dict[str, Any] | None:
     return found if type(found) is dict else None
 
 
-def is_message(row: dict[Any, Any]) -> bool:
-    """Return whether an entry is a send or a receive; older dumps have it in the name alone."""
-    flag = row.get("is_p2p")
-    if type(flag) is bool:
-        return flag
-    kind = row["profiling_name"].rpartition(":")[2]
-    return bool(kind.startswith(("send", "recv")))
+def _is_message_name(name: str) -> bool:
+    """Return whether it names a send or a receive, for older dumps, which have it there alone."""
+    return name.rpartition(":")[2].startswith(("send", "recv"))
 
 
-def _is_entry(row: Any) -> bool:
-    return type(row) is dict and type(row.get("profiling_name")) is str
-
-
-def _sequence(row: dict[Any, Any]) -> int:
-    number = row.get("p2p_seq_id" if is_message(row) else "collective_seq_id", row.get("seq_id"))
-    return number if type(number) is int and 0 <= number < _LARGEST else int(MISSING)
+def _sequences(rows: Sequence[dict[Any, Any]], messages: Sequence[bool]) -> I64:
+    found = [
+        row.get("p2p_seq_id" if message else "collective_seq_id", row.get("seq_id"))
+        for row, message in zip(rows, messages, strict=True)
+    ]
+    return _numbers(found, 0, _LARGEST)
 
 
 def _group(row: dict[Any, Any]) -> tuple[str, str]:
     """Return name and description of the entry's group; before 2.1 it has a number only."""
     pair = row.get("process_group")
-    if type(pair) is list and len(pair) == 2 and all(type(text) is str for text in pair):
-        return pair[0], pair[1]
+    if type(pair) is list and len(pair) == 2:
+        name, purpose = pair
+        if type(name) is str and type(purpose) is str:
+            return name, purpose
     number = row.get("pg_id")
     return (str(number) if type(number) is int and abs(number) < _LARGEST else ""), ""
 
 
 def _times(rows: Sequence[dict[Any, Any]], key: str) -> I64:
-    found = [row.get(key) for row in rows]
-    valid = [at if type(at) is int and 0 < at < _LIMIT_NS else int(MISSING) for at in found]
-    return np.array(valid, np.int64)
+    return _numbers([row.get(key) for row in rows], 1, _LIMIT_NS)
 
 
-def _states(rows: Sequence[dict[Any, Any]], started: I64, completed: I64) -> Any:
+def _numbers(found: Sequence[Any], least: int, limit: int) -> I64:
+    """Return the integers from ``least`` to below ``limit``, ``MISSING`` for anything else."""
+    missing = int(MISSING)
+    return np.array(
+        [one if type(one) is int and least <= one < limit else missing for one in found], np.int64
+    )
+
+
+def _states(
+    rows: Sequence[dict[Any, Any]], names: Sequence[str], started: I64, completed: I64
+) -> Any:
     """Return the states.
 
     A backend that records no times retires an entry when it has ended. Of others, an entry that
@@ -136,7 +150,8 @@ def _states(rows: Sequence[dict[Any, Any]], started: I64, completed: I64) -> Any
     """
     words = [row.get("state") for row in rows]
     state = np.array([_STATES.get(one, SCHEDULED) if type(one) is str else 0 for one in words])
-    backends = [row["profiling_name"].partition(":")[0] for row in rows]
+    backend_of = {name: name.partition(":")[0] for name in set(names)}
+    backends = [backend_of[name] for name in names]
     timed = (started != MISSING) | (completed != MISSING) | (state != SCHEDULED)
     with_times = {backend for backend, known in zip(backends, timed, strict=True) if known}
     silent = np.array([backend not in with_times for backend in backends], np.bool_)
@@ -168,7 +183,10 @@ class _Texts:
         self._tally = document.tally
         self._known: dict[str, int] = {}
         self._of_list: dict[int, int] = {}
-        self._of_sizes: dict[int, str | None] = {}
+        self._sizes_of_list: dict[int, str | None] = {}
+        self._of_sizes: dict[tuple[int, ...], str | None] = {}
+        self._of_shapes: dict[tuple[str | None, ...], int] = {}
+        self._of_types: dict[tuple[str, ...], int] = {}
         self._left = _MOST_TEXT
         self._stacks: list[str] = []
 
@@ -188,16 +206,19 @@ class _Texts:
 
     def column(self, texts: Sequence[str | None]) -> I32:
         """Return the index of each text, ``NONE`` of None; long ones are cut."""
-        found = [NONE if text is None else self.index(text[:_LONGEST_NAME]) for text in texts]
-        return np.array(found, np.int32)
+        found = {
+            text: NONE if text is None else self.index(text[:_LONGEST_NAME])
+            for text in dict.fromkeys(texts)
+        }
+        return np.array([found[text] for text in texts], np.int32)
 
     def shapes(self, lists: Sequence[Any]) -> I32:
         """Return the index of each list of shapes as JSON; ``NONE`` where one is impossible."""
-        return np.array([self._cached(one, self._shapes) for one in lists], np.int32)
+        return self._of_lists(lists, self._shapes)
 
     def types(self, lists: Sequence[Any]) -> I32:
         """Return the index of each list of types as JSON; ``NONE`` where one is impossible."""
-        return np.array([self._cached(one, _types) for one in lists], np.int32)
+        return self._of_lists(lists, self._types)
 
     def stacks(self, lists: Sequence[Any]) -> I32:
         """Return the index of each stack's text, ``NONE`` without one."""
@@ -207,32 +228,56 @@ class _Texts:
         result: I32 = numbers[column]
         return result
 
-    def _cached(self, value: Any, text_of: Any) -> int:
-        if type(value) is not list or len(value) > _MOST_TENSORS:
-            return NONE
-        # The lists live as long as the document, and so their ids are theirs alone.
-        if id(value) not in self._of_list:
-            text = text_of(value)
-            self._of_list[id(value)] = NONE if text is None else self.index(text)
-        return self._of_list[id(value)]
+    def _of_lists(self, lists: Sequence[Any], index: Callable[[list[Any]], int]) -> I32:
+        """Return the index of each list; one that a pickle shares is read once.
 
-    def _shapes(self, shapes: list[Any]) -> str | None:
-        texts = [self._sizes(one) for one in shapes]
-        if sum(len(text) for text in texts if text) > self._left:
-            return None
-        return None if None in texts else f"[{','.join(filter(None, texts))}]"
+        The lists live as long as the document, and so their ids are theirs alone.
+        """
+        known = self._of_list
+        for one in lists:
+            if id(one) not in known:
+                is_short = type(one) is list and len(one) <= _MOST_TENSORS
+                known[id(one)] = index(one) if is_short else NONE
+        return np.array([known[id(one)] for one in lists], np.int32)
+
+    def _shapes(self, shapes: list[Any]) -> int:
+        texts = tuple([self._sizes(one) for one in shapes])
+        if (known := self._of_shapes.get(texts)) is not None:
+            return known
+        is_too_long = sum(len(text) for text in texts if text) > self._left
+        is_valid = not (is_too_long or None in texts)
+        found = self.index(f"[{','.join(filter(None, texts))}]") if is_valid else NONE
+        self._of_shapes[texts] = found
+        return found
 
     def _sizes(self, sizes: Any) -> str | None:
-        if id(sizes) not in self._of_sizes:
-            is_shape = type(sizes) is list and len(sizes) <= _MOST_TENSORS and _are_sizes(sizes)
-            self._of_sizes[id(sizes)] = _json(sizes) if is_shape else None
-        return self._of_sizes[id(sizes)]
+        if id(sizes) not in self._sizes_of_list:
+            self._sizes_of_list[id(sizes)] = self._new_sizes(sizes)
+        return self._sizes_of_list[id(sizes)]
 
+    def _new_sizes(self, sizes: Any) -> str | None:
+        # True equals 1, so that types count as well.
+        is_shape = type(sizes) is list and len(sizes) <= _MOST_TENSORS
+        if not is_shape or not set(map(type, sizes)) <= {int}:
+            return None
+        key = tuple(sizes)
+        if key not in self._of_sizes:
+            self._of_sizes[key] = _json(sizes) if _are_sizes(sizes) else None
+        return self._of_sizes[key]
 
-def _types(types: list[Any]) -> str | None:
-    if any(type(one) is not str or len(one) > _LONGEST_NAME for one in types):
-        return None
-    return _json([one.encode("utf-8", "replace").decode("utf-8") for one in types])
+    def _types(self, types: list[Any]) -> int:
+        if not set(map(type, types)) <= {str}:
+            return NONE
+        key = tuple(types)
+        if (known := self._of_types.get(key)) is not None:
+            return known
+        found = NONE
+        if max(map(len, types), default=0) <= _LONGEST_NAME:
+            found = self.index(
+                _json([one.encode("utf-8", "replace").decode("utf-8") for one in types])
+            )
+        self._of_types[key] = found
+        return found
 
 
 def _are_sizes(sizes: Sequence[Any]) -> bool:

@@ -66,16 +66,20 @@ def _threads(
     label = f"{group} ({strings.all[purpose]})" if purpose >= 0 else group
     free: list[tuple[int, int]] = []
     found = []
-    for row in rows.tolist():
-        if free and free[0][0] <= begin[row]:
-            number = heapq.heappop(free)[1]
+    begins, ends = begin[rows].tolist(), end[rows].tolist()
+    for i, (at, until) in enumerate(zip(begins, ends, strict=True)):
+        if free and free[0][0] <= at:
+            number = free[0][1]
+            heapq.heapreplace(free, (until, number))
         elif len(free) < _MOST_THREADS:
             number = len(free)
+            heapq.heappush(free, (until, number))
         else:
-            number, end[row] = 0, begin[row]
-            found.append(places.add("flight recorder", f"{group}/0", label, "Flight recorder"))
-            continue
-        heapq.heappush(free, (int(end[row]), number))
-        name = label if number == 0 else f"{label} {number + 1}"
-        found.append(places.add("flight recorder", f"{group}/{number}", name, "Flight recorder"))
-    return np.array(found, np.int32)
+            number, end[rows[i]] = 0, at
+        found.append(number)
+    names = (label if i == 0 else f"{label} {i + 1}" for i in range(max(found) + 1))
+    threads = [
+        places.add("flight recorder", f"{group}/{i}", name, "Flight recorder")
+        for i, name in enumerate(names)
+    ]
+    return np.array(threads, np.int32)[found]
