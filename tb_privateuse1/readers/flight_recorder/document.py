@@ -7,8 +7,9 @@ at most as many entries as the file has bytes, and each list is read once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -30,6 +31,8 @@ _STATES = {"scheduled": SCHEDULED, "started": STARTED, "completed": COMPLETED}
 _LIMIT_NS = 1 << 62
 _LARGEST = 1 << 62
 _MOST_TENSORS = 4096
+_FEW = 8
+"""Values of a short list: all of such lists are compared by their values."""
 _MOST_RANKS = 1 << 20
 _MOST_TEXT = 64 << 20
 _LONGEST_NAME = 300
@@ -183,10 +186,7 @@ class _Texts:
         self._tally = document.tally
         self._known: dict[str, int] = {}
         self._of_list: dict[int, int] = {}
-        self._sizes_of_list: dict[int, str | None] = {}
-        self._of_sizes: dict[tuple[int, ...], str | None] = {}
-        self._of_shapes: dict[tuple[str | None, ...], int] = {}
-        self._of_types: dict[tuple[str, ...], int] = {}
+        self._of_sizes: dict[int, str | None] = {}
         self._left = _MOST_TEXT
         self._stacks: list[str] = []
 
@@ -214,11 +214,15 @@ class _Texts:
 
     def shapes(self, lists: Sequence[Any]) -> I32:
         """Return the index of each list of shapes as JSON; ``NONE`` where one is impossible."""
-        return self._of_lists(lists, self._shapes)
+        if not _are_short(lists, list) or not _are_short(list(chain.from_iterable(lists)), int):
+            return self._of_lists(lists, self._shapes)
+        return _interned(lists, (tuple(map(tuple, one)) for one in lists), self._shapes)
 
     def types(self, lists: Sequence[Any]) -> I32:
         """Return the index of each list of types as JSON; ``NONE`` where one is impossible."""
-        return self._of_lists(lists, self._types)
+        if not _are_short(lists, str):
+            return self._of_lists(lists, self._types)
+        return _interned(lists, map(tuple, lists), self._types)
 
     def stacks(self, lists: Sequence[Any]) -> I32:
         """Return the index of each stack's text, ``NONE`` without one."""
@@ -241,43 +245,47 @@ class _Texts:
         return np.array([known[id(one)] for one in lists], np.int32)
 
     def _shapes(self, shapes: list[Any]) -> int:
-        texts = tuple([self._sizes(one) for one in shapes])
-        if (known := self._of_shapes.get(texts)) is not None:
-            return known
-        is_too_long = sum(len(text) for text in texts if text) > self._left
-        is_valid = not (is_too_long or None in texts)
-        found = self.index(f"[{','.join(filter(None, texts))}]") if is_valid else NONE
-        self._of_shapes[texts] = found
-        return found
+        texts = [self._sizes(one) for one in shapes]
+        if None in texts or sum(len(text) for text in texts if text) > self._left:
+            return NONE
+        return self.index(f"[{','.join(filter(None, texts))}]")
 
     def _sizes(self, sizes: Any) -> str | None:
-        if id(sizes) not in self._sizes_of_list:
-            self._sizes_of_list[id(sizes)] = self._new_sizes(sizes)
-        return self._sizes_of_list[id(sizes)]
-
-    def _new_sizes(self, sizes: Any) -> str | None:
-        # True equals 1, so that types count as well.
-        is_shape = type(sizes) is list and len(sizes) <= _MOST_TENSORS
-        if not is_shape or not set(map(type, sizes)) <= {int}:
-            return None
-        key = tuple(sizes)
-        if key not in self._of_sizes:
-            self._of_sizes[key] = _json(sizes) if _are_sizes(sizes) else None
-        return self._of_sizes[key]
+        if id(sizes) not in self._of_sizes:
+            is_shape = type(sizes) is list and len(sizes) <= _MOST_TENSORS and _are_sizes(sizes)
+            self._of_sizes[id(sizes)] = _json(sizes) if is_shape else None
+        return self._of_sizes[id(sizes)]
 
     def _types(self, types: list[Any]) -> int:
-        if not set(map(type, types)) <= {str}:
+        if any(type(one) is not str or len(one) > _LONGEST_NAME for one in types):
             return NONE
-        key = tuple(types)
-        if (known := self._of_types.get(key)) is not None:
-            return known
-        found = NONE
-        if max(map(len, types), default=0) <= _LONGEST_NAME:
-            found = self.index(
-                _json([one.encode("utf-8", "replace").decode("utf-8") for one in types])
-            )
-        self._of_types[key] = found
-        return found
+        valid = [one.encode("utf-8", "replace").decode("utf-8") for one in types]
+        return self.index(_json(valid))
+
+
+def _interned(
+    lists: Sequence[list[Any]], keys: Iterable[Hashable], index: Callable[[list[Any]], int]
+) -> I32:
+    """Return the index of each list by its key: lists of equal keys are read once."""
+    known: dict[Hashable, int] = {}
+    found = []
+    for one, key in zip(lists, keys, strict=True):
+        number = known.get(key)
+        if number is None:
+            number = known[key] = index(one)
+        found.append(number)
+    return np.array(found, np.int32)
+
+
+def _are_short(lists: Sequence[Any], kind: type) -> bool:
+    """Return whether all are short lists of values of one type.
+
+    Keys of those take little time and memory, also where a pickle shares its lists, and are equal
+    only if the lists mean the same.
+    """
+    if set(map(type, lists)) - {list} or max(map(len, lists), default=0) > _FEW:
+        return False
+    return set(map(type, chain.from_iterable(lists))) <= {kind}
 
 
 def _are_sizes(sizes: Sequence[Any]) -> bool:
