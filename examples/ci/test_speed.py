@@ -1,6 +1,7 @@
-"""A performance test: `pytest --profile-budget examples/ci`.
+"""A performance test, with limits of its own and a baseline.
 
-The baseline is written by `pytest --profile-budget --profile-baseline-write examples/ci`.
+pytest --profile-budget --profile-baseline-write examples/ci    # before a change
+pytest --profile-budget examples/ci                             # after it
 """
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 from torch import nn
 
 
-@pytest.mark.profile_budget(step="200 ms", memory="1 GB", repeat=8)
+@pytest.mark.profile_budget(step="2 s", memory="1 GB", baseline="perf-baseline.json", limit="10%")
 def test_train_step(profile_budget):
     """Train a small perceptron."""
     model = nn.Sequential(nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))

@@ -56,6 +56,8 @@ def _report(options: argparse.Namespace) -> int:
     if options.output is None and not is_markdown and sys.stdout.isatty():
         raise UsageError("report writes HTML: give its file, such as -o report.html")
     _check_places(options)
+    if not is_markdown:
+        document.require_bundle()
     rules = user_rules.from_environment()
     base = discovery_catalog.scan(options.path, READERS)
     options.path = options.new or options.path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import io
 import json
 import os
 import re
@@ -227,7 +228,9 @@ def test_commands_run(
     block: Block, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for command in commands(block.code):
-        with monkeypatch.context() as environment:
+        with monkeypatch.context() as environment, Path(os.devnull).open("rb") as nothing:
+            # A server on standard input ends where that ends.
+            environment.setattr("sys.stdin", io.TextIOWrapper(nothing))
             for name, value in command.variables.items():
                 environment.setenv(name, value)
             code = cli.main(command.arguments)

@@ -137,7 +137,10 @@ def _metrics(trace: Trace, rows: I64) -> Iterator[tuple[MetricName, RunMetric]]:
     if chosen is not None:
         level = allocations.memory_level(allocations.device_events(trace.memory, chosen))
         if level.has_totals:
-            yield "memory", _metric(memory.step_peaks(trace, level, rows))
+            # On the CPU torch counts what it sees while it records (ProfiledCPUMemoryReporter), so
+            # that each recording of a process starts with what was freed since the one before.
+            unseen = level.before if chosen[0] == allocations.CPU else 0
+            yield "memory", _metric(memory.step_peaks(trace, level, rows) - unseen)
     if len(kernels):
         launched = np.where(kernels.kind == UNKNOWN, NONE, kernels.step)
         yield "launches", _metric(_per_step(launched, count)[rows])

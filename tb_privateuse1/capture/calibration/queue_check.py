@@ -32,8 +32,8 @@ _QUEUE, _HOST = 0.25, 0.75
 _MOST_CPU_NS = 100_000_000
 """Processor time of this thread after which no further try begins.
 
-A calm host takes 3 to 10 ms for all. Where a machine's other guests take its cores away, a single try took
-86, and no verdict costs every duration of the recording its meaning.
+A calm host takes 3 to 10 ms for all. Where a machine's other guests take its cores away, a
+single try took 86, and no verdict costs every duration of the recording its meaning.
 """
 
 

@@ -85,11 +85,10 @@ def saving_sentence(result: AdviceTable) -> str:
     steps = f"{result.steps} step{'s' * (result.steps != 1)}"
     if not result.rows:
         return f"No findings in {steps}."
-    step_ns = result.judged_ns // max(result.steps, 1)
-    return (
-        f"Up to {with_unit('saving_share', result.saving_share)} of {steps} of "
-        f"{with_unit('judged_ns', step_ns)} could be saved."
-    )
+    steps += f" of {with_unit('judged_ns', result.judged_ns // max(result.steps, 1))}"
+    if not result.saving_share:
+        return f"No finding in {steps} has an estimated saving."
+    return f"Up to {with_unit('saving_share', result.saving_share)} of {steps} could be saved."
 
 
 def _text(result: AdviceTable) -> Iterator[str]:

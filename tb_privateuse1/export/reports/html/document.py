@@ -84,6 +84,11 @@ def document(reader: Reader, report: Report, language: str = LANGUAGES[0]) -> by
     return found
 
 
+def require_bundle() -> None:
+    """Raise TraceError ``no_bundle`` at once, rather than when the figures are ready."""
+    _bundle("report.js")
+
+
 def _data(report: Report, levels: Levels, language: str) -> bytes:
     plain: dict[str, Any] = json.loads(encode(report, language))
     value, cuts, _ = budget.fit(plain, _OF_DATA)
