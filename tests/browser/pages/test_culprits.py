@@ -58,7 +58,7 @@ def test_a_slow_rank_with_cause_and_victims(
     expect(culprit.locator("[data-key=cause] code")).to_have_text("gemm")
     expect(culprit.get_by_test_id("victims")).to_have_text("Ranks 0\N{EN DASH}3, 5")
     expect(culprit.locator("[data-key=evidence]")).to_contain_text("in 6 of 6 steps")
-    culprit.locator("[data-key=pages] a").last.click()
+    culprit.locator("[data-key=pages] li").first.locator("a").last.click()
     page.shows("page-overview")
     page.shows("rank-picker", value=SLOW)
 

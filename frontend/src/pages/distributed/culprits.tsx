@@ -77,10 +77,9 @@ function Row({ culprit: one, idle }: RowProps) {
           {kind !== "missing" && <Cause culprit={one} idle={idle} />}{" "}
           <span class="muted">{texts.meanings[meaningOf(one)]}</span>
         </Fact>
-        {victims[0] !== undefined && kind !== "link" && (
+        {victims.length > 0 && kind !== "link" && (
           <Fact id="victims" name={texts.waiting}>
-            <span data-testid="victims">{texts.ranks(listed(victims), victims.length)}</span>{" "}
-            <Pages rank={victims[0]} />
+            <span data-testid="victims">{texts.ranks(listed(victims), victims.length)}</span>
           </Fact>
         )}
         <Fact id="evidence" name={texts.evidenceName}>
@@ -93,6 +92,11 @@ function Row({ culprit: one, idle }: RowProps) {
                 <Pages rank={rank} />
               </li>
             ))}
+            {victims[0] !== undefined && kind !== "link" && (
+              <li>
+                <span class="small muted">{texts.compare}</span> <Pages rank={victims[0]} />
+              </li>
+            )}
           </ul>
         </Fact>
       </dl>

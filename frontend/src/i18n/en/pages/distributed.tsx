@@ -87,6 +87,7 @@ export const distributed = {
     evidenceName: "Evidence",
     pages: "Pages",
     colon: ": ",
+    compare: "To compare:",
     meanings,
     cause: (cause: Culprit["cause"], time: string | null) =>
       `${causes[cause]}${time === null ? "" : ` by ${time} a step`}.`,

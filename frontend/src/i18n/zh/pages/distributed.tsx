@@ -85,6 +85,7 @@ export const distributed: Translation<typeof english.distributed> = {
     evidenceName: "依据",
     pages: "页面",
     colon: "：",
+    compare: "用于比较：",
     meanings: MEANINGS,
     cause: (cause, time) => `${CAUSES[cause]}${time === null ? "" : `，每个迭代多 ${time}`}。`,
     inKernel: (time, kernel) => (
