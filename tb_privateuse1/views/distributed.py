@@ -31,7 +31,7 @@ from tb_privateuse1.analysis.ranks.collectives import (
     drop_matches,
     match_calls,
 )
-from tb_privateuse1.analysis.ranks.culprits import Culprit, find_culprits
+from tb_privateuse1.analysis.ranks.culprits import Culprit, find_culprits, least_cost_ns
 from tb_privateuse1.analysis.ranks.expert_rows import ExpertRow, expert_rows
 from tb_privateuse1.analysis.ranks.group_sums import RunFigures, sum_groups
 from tb_privateuse1.analysis.ranks.job import Job
@@ -145,6 +145,8 @@ class Distributed(Result):
     collectives_total: int
     culprits: tuple[Culprit, ...]
     """Who keeps the others waiting beyond chance, by all complete steps; the costliest first."""
+    least_cost_ns: int | None
+    """The least cost of a culprit; null if no two ranks met in a collective."""
     world_size: int | None
     notes: tuple[Finding, ...]
     advice: tuple[RankAdvice, ...]
@@ -196,7 +198,8 @@ def distributed(
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
     unread = [r.rank for r in ranks if r.part is None]
     whole = ranks_steps.counted_steps(steps, np.ones_like(chosen), len(read))
-    culprits = find_culprits(Job(numbers, parts, calls, steps, whole))
+    job = Job(numbers, parts, calls, steps, whole)
+    culprits = find_culprits(job)
     notes = [
         *ranks_notes.rank_notes(
             numbers, parts, calls,
@@ -230,6 +233,7 @@ def distributed(
         collectives=tuple(talk),
         collectives_total=talk_total,
         culprits=culprits,
+        least_cost_ns=least_cost_ns(job),
         world_size=world,
         notes=tuple(notes),
         advice=rank_engine.advise_ranks(case),

@@ -442,7 +442,7 @@ export interface Culprit {
   ranks: number[];
   host: string | null;
   group: string | null;
-  cause: "computation" | "copy" | "host" | "input" | "unknown" | "transfer";
+  cause: "computation" | "copy" | "host" | "input" | "transfer" | "unknown";
   idle_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed" | null;
   kernel: string | null;
   kernel_ns: number | null;
@@ -627,6 +627,7 @@ export interface Distributed {
   collectives: CollectiveRow[];
   collectives_total: number;
   culprits: Culprit[];
+  least_cost_ns: number | null;
   world_size: number | null;
   notes: Finding[];
   advice: RankAdvice[];

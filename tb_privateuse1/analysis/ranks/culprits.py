@@ -14,10 +14,10 @@ from tb_privateuse1.analysis.ranks.job import Job
 from tb_privateuse1.analysis.ranks.missing_calls import MissedCalls, find_missed_calls
 from tb_privateuse1.analysis.ranks.slow_groups import SlowGroup, find_slow_groups
 from tb_privateuse1.analysis.ranks.slow_ranks import SlowRanks, find_slow_ranks
-from tb_privateuse1.analysis.ranks.slow_reasons import SlowCause, find_reason
+from tb_privateuse1.analysis.ranks.slow_reasons import Reason, SlowCause, find_reason
+from tb_privateuse1.trace.table import I64
 
 CulpritKind = Literal["rank", "node", "link", "missing", "input", "throttled"]
-CulpritCause = Literal[SlowCause, "transfer"]
 
 ERROR_RATE = 0.01
 """At most this share of jobs without a cause gets a culprit: a quarter for slow ranks, nodes, links
@@ -39,7 +39,7 @@ class Culprit:
     """The host of all of them; null if they share none, or it is unknown."""
     group: str | None
     """The process group of a link or of missed collectives; else the one of just these ranks."""
-    cause: CulpritCause
+    cause: SlowCause
     idle_class: ClassName | None
     """For ``host`` and ``input``: where most of the additional idle time goes."""
     kernel: str | None
@@ -62,16 +62,26 @@ class Culprit:
     """The ranks that wait for them in a common collective."""
 
 
+def least_cost_ns(job: Job) -> int | None:
+    """Return the least cost per step of a culprit; None if no two ranks met in a collective."""
+    if len(job.parts) < 2 or not len(job.calls.rank):
+        return None
+    return round(LEAST_COST * job.step_ns)
+
+
 def find_culprits(job: Job) -> tuple[Culprit, ...]:
     """Return the culprits, those with the greatest cost first; at most ``_MOST``."""
-    if len(job.parts) < 2 or not len(job.calls.rank):
+    floor_ns = least_cost_ns(job)
+    if floor_ns is None:
         return ()
-    floor_ns = LEAST_COST * job.step_ns
     missed = find_missed_calls(job, _FAMILY)
     without = {rank for one in missed for rank in one.rows}
-    found = [_missing(job, one) for one in missed]
-    found += [_slow(job, one) for one in find_slow_ranks(job, without, _FAMILY, floor_ns)]
-    found += [_link(job, one) for one in find_slow_groups(job, _FAMILY, floor_ns)]
+    slow = find_slow_ranks(job, without, _FAMILY, floor_ns)
+    links = find_slow_groups(job, _FAMILY, floor_ns)
+    unknown = Reason("unknown", None)
+    found = [_culprit(job, one, "missing", unknown, one.group, one.others) for one in missed]
+    found += [_slow(job, one) for one in slow]
+    found += [_link(job, one) for one in links]
     return tuple(sorted(found, key=lambda one: -(one.cost_ns or 0))[:_MOST])
 
 
@@ -84,63 +94,38 @@ def _slow(job: Job, one: SlowRanks) -> Culprit:
         kind = "input"
     elif reason.is_throttled:
         kind = "throttled"
+    return _culprit(job, one, kind, reason, job.group_of_just(one.rows), one.victims)
+
+
+def _link(job: Job, one: SlowGroup) -> Culprit:
+    reason = Reason("transfer", round(one.excess_ns))
+    return _culprit(job, one, "link", reason, one.group, one.rows)
+
+
+def _culprit(
+    job: Job,
+    one: SlowRanks | SlowGroup | MissedCalls,
+    kind: CulpritKind,
+    reason: Reason,
+    group: str | None,
+    victims: I64,
+) -> Culprit:
+    timed = None if isinstance(one, MissedCalls) else one
     return Culprit(
         kind=kind,
         ranks=job.ranks(one.rows),
         host=job.common_host(one.rows),
-        group=job.group_of_just(one.rows),
+        group=group,
         cause=reason.cause,
         idle_class=reason.idle_class,
         kernel=reason.kernel,
         kernel_ns=reason.kernel_ns,
-        excess_ns=round(one.excess_ns),
-        excess_bound_ns=round(one.bound_ns),
+        excess_ns=None if timed is None else round(timed.excess_ns),
+        excess_bound_ns=None if timed is None else round(timed.bound_ns),
         cause_ns=reason.explained_ns,
-        cost_ns=round(one.cost_ns),
+        cost_ns=None if timed is None else round(timed.cost_ns),
         steps=one.steps,
         of_steps=one.of_steps,
         p_value=one.p_value,
-        victims=job.ranks(one.victims),
-    )
-
-
-def _link(job: Job, one: SlowGroup) -> Culprit:
-    return Culprit(
-        kind="link",
-        ranks=job.ranks(one.rows),
-        host=job.common_host(one.rows),
-        group=one.group,
-        cause="transfer",
-        idle_class=None,
-        kernel=None,
-        kernel_ns=None,
-        excess_ns=round(one.excess_ns),
-        excess_bound_ns=round(one.bound_ns),
-        cause_ns=round(one.excess_ns),
-        cost_ns=round(one.cost_ns),
-        steps=one.steps,
-        of_steps=one.of_steps,
-        p_value=one.p_value,
-        victims=job.ranks(one.rows),
-    )
-
-
-def _missing(job: Job, one: MissedCalls) -> Culprit:
-    return Culprit(
-        kind="missing",
-        ranks=job.ranks(one.rows),
-        host=job.common_host(one.rows),
-        group=one.group,
-        cause="unknown",
-        idle_class=None,
-        kernel=None,
-        kernel_ns=None,
-        excess_ns=None,
-        excess_bound_ns=None,
-        cause_ns=None,
-        cost_ns=None,
-        steps=one.steps,
-        of_steps=one.of_steps,
-        p_value=one.p_value,
-        victims=job.ranks(one.others),
+        victims=job.ranks(victims),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import MISSING
 
 
 def rank_notes(
@@ -68,11 +69,15 @@ def rank_notes(
 
 
 def _no_communication(parts: Sequence[RankPart]) -> Finding:
-    if any(part.entries for part in parts):
-        message = say("Flight recorders have no durations: no figure of communication is known.")
-        hint = say("Traces of the same ranks have them.")
-        return Finding("no_durations", message, hint, severity="info")
-    return Finding("no_communication", say("No communication was recorded."), severity="info")
+    if not any(part.entries for part in parts):
+        return Finding("no_communication", say("No communication was recorded."), severity="info")
+    if any((part.steps.computation_ns != MISSING).any() for part in parts):
+        message = say("The traces contain no communication.")
+        hint = say("The flight recorders list collectives, but not how long they took.")
+        return Finding("no_communication", message, hint, severity="info")
+    message = say("Flight recorders have no durations: no figure of communication is known.")
+    hint = say("Traces of the same ranks have them.")
+    return Finding("no_durations", message, hint, severity="info")
 
 
 def listed(ranks: Sequence[int]) -> str:

@@ -14,7 +14,7 @@ from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
 
 Floats = NDArray[np.float64]
-SlowCause = Literal["computation", "copy", "host", "input", "unknown"]
+SlowCause = Literal["computation", "copy", "host", "input", "transfer", "unknown"]
 
 _COLUMNS: dict[SlowCause, str] = {
     "computation": "computation_ns", "copy": "copy_ns", "host": "idle_ns",

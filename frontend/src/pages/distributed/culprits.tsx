@@ -5,6 +5,7 @@ import { ranges } from "../../lib/ranges";
 import { t } from "../../i18n";
 import { linkProps, ofRank } from "../../state/links";
 import { state } from "../../state/url";
+import { Fact } from "../shared/finding-parts";
 
 const texts = t.distributed.culprits;
 
@@ -12,12 +13,14 @@ const texts = t.distributed.culprits;
 const LEAST_STEPS = 3;
 const MOST_RANGES = 8;
 /** A smaller probability says no more: the hypothesis of chance is a model. */
-const MOST_JOBS = 1e9;
+const MOST_JOBS = 1e6;
+/** Ranks with links to their own pages; the others are in the table. */
+const MOST_LINKS = 3;
 
 export function Culprits({ result }: { result: Result }) {
   if (result.culprits.length === 0) return <None result={result} />;
   return (
-    <section class="notice culprits" data-testid="culprits" data-rows={result.culprits.length}>
+    <section class="culprits" data-testid="culprits" data-rows={result.culprits.length}>
       <h2>
         {texts.title} <small class="muted">{texts.titleNote(result.culprits.length)}</small>
       </h2>
@@ -37,12 +40,12 @@ export function Culprits({ result }: { result: Result }) {
 /** Nothing found means something only if ranks met each other in enough steps. */
 function None({ result }: { result: Result }) {
   const met = result.rows.filter((row) => row.synchronising_ns !== null);
-  if (met.length < 2) return null;
+  if (met.length < 2 || result.least_cost_ns === null) return null;
   // Of one chosen step, the rows do not tell how many there are.
   const enough = state.value.step !== null || met.every((row) => row.steps >= LEAST_STEPS);
   return (
-    <p class="muted" data-testid="no-culprits">
-      {enough ? texts.none : texts.fewSteps(LEAST_STEPS)}
+    <p class="muted" data-testid="no-culprits" data-value={result.least_cost_ns}>
+      {enough ? texts.none(duration(result.least_cost_ns)) : texts.fewSteps(LEAST_STEPS)}
     </p>
   );
 }
@@ -59,31 +62,66 @@ interface RowProps {
 }
 
 function Row({ culprit: one, idle }: RowProps) {
-  const first = one.ranks[0] ?? 0;
+  const { kind, cause, victims } = one;
+  const cost = one.cost_ns;
   return (
-    <li data-testid="culprit" data-kind={one.kind} data-ranks={one.ranks.join(" ")} data-cause={one.cause}>
-      <div>
-        <b>{nameOf(one)}</b> <span class="badge">{texts.kinds[one.kind]}</span>{" "}
-        {one.cost_ns !== null && (
-          <span title={exactDuration(one.cost_ns)}>{texts.cost(duration(one.cost_ns))}</span>
+    <li data-testid="culprit" data-kind={kind} data-ranks={one.ranks.join(" ")} data-cause={cause}>
+      <header>
+        <b>{nameOf(one)}</b> <span class="kind">{texts.kinds[kind]}</span>{" "}
+        <span class="cost" title={cost === null ? undefined : exactDuration(cost)}>
+          {cost === null ? texts.noCost : texts.cost(duration(cost))}
+        </span>
+      </header>
+      <dl class="facts">
+        <Fact id="cause" name={texts.causeName}>
+          {kind !== "missing" && <Cause culprit={one} idle={idle} />}{" "}
+          <span class="muted">{texts.meanings[meaningOf(one)]}</span>
+        </Fact>
+        {victims.length > 0 && kind !== "link" && (
+          <Fact id="victims" name={texts.waiting}>
+            <span data-testid="victims">{texts.ranks(listed(victims), victims.length)}</span>
+          </Fact>
         )}
-      </div>
-      <div>
-        <What culprit={one} idle={idle} />{" "}
-        {one.victims.length > 0 && one.kind !== "link" && <Victims culprit={one} />}
-      </div>
-      <div class="small">
-        <span class="muted">{evidenceOf(one)}</span>{" "}
-        <a {...linkProps({ view: "timeline", ...ofRank(first) })}>{texts.timeline(first)}</a>
-        {" · "}
-        <a {...linkProps({ view: "overview", ...ofRank(first) })}>{texts.overview(first)}</a>
-      </div>
+        <Fact id="evidence" name={texts.evidenceName}>
+          <span title={`p ≤ ${one.p_value.toExponential(1)}`}>{evidenceOf(one)}</span>
+        </Fact>
+        <Fact id="pages" name={texts.pages}>
+          <ul class="plainlist pages">
+            {one.ranks.slice(0, MOST_LINKS).map((rank) => (
+              <li key={rank}>
+                <Pages rank={rank} />
+              </li>
+            ))}
+            {victims[0] !== undefined && kind !== "link" && (
+              <li>
+                <span class="small muted">{texts.compare}</span> <Pages rank={victims[0]} />
+              </li>
+            )}
+          </ul>
+        </Fact>
+      </dl>
     </li>
   );
 }
 
-function What({ culprit: one, idle }: RowProps) {
-  if (one.kind === "missing") return null;
+/** Links to what there is of one rank. */
+function Pages({ rank }: { rank: number }) {
+  return (
+    <span class="small">
+      {texts.ranks(String(rank), 1)}
+      {texts.colon}
+      <a {...linkProps({ view: "timeline", ...ofRank(rank) })}>{texts.timeline}</a>
+      {" · "}
+      <a {...linkProps({ view: "overview", ...ofRank(rank) })}>{texts.overview}</a>
+    </span>
+  );
+}
+
+function meaningOf({ kind, cause }: Culprit): keyof typeof texts.meanings {
+  return kind === "missing" || kind === "throttled" ? kind : cause;
+}
+
+function Cause({ culprit: one, idle }: RowProps) {
   const { kernel, kernel_ns: kernelNs } = one;
   return (
     <>
@@ -93,14 +131,6 @@ function What({ culprit: one, idle }: RowProps) {
         texts.inKernel(duration(kernelNs), <code title={kernel}>{shortened(kernel)}</code>)}
       {one.cause === "host" && idle !== null && texts.mostly(idle)}
     </>
-  );
-}
-
-function Victims({ culprit: one }: { culprit: Culprit }) {
-  return (
-    <span class="muted" data-testid="victims">
-      {texts.victims(listed(one.victims), one.victims.length)}
-    </span>
   );
 }
 
@@ -114,11 +144,13 @@ function nameOf(one: Culprit): string {
 
 function evidenceOf(one: Culprit): string {
   const jobs = Math.min(10 ** Math.max(Math.floor(-Math.log10(Math.max(one.p_value, 1e-300))), 1), MOST_JOBS);
-  const what =
-    one.excess_ns === null || one.excess_bound_ns === null
-      ? texts.fewerCalls
-      : texts.excess(duration(one.excess_ns), duration(one.excess_bound_ns), one.kind === "link");
-  return texts.evidence(what, one.steps, one.of_steps, jobs);
+  const { excess_ns: excess, excess_bound_ns: bound } = one;
+  if (excess === null || bound === null) {
+    return texts.evidence(texts.fewerCalls, one.steps, one.of_steps, jobs);
+  }
+  const what = texts.excess(duration(excess), duration(bound), one.kind === "link");
+  const text = texts.evidence(what, one.steps, one.of_steps, jobs);
+  return bound < excess ? text : `${text} ${texts.uncertain(one.of_steps)}`;
 }
 
 function listed(ranks: readonly number[]): string {

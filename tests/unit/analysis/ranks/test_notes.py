@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import tb_privateuse1 as tbp
 from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.analysis.ranks.notes import rank_notes
 from tb_privateuse1.trace.model import Trace
-from tests.support.make import step, trace
+from tests.support import trace_files
+from tests.support.flight_recorders import Rank
+from tests.support.make import document, op, step, trace
 from tests.unit.analysis.ranks.test_collectives import one
 
 
@@ -66,3 +71,23 @@ def test_steps_that_differ() -> None:
 def test_one_rank_alone() -> None:
     """With one rank nothing can be compared."""
     assert notes(one(10)).keys() == {"one_rank"}
+
+
+def test_flight_recorders_do_not_hide_that_traces_are_there(tmp_path: Path) -> None:
+    """Only where no trace has durations does a note ask for traces."""
+    for rank in (0, 1):
+        for folder in ("dumps", "both"):
+            Rank(rank, {"0": (0, 1)}).call().dump(tmp_path / folder)
+        events = step(1, 0, 10), op("aten::mm", 1, 5)
+        told = {"backend": "nccl", "rank": rank, "world_size": 2}
+        path = tmp_path / "both" / f"host_{rank}.1.pt.trace.json"
+        trace_files.write(path, document(*events, distributedInfo=told))
+    found = {
+        folder: {
+            note.code: str(note.message) for note in tbp.open(tmp_path / folder).distributed().notes
+        }
+        for folder in ("dumps", "both")
+    }
+    assert "no_durations" in found["dumps"]
+    assert "no_durations" not in found["both"]
+    assert found["both"]["no_communication"] == "The traces contain no communication."
