@@ -22,7 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1 import readers
-from tests.support import ascend, execution_traces, make, nsight, packings, rocprof, snapshots
+from tests.support import (
+    ascend,
+    execution_traces,
+    flight_recorders,
+    make,
+    nsight,
+    packings,
+    rocprof,
+    snapshots,
+)
 
 Build = Callable[[Path, int], list[Path]]
 
@@ -52,7 +61,7 @@ def _lines(folder: Path, steps: int) -> list[Path]:
 
 
 def _snapshot(folder: Path, steps: int) -> list[Path]:
-    content = snapshots.snapshot(snapshots.training(1, steps=20 * steps))
+    content = snapshots.snapshot(snapshots.training(1, steps=2 * steps))
     return [snapshots.write(folder / "host_1.1.memory_snapshot.pickle", content)]
 
 
@@ -76,6 +85,25 @@ def _execution_trace(folder: Path, steps: int) -> list[Path]:
     return [trace, beside]
 
 
+def _flight_recorder(name: str) -> Build:
+    """A dump as torch writes it: its entries share the dictionaries of equal frames."""
+
+    def build(folder: Path, steps: int) -> list[Path]:
+        rank = flight_recorders.Rank(0, {"0": tuple(range(8)), "tp": (0, 1)})
+        for i in range(4 * steps):
+            rank.call(line=17 + i % 50, shape=(32 + i % 40, 64)).call("broadcast", shape=(4, 64))
+            rank.call("all_gather", group="tp", line=99).call("barrier")
+        known: dict[tuple[str, ...], Any] = {}
+        for entry in rank.entries:
+            frames = entry["frames"]
+            entry["frames"] = [
+                known.setdefault(tuple(map(str, one.values())), one) for one in frames
+            ]
+        return [rank.dump(folder, name)]
+
+    return build
+
+
 FORMS: dict[str, Build] = {
     "JSON": lambda f, n: [ascend.Program(steps=n).trace_view(f / "trace_view.json")],
     "JSON, one event per line": _lines,
@@ -89,6 +117,8 @@ FORMS: dict[str, Build] = {
     "rocprofv3": lambda f, n: [rocprof.Program(steps=n).database(f / "77_results.db", 4096)],
     "rocprofv3's JSON": lambda f, n: [rocprof.Program(steps=n).json(f / "77_results.json")],
     "memory snapshot": _snapshot,
+    "flight recorder": _flight_recorder("nccl_trace_rank_{}"),
+    "flight recorder's JSON": _flight_recorder("nccl_trace_rank_{}.json"),
     "execution trace beside JSON": _execution_trace,
 }
 """By title: the files of a recording of so many steps; those after the first add to it."""

@@ -55,7 +55,7 @@ def load(data: bytes) -> Any:
     data = _edited(data, check(data))
     with no_collection():
         try:
-            return _Plain(io.BufferedReader(io.BytesIO(data), _BUFFER_BYTES)).load()  # type: ignore[arg-type]
+            return _Plain(io.BufferedReader(io.BytesIO(data), _BUFFER_BYTES)).load()
         except (
             pickle.UnpicklingError, ArithmeticError, AttributeError, EOFError, LookupError,
             TypeError, ValueError,
@@ -126,7 +126,8 @@ def _end_of_text(data: bytes, at: int, to_memo: re.Pattern[bytes], edits: _Edits
 
 
 def _edited(data: bytes, edits: _Edits) -> bytes:
-    pieces, done = [], 0
+    pieces: list[bytes] = []
+    done = 0
     for start, end, text in edits:
         pieces += data[done:start], text
         done = end

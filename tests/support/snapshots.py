@@ -15,6 +15,10 @@ from pathlib import Path
 from typing import Any
 
 START_US = 1_700_000_000_000_000
+_CHANGES = {
+    "alloc": (1, 0), "free_requested": (-1, 0), "segment_alloc": (0, 1), "segment_free": (0, -1),
+}  # fmt: skip
+"""The signs of what an entry adds to the requested and the reserved bytes."""
 _FIRST = 0x7F30_0000_0000
 _ROUND = 512
 _SEGMENT = 2 << 20
@@ -44,17 +48,21 @@ class Allocator:
     entries: list[Entry] = field(default_factory=list)
     segments: list[Entry] = field(default_factory=list)
     live: dict[int, Entry] = field(default_factory=dict)
+    unused: int = _FIRST
+    """The address of the next segment."""
+    requested: int = 0
+    reserved: int = 0
     totals: list[tuple[int, int, int]] = field(default_factory=list)
     """Truth: time in µs, requested bytes and reserved bytes after each change."""
 
     def allocate(self, size: int, line: int = 10, depth: int = 3) -> int:
-        """Allocate a block, in a new segment if none has room; return its address."""
+        """Allocate a block, in a new segment if the last one has no room; return its address."""
         rounded = -(-size // _ROUND) * _ROUND
         stack = frames(depth, line)
-        segment = next((s for s in self.segments if s["room"] >= rounded), None)
-        if segment is None:
+        segment = self.segments[-1] if self.segments else None
+        if segment is None or segment["room"] < rounded:
             whole = -(-rounded // _SEGMENT) * _SEGMENT
-            address = max((s["address"] + s["total_size"] for s in self.segments), default=_FIRST)
+            address, self.unused = self.unused, self.unused + whole
             segment = {"address": address, "total_size": whole, "room": whole, "next": address}
             self.segments.append(segment)
             self._record("segment_alloc", address, whole, stack)
@@ -96,9 +104,10 @@ class Allocator:
             }
         )  # fmt: skip
         if action != "free_completed":
-            requested = sum(block["requested_size"] for block in self.live.values())
-            reserved = sum(segment["total_size"] for segment in self.segments)
-            self.totals.append((self.now_us, requested, reserved))
+            block, segment = _CHANGES[action]
+            self.requested += block * size
+            self.reserved += segment * size
+            self.totals.append((self.now_us, self.requested, self.reserved))
 
     def history(self) -> list[Entry]:
         """Return the entries that the ring still has."""
