@@ -72,9 +72,12 @@ def _line(error: Exception) -> str:
 
 
 def _with_facts(raw: Raw, facts: Any) -> Raw:
-    """Return the trace with the metadata of a file, where it has none of its own."""
+    """Return the trace with the metadata of a file, where it has none of its own.
+
+    Raises TraceError if the file is no JSON object.
+    """
     if not isinstance(facts, dict):
-        return raw
+        raise TraceError("not_json", say("It is no JSON object."))
     known = metadata.options(facts)
     group = {**metadata.distributed_info(None, facts), **known.pop("distributedInfo", {})}
     before = raw.metadata.get("distributedInfo")
@@ -102,7 +105,21 @@ def _with_blocks(raw: Raw, path: str) -> Raw:
     events, _ = memory.memory_events(blocks, name, raw.groups.get("cpu_op"), label, NONE)
     if not len(raw.threads):
         return raw
-    return dataclasses.replace(raw, memory=events, strings=tuple(strings.all))
+    findings = (*raw.findings, *_damaged_rows(table, blocks))
+    return dataclasses.replace(raw, memory=events, strings=tuple(strings.all), findings=findings)
+
+
+def _damaged_rows(table: Any, blocks: dict[str, I64]) -> Iterator[Finding]:
+    """Say how many rows of blocks are left out, or lack a value that cannot be read."""
+    is_damaged = memory.is_damaged(blocks)
+    titles = {**_TIMES, **{title: column for title, (column, _) in _SIZES.items()}}
+    for title, column in titles.items():
+        is_given = pc.invert(pc.is_in(_text(table, title), value_set=pa.array(_NOTHING)))
+        is_damaged |= np.asarray(is_given, np.bool_) & (blocks[column] == ABSENT)
+    if count := int(is_damaged.sum()):
+        message = say("Times or sizes of some rows in {name} cannot be used.", name=_BLOCKS)
+        hint = say("Without time or size of its allocation, a block is left out.")
+        yield Finding("part_unreadable", message, hint, count=count, affects=("memory",))
 
 
 def _with_units(raw: Raw, path: str) -> Raw:

@@ -39,12 +39,10 @@ def memory_events(
     ``name`` are the operators' names, ``label`` is the events' name, ``first`` the number of the
     first row.
     """
-    allocated = blocks["allocationTime"]
-    released = blocks["releaseTime"]
-    released = np.where(released == ABSENT, blocks["activeReleaseTime"], released)
-    valid = (allocated > 0) & (allocated < _LIMIT_NS) & (blocks["size"] != ABSENT)
-    rows = np.flatnonzero(valid)
-    back = np.flatnonzero(valid & (released >= allocated) & (released < _LIMIT_NS))
+    allocated, released = blocks["allocationTime"], _released(blocks)
+    valid, is_released = _is_block(blocks), _is_released(blocks)
+    rows, back = np.flatnonzero(valid), np.flatnonzero(valid & is_released)
+    wrong = int((valid & ~is_released & (released != ABSENT)).sum())
     thread = _threads(operators, name[rows], allocated[rows])
     of_row = np.full(len(allocated), NONE, np.int32)
     of_row[rows] = thread
@@ -71,7 +69,30 @@ def memory_events(
             "reserved_bytes": totals("Reserved"),
         },
     )
-    return events, Times(rows, allocated[rows], allocated[rows], int((~valid).sum()), 0)
+    return events, Times(rows, allocated[rows], allocated[rows], int((~valid).sum()), wrong)
+
+
+def is_damaged(blocks: dict[str, I64]) -> Bools:
+    """Return the rows that are no block, or whose block is released before its allocation."""
+    wrong = ~_is_released(blocks) & (_released(blocks) != ABSENT)
+    return np.asarray(~_is_block(blocks) | wrong, np.bool_)
+
+
+def _is_block(blocks: dict[str, I64]) -> Bools:
+    allocated = blocks["allocationTime"]
+    return np.asarray(
+        (allocated > 0) & (allocated < _LIMIT_NS) & (blocks["size"] != ABSENT), np.bool_
+    )
+
+
+def _released(blocks: dict[str, I64]) -> I64:
+    released = blocks["releaseTime"]
+    return np.where(released == ABSENT, blocks["activeReleaseTime"], released)
+
+
+def _is_released(blocks: dict[str, I64]) -> Bools:
+    released = _released(blocks)
+    return np.asarray((released >= blocks["allocationTime"]) & (released < _LIMIT_NS), np.bool_)
 
 
 def _threads(operators: Group | None, name: I32, at_ns: I64) -> I32:

@@ -152,9 +152,28 @@ def test_a_table_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     trace = tbp.open(tmp_path / "log").trace()
     found = [f for f in trace.meta.findings if f.code == "part_unreadable"]
     assert [str(f.message).partition(" ")[0] for f in found] == [
-        "kernel_details.csv", "operator_memory.csv",
+        "kernel_details.csv", "operator_memory.csv", "profiler_metadata.json",
     ]  # fmt: skip
     assert len(trace.kernels) == 10
+
+
+def test_rows_of_blocks_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
+    folder = Program().folder(tmp_path / "log", forms=("json", "csv"))
+    table = folder / "ASCEND_PROFILER_OUTPUT" / "operator_memory.csv"
+    head, *rows = [line.split(",") for line in table.read_text().splitlines()]
+    size, allocated, released = map(
+        head.index, ("Size(KB)", "Allocation Time(us)", "Release Time(us)")
+    )
+    before = len(tbp.open(tmp_path / "log").trace().memory)
+    rows[0][size] = "many"
+    rows[1][released] = "1.000"
+    rows[2][released] = f"{rows[2][released].strip()}x"
+    rows[3][allocated] = "N/A"
+    table.write_text("\n".join(",".join(row) for row in [head, *rows]))
+    trace = tbp.open(tmp_path / "log").trace()
+    [found] = [f for f in trace.meta.findings if f.code == "part_unreadable"]
+    assert found.count == 4
+    assert len(trace.memory) < before
 
 
 def test_the_key_is_of_all_files_that_are_read(tmp_path: Path) -> None:
