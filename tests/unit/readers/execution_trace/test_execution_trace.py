@@ -219,7 +219,7 @@ def test_a_damaged_node_costs_no_other(tmp_path: Path) -> None:
         b'{"values": [1, 2], "types": [[], "GenericList[Int]"], "shapes": [[], []]}}]}',
         b'{"schema": "1.1.0", "nodes": [{"id": 1, "name": "aten::mm", "rf_id": 13, "inputs": '
         b'{"values": [2], "types": ["GenericList[Int]"], "shapes": [[]]}}]}',
-        gzip.compress(b'{"schema": "1.1.0", "nodes": [')[:-9],
+        gzip.compress(b'{"schema": "1.1.0", "nodes": [', mtime=0)[:-9],
     ],
 )
 def test_hostile_files_add_nothing_wrong(tmp_path: Path, content: bytes) -> None:
