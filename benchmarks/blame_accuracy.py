@@ -22,7 +22,7 @@ from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.views.base import Rank
 from tb_privateuse1.views.distributed import Distributed, distributed
 
-_EXPECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+EXPECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "host": (("rank",), ("host",)),
     "device": (("rank",), ("computation",)),
     "throttled": (("throttled",), ("computation",)),
@@ -35,7 +35,7 @@ _EXPECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 def is_right(planted: Planted, culprit: Culprit) -> bool:
     """Return whether a culprit is the planted cause, in kind, ranks and cause."""
-    kinds, causes = _EXPECTED.get(planted.plant, ((), ()))
+    kinds, causes = EXPECTED.get(planted.plant, ((), ()))
     same_group = planted.plant != "link" or culprit.group == planted.group
     return (
         culprit.kind in kinds
@@ -60,8 +60,13 @@ def judge(job: Simulated, from_files: bool) -> tuple[bool, bool, Distributed]:
     """Return whether the cause is named, and whether anybody is accused falsely."""
     made = blame_files.read_back(job) if from_files else parts(job)
     result = distributed(tuple(Rank(i, f"w{i}", part) for i, part in enumerate(made)))
-    false = any(not is_right(job.planted, one) for one in result.culprits)
-    return is_named(job.planted, result), false, result
+    named = all(is_named(planted, result) for planted in job.plants)
+    return named, has_false(job, result), result
+
+
+def has_false(job: Simulated, result: Distributed) -> bool:
+    """Return whether anybody is accused falsely."""
+    return any(not any(is_right(p, one) for p in job.plants) for one in result.culprits)
 
 
 def main() -> None:
@@ -95,7 +100,7 @@ def main() -> None:
         false[plant] += wrong
         by_noise[noise.name].update(jobs=1, named=int(right), false=int(wrong))
         if options.verbose and (wrong or not right):
-            print(job.planted, job.layout, job.world, job.begin.shape[1] - 1, noise.name)
+            print(job.plants, job.layout, job.world, job.begin.shape[1] - 1, noise.name)
             for one in result.culprits:
                 print("   ", one.kind, one.ranks, one.cause, one.cost_ns, one.p_value)
     print("| planted | jobs | named | false accusations |\n|---|---|---|---|")

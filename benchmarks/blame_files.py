@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import tempfile
 from collections.abc import Iterator
@@ -16,16 +17,19 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 def read_back(job: Simulated) -> list[RankPart]:
     """Return the reduced traces of a job that went through trace files."""
     with tempfile.TemporaryDirectory() as folder:
-        made = []
-        for rank in range(job.world):
-            path = Path(folder, f"rank{rank}.1.pt.trace.json")
-            path.write_text(json.dumps(_document(job, rank)))
-            made.append(reduce_trace(read(path)))
-        return made
+        return [reduce_trace(read(path)) for path in write(job, Path(folder))]
+
+
+def write(job: Simulated, folder: Path) -> Iterator[Path]:
+    """Write the traces of a job, and yield each as it is written."""
+    for rank in range(job.world):
+        path = folder / f"rank{rank}.1.pt.trace.json.gz"
+        path.write_bytes(gzip.compress(json.dumps(_document(job, rank)).encode(), 1))
+        yield path
 
 
 def _document(job: Simulated, rank: int) -> dict[str, Any]:
-    far = 3_700_000_000 if job.planted.plant == "clock" and rank in job.planted.ranks else 0
+    far = 3_700_000_000 if job.has("clock", rank) else 0
     return {
         "schemaVersion": 1,
         "baseTimeNanoseconds": 1_700_000_000_000_000_000 + far,
@@ -52,8 +56,7 @@ def _events(job: Simulated, rank: int) -> Iterator[dict[str, Any]]:
                 yield from _launched(name, 7, now, took, correlation, {})
                 now += took
             start, end = job.start[rank, step, k], job.end[rank, step, k]
-            missing = job.planted.plant == "missing" and rank in job.planted.ranks
-            if not (missing and k == len(job.rounds) - 1):
+            if not (job.has("missing", rank) and k == len(job.rounds) - 1):
                 correlation += 1
                 elements = int(one.bytes[rank]) // 4
                 args = {

@@ -1,4 +1,4 @@
-"""Generated jobs of many ranks: real noise, one planted cause, and the parts that a view reads.
+"""Generated jobs of many ranks: real noise, planted causes, and the parts that a view reads.
 
 A job simulates when each rank arrives at each collective: data parallel with exposed or
 overlapped all-reduces, tensor times data parallel, or pipeline times data parallel, eight ranks to
@@ -73,8 +73,12 @@ class Simulated:
     end: Floats
     begin: Floats
     """Of each step; ranks by steps, and the last one's end."""
-    planted: Planted
+    plants: tuple[Planted, ...]
     seed: int
+
+    def has(self, plant: Plant, rank: int) -> bool:
+        """Return whether a cause was planted on a rank."""
+        return any(one.plant == plant and rank in one.ranks for one in self.plants)
 
     @property
     def world(self) -> int:
@@ -100,16 +104,13 @@ def simulate(seed: int, noise: Noise, plant: Plant) -> Simulated:
     world = int(random.choice([size for size in (4, 8, 16, 32, 64, 128, 256) if size >= least]))
     steps = int(random.integers(6, 13))
     rounds = _rounds(layout, world)
-    factor = noise.draw(random, world, steps)
-    factor *= np.exp(random.normal(0, _DEVICES, size=(world, 1, 1)))
-    work = _STEP_NS * random.dirichlet(np.full(PIECES, 8.0)) * factor
-    jitter = np.exp(random.normal(0, 0.02, size=(steps, len(rounds), world)))
-    transfers = np.array([one.transfer_ns for one in rounds])[:, None] * jitter
+    work, transfers = _times(random, noise, rounds, world, steps)
     planted = _place(plant, random, rounds, world)
     wanted = float(random.uniform(0.05, 0.3))
 
     def job(size: float) -> Simulated:
-        return _simulated(layout, rounds, work, transfers, replace(planted, factor=size), seed)
+        plants = (replace(planted, factor=size),)
+        return _simulated(layout, rounds, work, transfers, plants, seed)
 
     if plant in ("nothing", "missing", "clock"):
         return job(0.0)
@@ -119,28 +120,62 @@ def simulate(seed: int, noise: Noise, plant: Plant) -> Simulated:
     return job(size)
 
 
+def simulate_several(seed: int, noise: Noise, world: int, steps: int) -> Simulated:
+    """Return a job of tensor times data parallel ranks, five hosts or more, with five causes.
+
+    A node computes 24 % longer, a rank waits for its host for 35 % of its work, a group's transfers
+    take twice as long, a rank misses calls, and a clock is off.
+    """
+    random = np.random.default_rng(seed)
+    rounds = _rounds("tp", world)
+    work, transfers = _times(random, noise, rounds, world, steps)
+    node, late, absent, ahead = (int(n) for n in random.permutation(world // ON_HOST)[:4] * ON_HOST)
+    link = int(random.integers(3, ON_HOST))  # no call of the absent rank's group is matched
+    others = np.flatnonzero(rounds[-1].group == link)
+    plants = (
+        Planted("node", tuple(range(node, node + ON_HOST)), factor=0.24),
+        Planted("host", (late + 1,), factor=0.35),
+        Planted("link", tuple(others.tolist()), _name(rounds[-1], link), factor=1.0),
+        Planted("missing", (absent + 2,)),
+        Planted("clock", (ahead + 3,)),
+    )
+    return _simulated("tp", rounds, work, transfers, plants, seed)
+
+
+def _times(
+    random: np.random.Generator, noise: Noise, rounds: Sequence[Round], world: int, steps: int
+) -> tuple[Floats, Floats]:
+    """Return the work by rank, step and round, and the transfers by step, round and group."""
+    factor = noise.draw(random, world, steps)
+    factor *= np.exp(random.normal(0, _DEVICES, size=(world, 1, 1)))
+    work = _STEP_NS * random.dirichlet(np.full(PIECES, 8.0)) * factor
+    jitter = np.exp(random.normal(0, 0.02, size=(steps, len(rounds), world)))
+    return work, np.array([one.transfer_ns for one in rounds])[:, None] * jitter
+
+
 def _simulated(
     layout: Layout,
     rounds: tuple[Round, ...],
     work: Floats,
     transfers: Floats,
-    planted: Planted,
+    plants: tuple[Planted, ...],
     seed: int,
 ) -> Simulated:
     computation, idle = work * _BUSY, work * (1 - _BUSY)
     loading = np.full(work.shape[:2], 0.005 * _STEP_NS)
-    rows = list(planted.ranks)
-    if planted.plant in ("device", "throttled", "node"):
-        computation[rows] *= 1 + planted.factor / _BUSY
-    if planted.plant == "host":
-        idle[rows] += planted.factor * work[rows]
-    if planted.plant == "loader":
-        loading[rows] += planted.factor * _STEP_NS
-    if planted.plant == "link":
-        slow = np.array([[_name(one, g) == planted.group for g in one.group] for one in rounds])
-        transfers = transfers * np.where(slow, 1 + planted.factor, 1)
+    for planted in plants:
+        rows = list(planted.ranks)
+        if planted.plant in ("device", "throttled", "node"):
+            computation[rows] *= 1 + planted.factor / _BUSY
+        if planted.plant == "host":
+            idle[rows] += planted.factor * work[rows]
+        if planted.plant == "loader":
+            loading[rows] += planted.factor * _STEP_NS
+        if planted.plant == "link":
+            slow = np.array([[_name(one, g) == planted.group for g in one.group] for one in rounds])
+            transfers = transfers * np.where(slow, 1 + planted.factor, 1)
     start, end, begin = _run(layout, rounds, computation + idle, loading, transfers)
-    return Simulated(layout, rounds, computation, idle, loading, start, end, begin, planted, seed)
+    return Simulated(layout, rounds, computation, idle, loading, start, end, begin, plants, seed)
 
 
 def _rounds(layout: Layout, world: int) -> tuple[Round, ...]:
@@ -229,7 +264,7 @@ def _part(job: Simulated, rank: int, shapes: tuple[Shape, ...], kind: list[int])
     begin, start, end = (np.rint(x[rank]).astype(np.int64) for x in (job.begin, job.start, job.end))
     steps = len(begin) - 1
     here = np.ones((steps, len(kind)), np.bool_)
-    if job.planted.plant == "missing" and rank in job.planted.ranks:
+    if job.has("missing", rank):
         here[:, -1] = False
     computation = np.rint(job.computation[rank].sum(axis=1)).astype(np.int64)
     duration = np.diff(begin)
@@ -239,11 +274,12 @@ def _part(job: Simulated, rank: int, shapes: tuple[Shape, ...], kind: list[int])
     idle = duration - computation - exposed_ns
     loading = np.minimum(np.rint(job.loading[rank]).astype(np.int64), idle)
     zeros = np.zeros(steps, np.int64)
-    far = 3_700_000_000 if job.planted.plant == "clock" and rank in job.planted.ranks else 0
+    far = 3_700_000_000 if job.has("clock", rank) else 0
     usual = job.computation[rank].sum(axis=1).mean()
-    extra = 0.0
-    if job.planted.plant == "device" and rank in job.planted.ranks:
-        extra = usual - usual / (1 + job.planted.factor / _BUSY)
+    extra = sum(
+        usual - usual / (1 + one.factor / _BUSY)
+        for one in job.plants if one.plant == "device" and rank in one.ranks
+    )  # fmt: skip
     kernels = {name: round(part * (usual - extra)) for name, part in KERNELS.items()}
     kernels["attention"] += round(extra)
     return RankPart(

@@ -1,8 +1,10 @@
 """A run of very many ranks, read by a real Dask cluster that loses a worker and its scheduler.
 
-``python -m benchmarks.cluster_ranks [--ranks 1024] [--steps 3] [--run FOLDER]``
+``python -m benchmarks.cluster_ranks [--ranks 1024] [--steps 3] [--run FOLDER | --planted FOLDER]``
 
-The run is that of ``many_ranks``, or FOLDER. A scheduler and two workers read it into a cache. With
+The run is that of ``many_ranks``, or ``--run``; or a generated one with five planted causes
+(``blame_jobs.simulate_several``) and the noise of the first recording below ``--planted``, whose
+names in the answer are counted. A scheduler and two workers read it into a cache. With
 a quarter of the ranks read, a worker and its nanny are killed; with half of them, the scheduler and
 all workers with it. Both are started again. The answer must have every rank and equal the local
 engine's, to the byte. It also prints the notes of progress meanwhile.
@@ -11,13 +13,17 @@ engine's, to the byte. It also prints the notes of progress meanwhile.
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks import many_ranks
+from benchmarks import blame_files, many_ranks
+from benchmarks.blame_accuracy import EXPECTED
+from benchmarks.blame_jobs import Simulated, simulate_several
+from benchmarks.blame_noise import Noise, noises
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.engines import select_engine
@@ -100,6 +106,29 @@ def by_this_machine(log: Path, folder: Path) -> Reading:
     return reading
 
 
+def plant(folder: Path, noise: Noise, ranks: int, steps: int) -> Simulated:
+    """Write a run with planted causes."""
+    job = simulate_several(1, noise, ranks, steps)
+    folder.mkdir()
+    for _ in blame_files.write(job, folder):
+        pass
+    return job
+
+
+def tell_planted(job: Simulated, answer: bytes) -> None:
+    """Print which planted causes the answer names, and what else it does."""
+    content = json.loads(answer)
+    named = {(one["kind"], tuple(one["ranks"])) for one in content["culprits"]}
+    wanted = {
+        (kind, one.ranks) for one in job.plants for kind in EXPECTED.get(one.plant, ((), ()))[0]
+    }
+    (far,) = (ranks for one in job.plants if one.plant == "clock" for ranks in one.ranks)
+    clocks = [str(one["message"]) for one in content["notes"] if one["code"] == "clock_far_off"]
+    print(f"named: {sorted(kind for kind, _ in wanted & named)}; not: {sorted(wanted - named)}; "
+          f"else: {sorted(named - wanted)}")  # fmt: skip
+    print(f"clock of rank {far} is off: {clocks}")
+
+
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(
@@ -108,12 +137,17 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--run", type=Path, help="a folder of traces instead")
+    parser.add_argument("--planted", type=Path, help="plant causes in the noise of recordings here")
     options = parser.parse_args()
+    job = None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "log").mkdir()
         if options.run:
             (folder / "log" / "run").symlink_to(options.run.resolve())
+        elif options.planted:
+            noise = next(iter(noises(options.planted)))
+            job = plant(folder / "log" / "run", noise, options.ranks, options.steps)
         else:
             many_ranks.make(folder / "log" / "run", options.ranks, options.steps)
         there, lost = by_cluster(folder / "log", folder)
@@ -123,6 +157,8 @@ def main() -> None:
     print(
         f"{len(there.answer):,} bytes, equal to the local engine's: {there.answer == here.answer}"
     )
+    if job is not None:
+        tell_planted(job, there.answer)
     print(f"cluster {there.seconds:.0f} s, {there.progress} answers with progress; "
           f"local {here.seconds:.0f} s")  # fmt: skip
 

@@ -50,7 +50,7 @@ def find_slow_groups(job: Job, error_rate: float, floor_ns: float) -> list[SlowG
     exposed = job.by_step(np.where(job.steps.exposed_ns == MISSING, 0, job.steps.exposed_ns))
     found = []
     for names in siblings:
-        values = np.stack([transfers[name] for name in names])
+        names, values = _matched(names, transfers)
         common = (values > 0).all(axis=0)
         compared = compare_units(values[:, common])
         if compared is None:
@@ -71,6 +71,17 @@ def find_slow_groups(job: Job, error_rate: float, floor_ns: float) -> list[SlowG
                 SlowGroup(names[i], rows, mean, bound, cost, late, len(excess), float(p_value[i]))
             )
     return found
+
+
+def _matched(names: list[str], transfers: dict[str, Floats]) -> tuple[list[str], Floats]:
+    """Return the groups, and their transfers, without those matched in fewer steps than most.
+
+    A rank that misses a collective leaves its group few matched calls, or none.
+    """
+    values = np.stack([transfers[name] for name in names])
+    steps = (values > 0).sum(axis=1)
+    kept = steps >= np.median(steps)
+    return [name for name, is_kept in zip(names, kept, strict=True) if is_kept], values[kept]
 
 
 def _siblings(job: Job) -> dict[Hashable, list[str]]:

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmarks.blame_jobs import Layout, Plant, Simulated, parts, simulate
+from benchmarks.blame_jobs import Layout, Plant, Simulated, parts, simulate, simulate_several
 from benchmarks.blame_noise import PIECES, Noise
 from tb_privateuse1.analysis.ranks.collectives import RankPart, match_calls
 from tb_privateuse1.analysis.ranks.culprits import Culprit, find_culprits
@@ -44,7 +44,7 @@ def job(plant: Plant, layout: Layout, world: int) -> Simulated:
 def test_each_cause_is_named_alone(plant: Plant, kind: str, cause: str) -> None:
     made = job(plant, "tp", 64 if plant == "link" else 32)
     (culprit,) = found(parts(made))
-    assert (culprit.kind, culprit.cause, culprit.ranks) == (kind, cause, made.planted.ranks)
+    assert (culprit.kind, culprit.cause, culprit.ranks) == (kind, cause, made.plants[0].ranks)
     assert culprit.p_value <= 0.0025
     assert set(culprit.victims).isdisjoint(culprit.ranks) or kind == "link"
 
@@ -64,11 +64,19 @@ def test_eight_of_sixty_four_ranks_are_a_node() -> None:
     assert culprit.cost_ns <= culprit.excess_ns + (culprit.excess_bound_ns or 0)
 
 
+def test_several_causes_are_named_beside_each_other() -> None:
+    """A group in which a rank misses calls has no matched ones: its siblings are compared."""
+    made = simulate_several(1, NOISE, 64, 6)
+    named = {(one.kind, one.ranks) for one in found(parts(made))}
+    kinds = {"node": "node", "host": "rank", "link": "link", "missing": "missing"}
+    assert named == {(kinds[p.plant], p.ranks) for p in made.plants if p.plant in kinds}
+
+
 def test_victims_of_a_chain_are_no_culprits() -> None:
     """Tensor peers of the slow rank come late to their data-parallel groups, and are victims."""
     made = job("device", "tp", 32)
     (culprit,) = found(parts(made))
-    (rank,) = made.planted.ranks
+    (rank,) = made.plants[0].ranks
     peers = {r for r in range(32) if r // 8 == rank // 8} - {rank}
     assert culprit.ranks == (rank,)
     assert peers <= set(culprit.victims)
@@ -92,7 +100,7 @@ def test_three_steps_show_a_set_of_ranks() -> None:
     made = job("node", "overlapped", 64)
     unnamed = [dataclasses.replace(part, hostname=None) for part in parts(made)]
     (culprit,) = found([cut(part, 3) for part in unnamed])
-    assert (culprit.ranks, culprit.steps, culprit.of_steps) == (made.planted.ranks, 3, 3)
+    assert (culprit.ranks, culprit.steps, culprit.of_steps) == (made.plants[0].ranks, 3, 3)
 
 
 def test_two_steps_are_too_few() -> None:
