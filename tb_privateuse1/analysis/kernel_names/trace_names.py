@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,35 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import Bools
 
 
+class DisplayNames(Mapping[int, str]):
+    """Display names of strings that name kernels, where they differ, by the strings' numbers.
+
+    A name is read when it is asked for: a recording can have a hundred thousand, a page shows few.
+    """
+
+    def __init__(self, strings: Sequence[str], kernels: frozenset[int]) -> None:
+        self._strings = strings
+        self._kernels = kernels
+
+    def __getitem__(self, number: int) -> str:
+        if number in self._kernels:
+            full = self._strings[number]
+            if (shown := display_name(full)) != full:
+                return shown
+        raise KeyError(number)
+
+    def __iter__(self) -> Iterator[int]:
+        return (number for number in sorted(self._kernels) if number in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 @memoize
-def display_names(trace: Trace) -> Mapping[int, str]:
+def display_names(trace: Trace) -> DisplayNames:
     """Return the display names of the trace's strings that have another one, by their number."""
     used = np.unique(trace.kernels.name)
-    named = ((int(i), display_name(trace.text(i))) for i in used.tolist() if i >= 0)
-    return {i: shown for i, shown in named if shown != trace.text(i)}
+    return DisplayNames(trace.strings, frozenset(used[used >= 0].tolist()))
 
 
 def name_fields(full: str, *, kernel: bool) -> dict[str, Any]:
