@@ -17,6 +17,7 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,30 +71,41 @@ def ask(store: Store, log: Path, reading: Reading) -> Iterator[float]:
             return
 
 
-def lose(cluster: Cluster, share: float, lost: list[str]) -> None:
-    """Kill what is due at this share of the ranks, and start it again."""
-    if share >= 0.25 and not lost:
-        dask_cluster.kill(cluster.workers.pop())
+def lose_worker(cluster: Cluster) -> None:
+    """Kill a worker with its nanny, and start another one."""
+    dask_cluster.kill(cluster.workers.pop())
+    cluster.start_worker()
+
+
+def lose_scheduler(cluster: Cluster) -> None:
+    """Kill the scheduler and all workers, and start others."""
+    cluster.kill_scheduler()
+    cluster.start_scheduler()
+    for _ in range(WORKERS):
         cluster.start_worker()
-        lost.append("a worker with its nanny")
-    elif share >= 0.5 and len(lost) == 1:
-        cluster.kill_scheduler()
-        cluster.start_scheduler()
-        for _ in range(WORKERS):
-            cluster.start_worker()
-        lost.append("the scheduler with all workers")
+
+
+LOSSES = {
+    0.25: ("a worker with its nanny", lose_worker),
+    0.5: ("the scheduler with all workers", lose_scheduler),
+}
+"""What is killed, by the share of the ranks that are read then."""
 
 
 def by_cluster(log: Path, folder: Path) -> tuple[Reading, list[str]]:
     """Read on a cluster that loses its parts; returns what was killed, too."""
-    reading, lost = Reading(), list[str]()
-    with dask_cluster.cluster(folder / "dask") as cluster:
+    reading, due, done = Reading(), sorted(LOSSES), []
+    with dask_cluster.cluster(folder / "dask") as cluster, ThreadPoolExecutor(1) as pool:
         for _ in range(WORKERS):
             cluster.start_worker()
         store = Store(cache_dir=folder / "cluster", engine=select_engine(cluster.engine))
         for share in ask(store, log, reading):
-            lose(cluster, share, lost)
+            if due and share >= due[0]:
+                done.append(pool.submit(LOSSES[due.pop(0)][1], cluster))
+        for one in done:
+            one.result()
         store.close()
+    lost = [name for share, (name, _) in sorted(LOSSES.items()) if share not in due]
     return reading, lost
 
 

@@ -101,8 +101,8 @@ class Job:
         if self.verdict:
             raise self.verdict
 
-    def hears(self, note: str) -> None:
-        """Record what happened to it."""
+    def hears(self, note: str | None) -> None:
+        """Record what happened to it; None: nothing that a user has to know."""
         self.note = note
         self.progress = replace(self.progress, note=note)
 

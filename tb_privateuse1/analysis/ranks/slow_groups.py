@@ -49,8 +49,8 @@ def find_slow_groups(job: Job, error_rate: float, floor_ns: float) -> list[SlowG
     tests = sum(map(len, siblings))
     exposed = job.by_step(np.where(job.steps.exposed_ns == MISSING, 0, job.steps.exposed_ns))
     found = []
-    for names in siblings:
-        names, values = _matched(names, transfers)
+    for family in siblings:
+        names, values = _matched(family, transfers)
         common = (values > 0).all(axis=0)
         compared = compare_units(values[:, common])
         if compared is None:

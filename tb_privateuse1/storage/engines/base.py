@@ -33,7 +33,7 @@ class Reading:
     started: Callable[[Process | None], None]
     """Gets what can be killed from now on, and None when it may no longer be. Again and again as
     long as it waits for its turn, which is no lack of progress."""
-    tell: Callable[[str], None]
+    tell: Callable[[str | None], None]
     """Gets what happened to it, in words for the user."""
 
 

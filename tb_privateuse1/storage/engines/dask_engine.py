@@ -64,6 +64,8 @@ class _Task:
     """The one that reported progress last; None: it waits for one."""
     state: tuple[Any, ...] | None = None
     """Progress that was not passed on yet."""
+    happened: str | None = None
+    """What the user reads until the trace is there."""
 
     def kill(self) -> None:
         """End it, from any thread."""
@@ -122,14 +124,15 @@ class DaskEngine:
     def _written(self, request: bytes, reading: Reading) -> str:
         """Return the path that a worker stored the trace at, however often it is submitted."""
         key = f"tb_privateuse1-{reading.paths[0].stem}-{hashlib.sha256(request).hexdigest()[:16]}"
+        happened = None
         while True:
             client = self._await_client(reading)
-            task = self._tasks[key] = _Task()
+            task = self._tasks[key] = _Task(happened=happened)
             try:
                 answer = json.loads(self._answer(client, key, request, task, reading))
             except _Lost as error:
                 _log.warning("%s: %s", printable(reading.files.trace.path), error)
-                reading.tell(say("The scheduler of the cluster was lost. The trace is read again."))
+                happened = say("The scheduler of the cluster was lost. The trace is read again.")
                 continue
             finally:
                 del self._tasks[key]
@@ -194,9 +197,9 @@ class DaskEngine:
         if task.worker is not None and task.worker not in workers:
             task.worker = None
             reading.progress("waiting", 0, reading.files.trace.size, 0)
-            reading.tell(say("A worker of the cluster ended. The trace is read again."))
-        elif not workers:
-            reading.tell(say("The cluster has no worker. Reading begins when there is one."))
+            task.happened = say("A worker of the cluster ended. The trace is read again.")
+        nobody = say("The cluster has no worker. Reading begins when there is one.")
+        reading.tell(task.happened if workers else nobody)
 
     def _bring(self, path: Path, reading: Reading) -> Path:
         """Return where the file that a worker wrote is seen here. Raises TraceError."""

@@ -212,8 +212,9 @@ def test_a_lost_machine_costs_time_only(alone: Cluster, log: Path, held: Held) -
     until(lambda: reads(made, files))
     os.killpg(first.pid, signal.SIGKILL)
     until(lambda: says(made, files, "The cluster has no worker"))
+    alone.start_worker(preload=held.preload)
+    until(lambda: says(made, files, "A worker of the cluster ended. The trace is read again."))
     held.done.touch()
-    alone.start_worker()
     assert same(made.trace(files), Store(0, log.parent / "here").trace(files))
     made.close()
 
