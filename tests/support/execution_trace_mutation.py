@@ -124,14 +124,19 @@ def is_whole(value: Any) -> bool:
     return all(type(number) is int and 0 <= number < _LIMIT for number in value[1:5])
 
 
-def mutations(rng: random.Random, count: int, folder: Path) -> Counter[str]:
-    """Return the number of mutations by outcome."""
+def write_operators(trace: Path) -> None:
+    """Write the trace whose operators the nodes are of."""
     operators = [
         make.op(name_of(i), 9 * i, 9 * i + 8, id=i, **{"Record function id": 10 + i})
         for i in range(NODES)
     ]
-    trace = folder / "host_1.1.pt.trace.json"
     trace_files.write(trace, make.document(*operators))
+
+
+def mutations(rng: random.Random, count: int, folder: Path) -> Counter[str]:
+    """Return the number of mutations by outcome."""
+    trace = folder / "host_1.1.pt.trace.json"
+    write_operators(trace)
     data, changes = whole(), (mutated, with_other_digits)
     return Counter(
         outcome(trace, folder / "execution_trace.json", changes[i % 2](data, rng))

@@ -155,8 +155,11 @@ class NodeFile:
                 self.truncated |= last and whole[:1] != b"]"
                 break
             try:
-                nodes.append(_ONE.decode(whole[: value_length(whole)]))
-                self.truncated |= last and end and b"]" not in whole[value_length(whole) :]
+                length = value_length(whole)
+                behind = whole[length:].lstrip()
+                nodes.append(_ONE.decode(whole[:length]))
+                self.truncated |= last and end and b"]" not in behind
+                self.damages += behind[:1] not in (b"", b"]")  # no id begins what is there
             except BROKEN:
                 if last and end:
                     self.truncated = True

@@ -14,7 +14,7 @@ from tb_privateuse1 import inference, readers
 from tb_privateuse1.readers.execution_trace.tensors import written_arguments
 from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.model import READ, RETURNED, WRITTEN, Trace
-from tests.support import execution_traces, make
+from tests.support import execution_trace_mutation, execution_traces, make
 from tests.support.execution_traces import node, plain, tensor, tensors
 
 ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
@@ -197,6 +197,15 @@ def test_a_damaged_node_costs_no_other(tmp_path: Path) -> None:
     trace = trace_of(raw)
     assert texts(trace, "aten::mm")[0] == ""
     assert texts(trace, "aten::add_")[0] == "[[8],[8],[]]"
+
+
+@pytest.mark.parametrize("number", [1, 11])
+def test_a_node_without_id_is_told(tmp_path: Path, number: int) -> None:
+    nodes = execution_trace_mutation.whole().split(b'"id"')
+    data = b'"id"'.join(nodes[: number + 1]) + b'"i "' + b'"id"'.join(nodes[number + 1 :])
+    trace = tmp_path / "host_1.1.pt.trace.json"
+    execution_trace_mutation.write_operators(trace)
+    assert execution_trace_mutation.outcome(trace, tmp_path / "et.json", data) == "partial"
 
 
 @pytest.mark.parametrize(
