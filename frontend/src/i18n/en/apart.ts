@@ -1,5 +1,6 @@
-// Texts that the first page does not load: `../report.ts` and `../parallelism.ts` have them.
+// Texts that the first page does not load: `../culprits.ts`, `../parallelism.ts` and `../report.ts` have them.
+import { culprits } from "./pages/culprits";
 import { parallelism } from "./pages/parallelism";
 import { report } from "./pages/report";
 
-export const apart = { parallelism, report };
+export const apart = { culprits, parallelism, report };

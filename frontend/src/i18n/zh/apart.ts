@@ -1,5 +1,6 @@
-// Texts that the first page does not load: `../report.ts` and `../parallelism.ts` have them.
+// Texts that the first page does not load: `../culprits.ts`, `../parallelism.ts` and `../report.ts` have them.
+import { culprits } from "./zh-culprits";
 import { parallelism } from "./zh-parallelism";
 import { report } from "./pages/report";
 
-export const apart = { parallelism, report };
+export const apart = { culprits, parallelism, report };

@@ -2,12 +2,10 @@
 import type { Culprit, Distributed as Result } from "../../api/types";
 import { duration, exactDuration } from "../../lib/format";
 import { ranges } from "../../lib/ranges";
-import { t } from "../../i18n";
+import { culprits as texts } from "../../i18n/culprits";
 import { linkProps, ofRank } from "../../state/links";
 import { state } from "../../state/url";
 import { Fact } from "../shared/finding-parts";
-
-const texts = t.distributed.culprits;
 
 /** Fewer steps cannot tell a lasting difference from chance. */
 const LEAST_STEPS = 3;

@@ -4,15 +4,13 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { beforeEach, expect, test } from "vitest";
 import type { Culprit, Distributed } from "../../../src/api/types";
-import { t } from "../../../src/i18n";
+import { culprits as texts } from "../../../src/i18n/culprits";
 import { Culprits } from "../../../src/pages/distributed/culprits";
 import { PAGE_KEYS } from "../../../src/pages/url-keys";
 import { follow, go } from "../../../src/state/url";
 
 follow(PAGE_KEYS);
 beforeEach(() => act(() => go({ step: null })));
-
-const texts = t.distributed.culprits;
 
 const culprit = (more: Partial<Culprit> = {}): Culprit => ({
   kind: "rank",
