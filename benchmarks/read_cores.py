@@ -4,9 +4,11 @@
 
 A real trace is repeated with shifted times and ids. The runs take turns, and the best of each is
 printed: so what others do on the machine meanwhile counts least. ``first`` is the processor time of
-the process that cuts the text and joins the columns, ``workers`` that of the others. With more
-cores than it takes to keep the first process busy, its time is the limit: the last line predicts 16
-from that, and what inferring and storing take behind it, which one process does.
+the process that cuts the text and joins the columns, ``workers`` that of the others. ``apart`` are
+as many readings of the whole file at once, each by one process: what the machine gives its cores
+when all of them work, per file. With more cores than it takes to keep the first process busy, its
+time is the limit: the last line predicts 16 from that, and what inferring and storing take behind
+it, which one process does.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -73,19 +76,28 @@ def child(path: Path, processes: int) -> dict[str, float]:
     return found
 
 
+def apart(path: Path, count: int) -> dict[str, float]:
+    """Measure this number of processes that read the file at the same time; times are per file."""
+    with ThreadPoolExecutor(count) as pool:
+        runs = list(pool.map(lambda _: child(path, 1), range(count)))
+    mean = {name: sum(run[name] for run in runs) / count for name in runs[0]}
+    return {**mean, "wall_s": max(run["wall_s"] for run in runs) / count}
+
+
 def best(runs: list[dict[str, float]]) -> dict[str, float]:
     """Return the least of each figure."""
     return {name: min(run[name] for run in runs) for name in runs[0]}
 
 
-def report(measured: dict[int, dict[str, float]]) -> None:
+def report(measured: dict[int, dict[str, float]], at_once: dict[str, float]) -> None:
     """Print a table, and what 16 cores would make of it."""
     one = measured[1]
+    rows = {**{str(count): m for count, m in measured.items()}, "apart": at_once}
     print("| processes | wall s | times as soon | cpu s | of one's | first s | workers s |")
     print("|---|---|---|---|---|---|---|")
-    for count, m in measured.items():
+    for name, m in rows.items():
         print(
-            f"| {count} | {m['wall_s']:.2f} | {one['wall_s'] / m['wall_s']:.2f} "
+            f"| {name} | {m['wall_s']:.2f} | {one['wall_s'] / m['wall_s']:.2f} "
             f"| {m['cpu_s']:.2f} | {m['cpu_s'] / one['cpu_s']:.2f} "
             f"| {m['first_s']:.2f} | {m['workers_s']:.2f} |"
         )
@@ -124,10 +136,12 @@ def main() -> None:
                 shutil.copyfileobj(plain, file)
             path = packed
         runs: dict[int, list[dict[str, Any]]] = {count: [] for count in counts}
+        together = []
         for _ in range(options.repeat):
             for count in counts:
                 runs[count].append(child(path, count))
-        report({count: best(found) for count, found in runs.items()})
+            together.append(apart(path, max(counts)))
+        report({count: best(found) for count, found in runs.items()}, best(together))
 
 
 if __name__ == "__main__":
