@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.account.classes import IDLE, ClassName
 from tb_privateuse1.analysis.ranks.job import Job
+from tb_privateuse1.analysis.ranks.steps import idle_column
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
 
@@ -70,8 +71,7 @@ def find_reason(job: Job, rows: I64, peers: I64, excess_ns: float) -> Reason:
 def _of_host(job: Job, rows: I64, peers: I64, explained: int) -> Reason:
     by_class: dict[ClassName, float] = {}
     for name in IDLE:
-        columns = [p.host.idle.get(name, np.zeros_like(p.steps.idle_ns)) for p in job.parts]
-        by_class[name] = _excess(_means(job, np.concatenate(columns)), rows, peers)
+        by_class[name] = _excess(_means(job, idle_column(job.parts, name)), rows, peers)
     largest = max(by_class, key=lambda one: by_class[one])
     if by_class["input"] >= _MOSTLY * explained:
         return Reason("input", round(by_class["input"]), "input")

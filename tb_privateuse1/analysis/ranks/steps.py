@@ -108,12 +108,21 @@ def idle_means(
     """
     means: list[dict[ClassName, int]] = [{} for _ in parts]
     for name in IDLE:
-        columns = [p.host.idle.get(name, np.zeros_like(p.steps.idle_ns)) for p in parts]
-        joined = np.concatenate([*columns, np.empty(0, np.int64)])
-        for of_rank, mean in zip(means, _means(steps.rank, joined, rows, len(parts)), strict=True):
+        idle_ns = idle_column(parts, name)
+        for of_rank, mean in zip(means, _means(steps.rank, idle_ns, rows, len(parts)), strict=True):
             if mean:
                 of_rank[name] = mean
     return means
+
+
+def idle_column(parts: Sequence[RankPart], name: ClassName) -> I64:
+    """Return the idle time of a class in each step of all parts, one after the other, in ns."""
+    ends = np.cumsum([0, *(len(part.steps.idle_ns) for part in parts)]).tolist()
+    column = np.zeros(ends[-1], np.int64)
+    for part, start, end in zip(parts, ends, ends[1:], strict=False):
+        if name in part.host.idle:
+            column[start:end] = part.host.idle[name]
+    return column
 
 
 def mean_bounds(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
