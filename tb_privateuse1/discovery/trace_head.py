@@ -104,7 +104,7 @@ class Heads:
         sniffed, text = _sniff(stream, self.formats)
         if sniffed is None:
             return _added(text, self.formats)
-        processes = frozenset(int(number) for number in _PROCESS.findall(text[:_BLOCK]))
+        processes = frozenset(map(int, set(_PROCESS.findall(text[:_BLOCK]))))
         kind, info = sniffed[0], sniffed[1].info
         if info.rank is None and kind.last_info:
             if not zipped:

@@ -23,6 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 
 from tb_privateuse1.discovery.file import File, natural_key, printable
 from tb_privateuse1.discovery.formats import Format, stem
@@ -54,12 +55,16 @@ class Recording:
     @property
     def worker(self) -> str:
         """Return the name of the process that recorded it."""
-        return (self.named or split_name(self.file.name, self.formats))[0]
+        return self._names[0]
 
     @property
     def stamp(self) -> str | None:
         """Return the time stamp in its name."""
-        return (self.named or split_name(self.file.name, self.formats))[1]
+        return self._names[1]
+
+    @cached_property
+    def _names(self) -> tuple[str, str | None]:
+        return self.named or split_name(self.file.name, self.formats)
 
     @property
     def when(self) -> tuple[bool, int, list[str | int]]:
