@@ -123,9 +123,10 @@ def _shifts(rank: I64, match: I64, end: Floats, ranks: int) -> Floats:
     """Return shifts by alternating medians: the end of a collective, the shift of a rank."""
     shift = np.zeros(ranks)
     collectives, of_match = np.unique(match, return_inverse=True)
+    of_collectives, of_ranks = _Groups(of_match, len(collectives)), _Groups(rank, ranks)
     for _ in range(_ROUNDS):
-        common = _medians(of_match, end + shift[rank], len(collectives))
-        better = _medians(rank, common[of_match] - end, ranks)
+        common = of_collectives.medians(end + shift[rank])
+        better = of_ranks.medians(common[of_match] - end)
         moved = float(np.abs(better - shift).max(initial=0.0))
         shift = better
         if moved < _CLOSE_NS:
@@ -149,15 +150,25 @@ def _refined(rank: I64, match: I64, end: Floats, shift: Floats) -> Floats:
     return shift
 
 
-def _medians(group: I64, values: Floats, groups: int) -> Floats:
-    """Return the median of each group; 0 for an empty one."""
-    order = np.lexsort((values, group))
-    ordered = np.append(values[order], 0.0)
-    count = np.bincount(group, minlength=groups)
-    first = np.cumsum(count) - count
-    low, high = first + np.maximum(count - 1, 0) // 2, first + count // 2
-    found = (ordered[np.minimum(low, len(values))] + ordered[np.minimum(high, len(values))]) / 2
-    return np.where(count > 0, found, 0.0)
+class _Groups:
+    """Values in groups, of which medians are asked again and again."""
+
+    def __init__(self, group: I64, groups: int) -> None:
+        self._group = group
+        self._count = np.bincount(group, minlength=groups)
+        self._order = np.argsort(group, kind="stable")
+
+    def medians(self, values: Floats) -> Floats:
+        """Return the median of each group; 0 for an empty one."""
+        count = self._count
+        if len(values) and (count == count[0]).all():  # all ranks in all collectives: no sorting
+            equal: Floats = np.median(values[self._order].reshape(len(count), -1), axis=1)
+            return equal
+        ordered = np.append(values[np.lexsort((values, self._group))], 0.0)
+        first = np.cumsum(count) - count
+        low, high = first + np.maximum(count - 1, 0) // 2, first + count // 2
+        found = (ordered[np.minimum(low, len(values))] + ordered[np.minimum(high, len(values))]) / 2
+        return np.where(count > 0, found, 0.0)
 
 
 def _spread(match: I64, ends: Floats, matches: int) -> Floats:
