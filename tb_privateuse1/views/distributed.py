@@ -193,20 +193,17 @@ def distributed(
     talk_total, talk = collective_rows(calls, in_step, numbers, limit)
     counted = ranks_steps.counted_steps(steps, chosen, len(read))
     idle = _idle_classes(parts, steps, counted)
-    rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned, idle)
     world = max((part.world_size for part in parts if part.world_size), default=None)
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
     unread = [r.rank for r in ranks if r.part is None]
-    whole = ranks_steps.counted_steps(steps, np.ones_like(chosen), len(read))
-    job = Job(numbers, parts, calls, steps, whole)
-    culprits = find_culprits(job)
-    notes = [
+    job = _job(numbers, parts, calls, steps)
+    apart = int(aligned.apart.sum())
+    notes = (
         *ranks_notes.rank_notes(
-            numbers, parts, calls,
-            absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
+            numbers, parts, calls, absent=absent, unread=unread, world=world, apart=apart
         ),
         *ranks_clock_notes.clock_notes(numbers, parts, aligned),
-    ]  # fmt: skip
+    )
     stuck = find_open(parts, numbers)
     of_groups = axes.find_groups(parts, numbers, calls, world)
     run = RunFigures(parts, calls, in_step, steps, counted, of_groups)
@@ -218,7 +215,7 @@ def distributed(
         counted=counted,
         in_step=in_step,
         blamed=blamed,
-        culprits=culprits,
+        culprits=find_culprits(job),
         collectives=talk,
         absent=tuple(absent),
         unread=tuple(unread),
@@ -226,19 +223,29 @@ def distributed(
     )
     return Distributed(
         provenance=_provenance(parts),
-        rows=rows,
+        rows=_rank_rows(ranks, read, steps, chosen, blamed, aligned, idle),
         steps=_rank_steps(steps, shown, numbers, calls.step_names),
         steps_total=int(chosen.sum()),
         grid=ranks_steps.step_grid(steps, chosen, calls.step_names, numbers, measure),
         collectives=tuple(talk),
         collectives_total=talk_total,
-        culprits=culprits,
+        culprits=case.culprits,
         least_cost_ns=least_cost_ns(job),
         world_size=world,
-        notes=tuple(notes),
+        notes=notes,
         advice=rank_engine.advise_ranks(case),
         open_collectives=open_rows(stuck),
         **_by_group(run, numbers, limit),
+    )
+
+
+def _job(
+    numbers: Sequence[int], parts: list[RankPart], calls: MatchedCalls, steps: RankSteps
+) -> Job:
+    """Return what culprits are looked for in: all complete steps, whichever are chosen."""
+    everything = np.ones(len(steps.step), np.bool_)
+    return Job(
+        numbers, parts, calls, steps, ranks_steps.counted_steps(steps, everything, len(parts))
     )
 
 
