@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import OPERATOR, Ops, Trace
+from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
+
+Floats = NDArray[np.float64]
 
 _LIMIT = 1 << 62
 _SPARSE = 8
@@ -22,6 +24,25 @@ def sums(group: I32 | I64, values: I64, groups: int) -> I64:
     inside = group >= 0
     np.add.at(total, group[inside], values[inside])
     return total
+
+
+def lower_medians(group: I32 | I64, values: I64, groups: int) -> I64:
+    """Return the lower median of each group's values; ``MISSING`` for an empty group."""
+    order = np.lexsort((values, group))
+    count = np.bincount(group, minlength=groups)
+    middle = np.cumsum(count) - count + (count - 1) // 2
+    ordered = np.append(values[order], MISSING)
+    return np.where(count > 0, ordered[np.minimum(middle, len(values))], MISSING)
+
+
+def medians(group: I32 | I64, values: Floats, groups: int) -> Floats:
+    """Return the median of each group's values; 0 for an empty group."""
+    ordered = np.append(values[np.lexsort((values, group))], 0.0)
+    count = np.bincount(group, minlength=groups)
+    first = np.cumsum(count) - count
+    low, high = first + np.maximum(count - 1, 0) // 2, first + count // 2
+    found = (ordered[np.minimum(low, len(values))] + ordered[np.minimum(high, len(values))]) / 2
+    return np.where(count > 0, found, 0.0)
 
 
 def group_rows(*columns: NDArray[Any]) -> tuple[I64, I64]:

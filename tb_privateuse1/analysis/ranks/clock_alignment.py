@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
+from tb_privateuse1.trace.groupby import medians
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -164,11 +165,7 @@ class _Groups:
         if len(values) and (count == count[0]).all():  # all ranks in all collectives: no sorting
             equal: Floats = np.median(values[self._order].reshape(len(count), -1), axis=1)
             return equal
-        ordered = np.append(values[np.lexsort((values, self._group))], 0.0)
-        first = np.cumsum(count) - count
-        low, high = first + np.maximum(count - 1, 0) // 2, first + count // 2
-        found = (ordered[np.minimum(low, len(values))] + ordered[np.minimum(high, len(values))]) / 2
-        return np.where(count > 0, found, 0.0)
+        return medians(self._group, values, len(count))
 
 
 def _spread(match: I64, ends: Floats, matches: int) -> Floats:

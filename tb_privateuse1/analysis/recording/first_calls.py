@@ -74,8 +74,8 @@ def _launches(trace: Trace, busy: intervals.Set) -> tuple[I64, I64]:
     name, names = launches.name, len(trace.strings)
     others = ~waits
     others[rows] = False
-    usual = _medians(group[others], duration[others], len(groups))[group[rows]]
-    by_name = _medians(name[others], duration[others], names)[name[rows]]
+    usual = groupby.lower_medians(group[others], duration[others], len(groups))[group[rows]]
+    by_name = groupby.lower_medians(name[others], duration[others], names)[name[rows]]
     usual = np.where(usual == MISSING, by_name, usual)
     alone = usual == MISSING
     whole = int(np.median(duration[others])) if others.any() else MISSING
@@ -130,15 +130,6 @@ def _mostly(busy: intervals.Set, starts: I64, ends: I64) -> Bools:
     """Return whether a device works during most of each range."""
     mostly: Bools = 2 * intervals.covered_length(busy, starts, ends) > ends - starts
     return mostly
-
-
-def _medians(group: I32 | I64, values: I64, groups: int) -> I64:
-    """Return the lower median of each group's values; ``MISSING`` for an empty group."""
-    order = np.lexsort((values, group))
-    count = np.bincount(group, minlength=groups)
-    middle = np.cumsum(count) - count + (count - 1) // 2
-    ordered = np.append(values[order], MISSING)
-    return np.where(count > 0, ordered[np.minimum(middle, len(values))], MISSING)
 
 
 def _none() -> tuple[I64, I64]:

@@ -23,7 +23,7 @@ from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.undisturbed import undisturbed
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.analysis.work.operator_work import operator_work
-from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace.groupby import group_rows, lower_medians, sums
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
 
@@ -110,7 +110,7 @@ def _shapes(trace: Trace, chosen: Bools) -> tuple[_Shapes, I64]:
     group[calls] = member
 
     def median(column: I64) -> I64:
-        return _medians(column[calls], member, len(first))
+        return lower_medians(member, column[calls], len(first))
 
     return _Shapes(
         op=heads,
@@ -159,15 +159,6 @@ def _convolution_kind(name: str, shapes: str, flops: int) -> str | None:
         return f"{weight[2:]} {round(stride)}"
     except (ValueError, TypeError, ZeroDivisionError):
         return None
-
-
-def _medians(values: I64, group: I64, count: int) -> I64:
-    """Return the lower median of each group; none is empty."""
-    order = np.lexsort((values, group))
-    edges = np.searchsorted(group[order], np.arange(count + 1))
-    middle = (edges[:-1] + edges[1:] - 1) // 2
-    median: I64 = values[order[middle]]
-    return median
 
 
 def _outliers(trace: Trace, shapes: _Shapes, group: I64, least_ns: float) -> Iterator[ShapeOutlier]:

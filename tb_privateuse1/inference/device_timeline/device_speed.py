@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.trace.groupby import medians
 from tb_privateuse1.trace.table import I64, Bools
 
 Floats = NDArray[np.float64]
@@ -43,18 +44,18 @@ def relative_slowness(key: I64, length_ns: I64, seen: Bools, at_ns: I64) -> Floa
     blocks = len(rows) // _BLOCK
     if blocks < _FEWEST:
         return None
-    group = np.unique(key[rows], return_inverse=True)[1].reshape(-1)
+    keys, group = np.unique(key[rows], return_inverse=True)
     length, at = length_ns[rows].astype(np.float64), at_ns[rows].astype(np.float64)
     block = np.minimum(np.arange(len(rows)) // _BLOCK, blocks - 1)
-    middle = _medians(block, at)
-    usual = _medians(group, length)
-    slowness = _medians(block, length / usual[group])
+    middle = medians(block, at, blocks)
+    usual = medians(group, length, len(keys))
+    slowness = medians(block, length / usual[group], blocks)
     error = np.abs(np.log(length / usual[group]))
     if _gain(length / usual[group], block, slowness, error).sum() <= 0:
         return None
     for _ in range(_ROUNDS):
-        usual = _medians(group, length / np.interp(at, middle, slowness))
-        slowness = _medians(block, length / usual[group])
+        usual = medians(group, length / np.interp(at, middle, slowness), len(keys))
+        slowness = medians(block, length / usual[group], blocks)
     gain = _gain(length / usual[group], block, slowness, error)
     by_key = np.bincount(group, gain).astype(np.float64)
     if gain.sum() < _GAIN * error.sum() or not _mostly_positive(by_key):
@@ -79,12 +80,3 @@ def _mostly_positive(gain: Floats) -> bool:
     """
     more, fewer = int((gain > 0).sum()), int((gain < 0).sum())
     return more > fewer and (more - fewer) ** 2 >= _SIGMAS**2 * (more + fewer)
-
-
-def _medians(group: I64, value: Floats) -> Floats:
-    """Return the median value of each group; no group is empty."""
-    size = np.bincount(group)
-    first = np.cumsum(size) - size
-    ordered = value[np.lexsort((value, group))]
-    medians: Floats = (ordered[first + (size - 1) // 2] + ordered[first + size // 2]) / 2
-    return medians

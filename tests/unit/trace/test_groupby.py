@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from hypothesis import strategies as st
 from tb_privateuse1.trace.groupby import (
     distinct_values,
     group_rows,
+    lower_medians,
+    medians,
     split_by_value,
     with_descendants,
 )
+from tb_privateuse1.trace.model import MISSING
 
 VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
 
@@ -72,3 +76,14 @@ def test_a_row_has_the_sum_of_all_rows_below_it(values: list[int], data: st.Data
             expected[parent[row]] += expected[row]
     found = with_descendants(np.array(parent, np.int32), np.array(values, np.int64))
     assert found.tolist() == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-(1 << 40), 1 << 40)), max_size=40))
+def test_medians_of_groups(rows: list[tuple[int, int]]) -> None:
+    group = np.array([number for number, _ in rows], np.int64)
+    values = np.array([value for _, value in rows], np.int64)
+    lower, middle = lower_medians(group, values, 6), medians(group, values.astype(np.float64), 6)
+    for number in range(6):
+        mine = sorted(value for other, value in rows if other == number)
+        assert lower[number] == (statistics.median_low(mine) if mine else MISSING)
+        assert middle[number] == (statistics.median(mine) if mine else 0)
