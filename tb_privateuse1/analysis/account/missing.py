@@ -20,7 +20,7 @@ def missing_records(trace: Trace, shares: Mapping[ClassName, float]) -> Iterator
 
     def share(name: ClassName) -> str | None:
         part = shares.get(name, 0.0)
-        return f"{part:.0%}" if part >= _LEAST else None
+        return f"{100 * part:.0f} %" if part >= _LEAST else None
 
     if text := share("unattributed"):
         yield say(

@@ -42,7 +42,7 @@ def decomposed(trace: Trace, base: Trace, now_steps: I64, base_steps: I64) -> It
                     name=one.name,
                     now=one.now_kernels,
                     base=one.base_kernels,
-                    share=f"{one.share:.1%}",
+                    share=f"{100 * one.share:.1f} %",
                 )
                 for one in found[:_MOST_DECOMPOSED]
             ),
