@@ -131,7 +131,8 @@ def test_a_signal_ends_the_job_and_writes_what_was_recorded(
         wait(job, lambda: status(log)["pid"] == job.pid)
         ask(log, steps=1000)
         wait(job, lambda: status(log)["state"] == "recording")
-        time.sleep(0.2)
+        began = status(log)["step"]
+        wait(job, lambda: status(log)["step"] > began + 2)
         job.send_signal(signal.SIGTERM)
         assert job.wait() == -signal.SIGTERM
     assert status(log)["state"] == "ended"
