@@ -62,7 +62,7 @@ def main(paths: list[str]) -> None:
         advise(trace)
         print(f"{path}: {size(trace):,} events, {time.perf_counter() - began_s:.2f} s")
         case, spent = RuleContext(trace), []
-        for rule in RULES:
+        for rule in RULES.values():
             began_s = time.perf_counter()
             if case.has.issuperset(rule.needs):
                 list(rule.check(case))

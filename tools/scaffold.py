@@ -26,12 +26,12 @@ ICON = "M8 2.5a5.5 5.5 0 1 0 .01 0z"
 
 
 def write_rule(root: Path, name: str, cause: str = "device") -> list[str]:
-    """Write a rule, its two lines in the registry and its test; return the files' paths.
+    """Write a rule, its line in the registry and its test; return the files' paths.
 
     ``RULES`` is sorted by cause: the line goes behind the last rule of the same cause.
     Raises ValueError for a name or cause that cannot be used.
     """
-    require_name(name, [rule.name for rule in RULES])
+    require_name(name, [*RULES])
     if cause not in CAUSES:
         raise ValueError(f"CAUSE is one of {', '.join(CAUSES)}, not {cause!r}")
     values = {"name": name, "Title": sentence(name), "cause": cause}
@@ -40,9 +40,9 @@ def write_rule(root: Path, name: str, cause: str = "device") -> list[str]:
     create(root / test, "test_rule.py", values)
     registry = "tb_privateuse1/advice/rules/__init__.py"
     text = (root / registry).read_text()
-    text = insert_sorted(text, r"    (\w+),\n", f"    {name},\n")
-    last = [other.name for other in RULES if CAUSES.index(other.cause) <= CAUSES.index(cause)][-1]
-    text = insert_after(text, f"    {last}.RULE,\n", f"    {name}.RULE,\n")
+    rank = CAUSES.index(cause)
+    last = [key for key, other in RULES.items() if CAUSES.index(other.cause) <= rank][-1]
+    text = insert_after(text, f'        "{last}",\n', f'        "{name}",\n')
     (root / registry).write_text(text)
     return [rule, registry, test]
 
@@ -79,11 +79,7 @@ def write_view(root: Path, name: str) -> list[str]:
 
 def register_view(text: str, name: str) -> str:
     """Return ``views/__init__.py`` with a view as the last of ``VIEWS``."""
-    line = f"from tb_privateuse1.views.{name} import {name}\n"
-    text = insert_sorted(text, r"from tb_privateuse1\.views\.\w+ import \w+\n", line)
-    return insert_after(
-        text, f'    "{list(VIEWS)[-1]}": {list(VIEWS)[-1]},\n', f'    "{name}": {name},\n'
-    )
+    return insert_after(text, f'        "{list(VIEWS)[-1]}",\n', f'        "{name}",\n')
 
 
 def register_page(text: str, name: str, kind: str, key: str) -> str:

@@ -68,7 +68,7 @@ def _by_rule(document: str) -> Iterator[str]:
     rows = verdicts(document)
     silent = []
     yield "\n| rule | findings | right | wrong | on |\n|---|---|---|---|---|\n"
-    for rule in RULES:
+    for rule in RULES.values():
         own = [row for row in rows if rule.name in row.found]
         if not own:
             silent.append(f"`{rule.name}`")
@@ -81,7 +81,7 @@ def _by_rule(document: str) -> Iterator[str]:
 
 def _rank_sections() -> Iterator[str]:
     yield f"\n{len(RANK_RULES)} rules.\n"
-    yield from map(_rank_section, RANK_RULES)
+    yield from map(_rank_section, RANK_RULES.values())
     yield "\n"
 
 
@@ -100,7 +100,7 @@ def _sections() -> Iterator[str]:
     yield f"\n{len(RULES)} rules.\n"
     for cause in CAUSES:
         yield f"\n### {cause.capitalize()}\n"
-        for rule in RULES:
+        for rule in RULES.values():
             if rule.cause == cause:
                 yield _section(rule)
     yield "\n"

@@ -107,12 +107,15 @@ def built_in_advice(trace: Trace) -> Advice:
     return advise(trace)
 
 
-def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) -> Advice:
-    """Return the findings of all rules in the complete steps, or in one row of ``trace.steps``."""
+def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] | None = None) -> Advice:
+    """Return the findings of all rules in the complete steps, or in one row of ``trace.steps``.
+
+    ``rules``: by default the built-in ones.
+    """
     case = RuleContext(trace, row)
     found: list[tuple[Rule, RuleFinding]] = []
     statuses = []
-    for rule in rules:
+    for rule in RULES.values() if rules is None else rules:
         answer, lacks = _ask(rule, case, found)
         statuses.append(RuleStatus(rule.name, rule.title, rule.cause, answer, lacks))
     rows = _divide_time(case, found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tb_privateuse1.advice import engine
@@ -46,11 +47,14 @@ class RankAdvice:
 
 
 def advise_ranks(
-    case: RankContext, rules: tuple[RankRule, ...] = RANK_RULES
+    case: RankContext, rules: Sequence[RankRule] | None = None
 ) -> tuple[RankAdvice, ...]:
-    """Return the findings of the rules, the most severe first, then by saving."""
+    """Return the findings of the rules, the most severe first, then by saving.
+
+    ``rules``: by default the built-in ones.
+    """
     found: list[tuple[RankRule, RankFinding]] = []
-    for rule in rules:
+    for rule in RANK_RULES.values() if rules is None else rules:
         try:
             found += [(rule, finding) for finding in rule.check(case)]
         except Exception:  # a failing rule must not cost the other rules' findings

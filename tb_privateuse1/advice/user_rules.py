@@ -44,7 +44,7 @@ def load_rules(paths: Sequence[str] = ()) -> tuple[Rule, ...]:
     own = [rule for path in paths for rule in _of_file(path)]
     own += _of_packages()
     names = {rule.name for rule in own}
-    return (*(rule for rule in RULES if rule.name not in names), *own)
+    return (*(RULES[name] for name in RULES if name not in names), *own)
 
 
 class Rules:
@@ -52,7 +52,7 @@ class Rules:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = tuple(paths)
-        self._usable = RULES
+        self._usable: tuple[Rule, ...] | None = None
         self._problem: str | None = None
 
     def load(self) -> tuple[Rule, ...]:
@@ -69,7 +69,7 @@ class Rules:
             if error.message != self._problem:
                 _log.error("%s", error.message)
                 self._problem = error.message
-            return self._usable
+            return tuple(RULES.values()) if self._usable is None else self._usable
 
 
 def from_environment() -> Rules:

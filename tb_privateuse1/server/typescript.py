@@ -12,7 +12,7 @@ import json
 import sys
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +158,7 @@ def options_documented() -> str:
     return f"{head}{mark}" + "\n".join(out) + "\n"
 
 
-def _results(registry: dict[str, Callable[..., Any]], found: dict[str, str]) -> list[str]:
+def _results(registry: Mapping[str, Callable[..., Any]], found: dict[str, str]) -> list[str]:
     lines = []
     for name, view in registry.items():
         result = typing.get_type_hints(view)["return"]

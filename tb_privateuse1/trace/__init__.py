@@ -24,6 +24,7 @@ __all__ = [
     "perfetto_words",
     "process_groups",
     "recorded_counters",
+    "registry",
     "step_names",
     "sum_bounds",
     "table",

@@ -5,23 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1.views.advice import advice
-from tb_privateuse1.views.counters import counters
-from tb_privateuse1.views.diff import diff
-from tb_privateuse1.views.distributed import distributed
-from tb_privateuse1.views.flame import flame
-from tb_privateuse1.views.history import history
-from tb_privateuse1.views.kernels import kernels
-from tb_privateuse1.views.memory import memory
-from tb_privateuse1.views.method import method
-from tb_privateuse1.views.modules import modules
-from tb_privateuse1.views.operators import operators
-from tb_privateuse1.views.overview import overview
-from tb_privateuse1.views.quality import quality
-from tb_privateuse1.views.roofline import roofline
-from tb_privateuse1.views.runtime import runtime
-from tb_privateuse1.views.timeline import timeline
-from tb_privateuse1.views.whatif import whatif
+from tb_privateuse1.trace.registry import Registry
 
 __all__ = [
     "VIEWS",
@@ -44,22 +28,25 @@ __all__ = [
     "whatif",
 ]
 
-VIEWS: dict[str, Callable[..., Any]] = {
-    "overview": overview,
-    "advice": advice,
-    "whatif": whatif,
-    "timeline": timeline,
-    "operators": operators,
-    "kernels": kernels,
-    "runtime": runtime,
-    "roofline": roofline,
-    "memory": memory,
-    "modules": modules,
-    "counters": counters,
-    "flame": flame,
-    "distributed": distributed,
-    "diff": diff,
-    "history": history,
-    "quality": quality,
-    "method": method,
-}
+VIEWS = Registry[Callable[..., Any]](
+    "tb_privateuse1.views",
+    (
+        "overview",
+        "advice",
+        "whatif",
+        "timeline",
+        "operators",
+        "kernels",
+        "runtime",
+        "roofline",
+        "memory",
+        "modules",
+        "counters",
+        "flame",
+        "distributed",
+        "diff",
+        "history",
+        "quality",
+        "method",
+    ),
+)

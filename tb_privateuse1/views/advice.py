@@ -53,13 +53,15 @@ class AdviceTable(Result):
     """How many steps were judged."""
 
 
-def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = None) -> AdviceTable:
+def advice(
+    trace: Trace, rules: Sequence[Rule] | None = None, *, step: StepOption = None
+) -> AdviceTable:
     """Findings with evidence, saving and remedy; ``step`` judges one step only.
 
-    Raises TraceError ``unknown_step``.
+    ``rules``: by default the built-in ones. Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)
-    is_shared = row is None and tuple(rules) == tuple(RULES)
+    is_shared = row is None and (rules is None or tuple(rules) == tuple(RULES.values()))
     result = engine.built_in_advice(trace) if is_shared else engine.advise(trace, row, rules)
     saving = sum(row.saving_ns or 0 for row in result.found)
     causes = [_cause(cause, result) for cause in CAUSES]

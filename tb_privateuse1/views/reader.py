@@ -12,10 +12,9 @@ import functools
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery.catalog import Catalog, Worker
 from tb_privateuse1.discovery.scanner import Scanner
@@ -32,6 +31,9 @@ from tb_privateuse1.views.base import Rank, Recording, chosen_ranks
 from tb_privateuse1.views.computations import Computations, Report, Turns, open_trace
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import is_heavy, reads_of, reduction_of
+
+if TYPE_CHECKING:
+    from tb_privateuse1.advice.rules.base import Rule
 
 _T = TypeVar("_T")
 
@@ -83,7 +85,7 @@ class Reader:
         self,
         store: Store,
         catalog: Catalog | Scanner,
-        rules: Callable[[], Sequence[Rule]] = lambda: RULES,
+        rules: Callable[[], Sequence[Rule]] = lambda: tuple(RULES.values()),
         *,
         base_catalog: Catalog | Scanner | None = None,
         memory: MemoryBudget = BUDGET,
@@ -109,7 +111,7 @@ class Reader:
         if "base" in request.reads:
             base = request.selection if request.base is None else request.base
             files.append(_find(self._base_catalog or self.catalog, base, request.deadline_s))
-        rules = self._rules() if "rules" in request.reads else RULES
+        rules = self._rules() if "rules" in request.reads else ()
         view, options = request.view, request.options
 
         def work(report: Report) -> Any:
@@ -288,9 +290,12 @@ def run_view(
     view: Callable[..., Any],
     trace: Trace,
     options: Mapping[str, Any],
-    rules: Sequence[Rule] = RULES,
+    rules: Sequence[Rule] | None = None,
 ) -> Any:
-    """Return the result of a view that reads one trace, data derived from it, or rules."""
+    """Return the result of a view that reads one trace, data derived from it, or rules.
+
+    ``rules``: by default the built-in ones.
+    """
     data = derived.derive(trace)
     inputs = [rules if name == "rules" else getattr(data, name) for name in reads_of(view)]
     return view(*inputs, **options)

@@ -84,12 +84,12 @@ def parse_request(name: str, texts: Mapping[str, str]) -> Request:
 
 def view_named(name: str) -> Callable[..., Any]:
     """Return the view or lookup of a name. Raises TraceError ``unknown_view``."""
-    view = VIEWS.get(name) or LOOKUPS.get(name)
-    if view is None:
-        message = say("There is no view {name!r}.", name=name)
-        hint = say("There are: {names}.", names=", ".join((*VIEWS, *LOOKUPS)))
-        raise TraceError("unknown_view", message, hint)
-    return view
+    for registry in (VIEWS, LOOKUPS):
+        if name in registry:
+            return registry[name]
+    message = say("There is no view {name!r}.", name=name)
+    hint = say("There are: {names}.", names=", ".join((*VIEWS, *LOOKUPS)))
+    raise TraceError("unknown_view", message, hint)
 
 
 def reject_unknown(what: str, names: Iterable[str], allowed: Sequence[str]) -> None:

@@ -59,7 +59,7 @@ def test_each_trace_is_judged_once_with_a_reason() -> None:
     assert sorted(f"{row.trace}/{row.rank}" for row in rows) == sorted(judged)
     for row in rows:
         assert re.fullmatch(r"(right|wrong)[:,] .{5,}", row.verdict), row
-        assert set(row.found) <= {rule.name for rule in RULES}
+        assert set(row.found) <= set(RULES)
 
 
 @pytest.mark.parametrize("path", TRACES, ids=place)
@@ -82,7 +82,7 @@ def test_what_is_found_was_checked(path: Path) -> None:
         assert found == known
         return
     # How much bounds carry changes with the inference; what is found must have been judged.
-    causes = {rule.name for rule in RULES if rule.precedence == "cause"}
+    causes = {rule.name for rule in RULES.values() if rule.precedence == "cause"}
     assert set(found) & causes <= set(known)
 
 

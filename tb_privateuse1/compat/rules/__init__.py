@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice import rules
 
 __all__ = ["RULES"]
+
+RULES = tuple(rules.RULES.values())

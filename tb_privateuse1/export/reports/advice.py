@@ -65,8 +65,11 @@ def advice_markdown(result: AdviceTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def advice_sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
-    """Return a SARIF 2.1.0 log with a result per finding; its place is the source line."""
+def advice_sarif(result: AdviceTable, rules: Iterable[Rule] | None = None) -> str:
+    """Return a SARIF 2.1.0 log with a result per finding; its place is the source line.
+
+    ``rules``: by default the built-in ones.
+    """
     listed = [
         {
             "id": rule.name,
@@ -75,7 +78,7 @@ def advice_sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
             "fullDescription": {"text": f"{rule.looks_for} {rule.why}"},
             "help": {"text": rule.fix},
         }
-        for rule in rules
+        for rule in (RULES.values() if rules is None else rules)
     ]
     return sarif_log(listed, [_result(row) for row in result.rows])
 

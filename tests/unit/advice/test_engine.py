@@ -43,7 +43,9 @@ def rule(
                 title, "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent, lacks=lacks
             )
 
-    return dataclasses.replace(RULES[0], name=name, check=check, needs=(), precedence=precedence)
+    return dataclasses.replace(
+        RULES["data_loader"], name=name, check=check, needs=(), precedence=precedence
+    )
 
 
 def savings(*rules: Rule) -> dict[str, int | None]:
@@ -136,7 +138,7 @@ def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> N
     def fails(case: RuleContext) -> Iterable[RuleFinding]:
         raise ValueError("a mistake")
 
-    broken = dataclasses.replace(RULES[0], name="broken", check=fails, needs=())
+    broken = dataclasses.replace(RULES["data_loader"], name="broken", check=fails, needs=())
     result = advise(TRACE, rules=(broken, rule("fine", (0, 500))))
     assert [(one.rule, one.answer) for one in result.asked] == [
         ("broken", "failed"),

@@ -224,7 +224,7 @@ def test_a_saving_is_at_most_the_claim_and_never_negative(claims: Claims) -> Non
             yield RuleFinding("T", "E", 1, (), "H", claim=claim, removes=removes)
             yield RuleFinding("T", "E", 1, (), "H", claim=None, removes=removes)
 
-        return dataclasses.replace(RULES[0], name=f"r{number}", check=found, needs=())
+        return dataclasses.replace(RULES["data_loader"], name=f"r{number}", check=found, needs=())
 
     result = advise(BUSY, rules=tuple(rule(i) for i in range(len(claims))))
     check(result)

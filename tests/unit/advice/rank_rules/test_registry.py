@@ -21,10 +21,10 @@ FILES = {p.stem for p in (ROOT / "tb_privateuse1" / "advice" / "rank_rules").glo
 
 
 def test_every_rule_is_registered_once() -> None:
-    assert sorted(rule.name for rule in RANK_RULES) == sorted(FILES - {"__init__", "base"})
+    assert sorted(RANK_RULES) == sorted(FILES - {"__init__", "base"})
 
 
-@pytest.mark.parametrize("rule", RANK_RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", RANK_RULES.values(), ids=lambda rule: rule.name)
 def test_a_rule_is_complete(rule: RankRule) -> None:
     assert rule.check.__module__ == f"tb_privateuse1.advice.rank_rules.{rule.name}"
     words = (rule.looks_for, rule.why, rule.fix, rule.threshold, rule.reference)

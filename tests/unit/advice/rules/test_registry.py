@@ -19,16 +19,15 @@ FILES = {path.stem for path in (ROOT / "tb_privateuse1" / "advice" / "rules").gl
 
 
 def test_every_rule_is_registered_once() -> None:
-    names = [rule.name for rule in RULES]
-    assert sorted(names) == sorted(FILES - {"__init__", "base"})
+    assert sorted(RULES) == sorted(FILES - {"__init__", "base"})
 
 
 def test_rules_stand_by_cause() -> None:
-    order = [CAUSES.index(rule.cause) for rule in RULES]
+    order = [CAUSES.index(rule.cause) for rule in RULES.values()]
     assert order == sorted(order)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.name)
 def test_a_rule_is_complete(rule: Rule) -> None:
     assert rule.check.__module__ == f"tb_privateuse1.advice.rules.{rule.name}"
     assert rule.title[:1].isupper()
@@ -39,7 +38,7 @@ def test_a_rule_is_complete(rule: Rule) -> None:
     assert set(rule.needs) <= set(LACKS)
 
 
-CODED = [rule for rule in RULES if rule.code is not None]
+CODED = [rule for rule in RULES.values() if rule.code is not None]
 _OTHER = re.compile(r"^(m\.impl|m\.fallback|//|([A-Z_]+=\S+ )?python )")
 """Beginnings of code for the shell and in C++."""
 
@@ -56,20 +55,20 @@ def test_code_before_and_after_is_code(rule: Rule) -> None:
 
 def test_most_rules_have_code() -> None:
     """Others have a fix that is no change of code: a setting, a look at what ran then."""
-    assert {rule.name for rule in RULES} - {rule.name for rule in CODED} == {
+    assert set(RULES) - {rule.name for rule in CODED} == {
         "blocked_call", "clock_throttling", "coarse_events", "launch_blocking", "outlier_kernels",
         "power_cap", "uneven_steps", "unrecorded_pauses", "waiting_ranks",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.name)
 def test_a_rule_is_tested_on_both_sides(rule: Rule) -> None:
     source = Path(__file__).with_name(f"test_{rule.name}.py").read_text()
     assert re.search(r"\(row,\) = |== 1\b", source), "a trace where it speaks"
     assert re.search(r"== \[\]|== 0\b", source), "a trace where it is silent"
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.name)
 def test_a_rule_is_silent_on_nothing(rule: Rule) -> None:
     told = advise(Trace(), rules=(rule,))
     assert told.found == ()

@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.views.lookups import area
+from tb_privateuse1.views.lookups.area import area
 from tests.support.lookups import ask
 from tests.support.make import frame, kernel, launch, op, step, trace
 from tests.support.uncertain import pair

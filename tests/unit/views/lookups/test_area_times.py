@@ -12,8 +12,8 @@ from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.flame import flame
-from tb_privateuse1.views.lookups import area, area_times
-from tb_privateuse1.views.lookups.area_times import AreaCounter
+from tb_privateuse1.views.lookups.area import area
+from tb_privateuse1.views.lookups.area_times import AreaCounter, area_times
 from tb_privateuse1.views.reader import run_view
 from tests.support.lookups import ask
 from tests.support.make import Event, annotation, kernel, launch, op, trace

@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.lookups import calls
+from tb_privateuse1.views.lookups.calls import calls
 from tb_privateuse1.views.operators import operators
 from tests.support.lookups import ask
 from tests.support.make import annotation, frame, op, step, trace

@@ -7,7 +7,7 @@ import pytest
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.lookups import links
+from tb_privateuse1.views.lookups.links import links
 from tests.support.lookups import ask
 from tests.support.make import annotation, frame, kernel, launch, memory, op, step, trace
 

@@ -8,7 +8,8 @@ import pytest
 
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.lookups import links, search
+from tb_privateuse1.views.lookups.links import links
+from tb_privateuse1.views.lookups.search import search
 from tests.support.lookups import ask
 from tests.support.make import frame, kernel, launch, op, trace
 from tests.support.uncertain import pair
