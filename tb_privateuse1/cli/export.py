@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import export
+    from tb_privateuse1.export import formats
 
     if options.path is None:
         raise UsageError("export needs PATH")
@@ -51,7 +51,7 @@ def _export(options: argparse.Namespace) -> int:
     with opened(options) as (store, catalog):
         files = catalog.find(options.run, options.rank, options.span)
         trace = store.trace(files)
-        export.save(options.format, options.output, trace, files, window)
+        formats.save(options.format, options.output, trace, files, window)
     count = len(window.rows(trace, trace.kernels))
     print(f"{options.output}: {count} device activities, {trace.meta.timeline}")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tb_privateuse1.export import FORMATS, FormatName
+from tb_privateuse1.export.formats import FORMATS, FormatName
 from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError

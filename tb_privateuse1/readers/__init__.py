@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tb_privateuse1.discovery.file import basename, file_at
 from tb_privateuse1.discovery.formats import (
@@ -25,14 +26,15 @@ from tb_privateuse1.readers import (
     flight_recorder,
     memory_timeline,
     nsight,
-    other_files,
     perfetto,
     rocprof,
     snapshot,
 )
 from tb_privateuse1.readers.base import ALONE, Processes, Reader
-from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.trace.errors import TraceError
+
+if TYPE_CHECKING:
+    from tb_privateuse1.readers.raw import Progress, Raw
 
 __all__ = [
     "READERS",
@@ -87,6 +89,8 @@ def read(path: str, progress: Progress | None = None, processes: Processes = ALO
         is_fallback = reader is READERS[0] and error.code == "not_a_trace"
         if not is_fallback and error.code not in _NOT_OURS:
             raise
+        from tb_privateuse1.readers import other_files
+
         raise other_files.recognize(path, error) from error
     return complete(dataclasses.replace(raw, reader=reader.name))
 
@@ -95,8 +99,10 @@ def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
     """Return a trace's columns with what the other files of its folder add to them."""
     of_rank = {part: reader for part in parts if (reader := _of_rank(part)) is not None}
     for reader in READERS:
-        if reader.complete:
-            adding = [p for p in parts if of_rank.get(p, reader) is reader and _adds(reader, p)]
+        if reader.complete is None:
+            continue
+        adding = [p for p in parts if of_rank.get(p, reader) is reader and _adds(reader, p)]
+        if adding or (reader.alters is not None and reader.alters(raw)):
             raw = reader.complete(raw, adding)
     return raw
 

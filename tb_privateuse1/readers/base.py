@@ -1,16 +1,22 @@
-"""The seam for input formats: what a reader offers, whatever the format of its files."""
+"""The seam for input formats: what a reader offers, whatever the format of its files.
+
+A listing of traces needs all formats, and reading needs one: a format's package declares it, and
+imports the modules that read when they are called (``trace.registry.on_call``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tb_privateuse1.discovery.formats import Format
-from tb_privateuse1.readers.raw import Progress, Raw
-from tb_privateuse1.trace.file_checkpoints import Checkpoints
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from tb_privateuse1.readers.raw import Progress, Raw
+    from tb_privateuse1.trace.file_checkpoints import Checkpoints
 
 
 class Verbatim(Protocol):
@@ -57,8 +63,10 @@ class Reader(Format):
     complete: Callable[[Raw, Sequence[str]], Raw] | None = None
     """Add to the events of a folder's trace (``Format.folder``) what its other files have.
 
-    It is asked for each trace, also of another format and without other files. A file that cannot
-    be read is a finding."""
+    It is asked for each trace with such files, also one of another format. A file that cannot be
+    read is a finding."""
+    alters: Callable[[Raw], bool] | None = None
+    """Return whether ``complete`` alters a trace without other files; None: it never does."""
     has_memory: bool = True
     """Whether such files can have events of torch's memory allocator."""
     verbatim: Callable[[str], Verbatim] | None = None

@@ -19,9 +19,8 @@ from typing import Any
 from isal import igzip
 from werkzeug.wrappers import Request, Response
 
-from tb_privateuse1 import export
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.export import sql
+from tb_privateuse1.export import formats, sql
 from tb_privateuse1.export.query import EXPORT, parse_export
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, record_routes, static_files
@@ -76,8 +75,7 @@ _STATUS = {
 }
 """By error code; every other error is about a trace that cannot be used: 422."""
 
-PLUGIN = "privateuse1"
-_BASE = f"/data/plugin/{PLUGIN}/"
+_BASE = f"/data/plugin/{static_files.PLUGIN}/"
 _CANCEL = "cancel"
 _RECORD = (record_routes.JOBS, record_routes.ASK, record_routes.CANCEL)
 _POSTS = (_CANCEL, record_routes.ASK, record_routes.CANCEL)
@@ -180,13 +178,13 @@ class Routes:
         deadline_s = parse_deadline(texts)
         files = self._reader.find(parse_selection(texts), deadline_s)
         trace = self._reader.use_trace(files, lambda trace: trace, deadline_s, "export")
-        parts = export.stream(name, trace, files, window)
+        parts = formats.stream(name, trace, files, window)
         # Problems of the trace file show in the first part, while the status can still say so.
         first = next(parts, b"")
-        form = export.FORMATS[name]
+        form = formats.FORMATS[name]
         response = Response(itertools.chain((first,), parts), content_type=form.mime)
         response.headers.set(
-            "Content-Disposition", "attachment", filename=export.filename(name, files)
+            "Content-Disposition", "attachment", filename=formats.filename(name, files)
         )
         return _guarded(response)
 

@@ -15,8 +15,8 @@ from tb_privateuse1.trace.errors import TraceError
 BUNDLE = Path(__file__).parent / "static"
 """Made by ``make`` or ``pip install``; not in the repository."""
 
-ENTRY = "index.js"
-"""The one name that TensorBoard knows."""
+PLUGIN, ENTRY = "privateuse1", "index.js"
+"""The names that TensorBoard knows."""
 
 _NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*")
 

@@ -1,15 +1,20 @@
-"""Data derived from a trace: computed on first use, cached while memory lasts."""
+"""Data derived from a trace: computed on first use, cached while memory lasts.
+
+What computes it is imported then, too: most views use little of it, or none.
+"""
 
 from __future__ import annotations
 
-from tb_privateuse1.analysis.counters import counters
-from tb_privateuse1.analysis.counters.curves import Curve
-from tb_privateuse1.analysis.simulation import critical_path, dependency_graph, path_classes
-from tb_privateuse1.analysis.timeline import appearance, level_of_detail
-from tb_privateuse1.storage import pyramid_file
+from typing import TYPE_CHECKING
+
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
+
+if TYPE_CHECKING:
+    from tb_privateuse1.analysis.counters.curves import Curve
+    from tb_privateuse1.analysis.simulation import dependency_graph, path_classes
+    from tb_privateuse1.analysis.timeline import level_of_detail
+    from tb_privateuse1.trace.table import I64
 
 
 class DerivedData:
@@ -51,24 +56,34 @@ def derive(trace: Trace) -> DerivedData:
 
 @memoize
 def _pyramid(trace: Trace) -> level_of_detail.Pyramid:
+    from tb_privateuse1.storage import pyramid_file
+
     return pyramid_file.open_pyramid(trace)
 
 
 @memoize
 def _curves(trace: Trace) -> tuple[Curve, ...]:
+    from tb_privateuse1.analysis.counters import counters
+
     return counters.build_curves(trace)
 
 
 @memoize
 def _names(trace: Trace) -> I64:
+    from tb_privateuse1.analysis.timeline import appearance
+
     return appearance.name_counts(trace)
 
 
 @memoize
 def _dependencies(trace: Trace) -> dependency_graph.Graph:
+    from tb_privateuse1.analysis.simulation import dependency_graph
+
     return dependency_graph.build_graph(trace)
 
 
 @memoize
 def _critical(trace: Trace) -> path_classes.Path:
+    from tb_privateuse1.analysis.simulation import critical_path
+
     return critical_path.find_critical_path(trace, _dependencies(trace))

@@ -11,14 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
+
+if TYPE_CHECKING:
+    from tb_privateuse1.analysis.ranks.collectives import RankPart
 
 Phase = Literal["waiting", "reading", "inferring", "storing", "computing"]
 """``computing``: the traces are there, and what was asked of them is worked out."""

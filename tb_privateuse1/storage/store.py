@@ -8,20 +8,20 @@ a cache leave a trace to the one that began with it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import wait
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refresh
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import cache_directory, disk_cache, part_file
+from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.cache_directory import STALL_S
 from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
@@ -38,6 +38,9 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
+
+if TYPE_CHECKING:
+    from tb_privateuse1.analysis.ranks.collectives import RankPart
 
 __all__ = ["Pending", "Progress", "Store"]
 
@@ -75,7 +78,7 @@ class Store:
         engine: Engine | None = None,
     ) -> None:
         self._clock = clock
-        self._engine = engine or local_engine(jobs)
+        self._make_engine = lambda: engine or local_engine(jobs)
         self._cache_dir = cache_dir
         self._on_progress = on_progress
         self._vendors = vendors
@@ -87,6 +90,11 @@ class Store:
         self._latest: dict[str, tuple[int, str]] = {}
         """Of each trace file the time of change and the key of its latest version."""
         self._parts_kept = 0
+
+    @functools.cached_property
+    def _engine(self) -> Engine:
+        # Made for the first trace to read: a stored one needs nothing that reads.
+        return self._make_engine()
 
     @property
     def vendors(self) -> Vendors:
@@ -123,6 +131,8 @@ class Store:
         A stored part is enough: its trace may be gone, and is not opened. Waits and raises as
         ``trace`` does.
         """
+        from tb_privateuse1.analysis.ranks.collectives import reduce_trace
+
         files, key = _current(files, self._vendors)
         with self._lock:
             self._failures.check(key)
@@ -133,7 +143,7 @@ class Store:
             made = self._read_stored(key, files)  # for this once: a thousand would fill the memory
         if made is None:
             made = self._ask(key, files, None if wait_s is None else self._clock() + wait_s)
-        if isinstance(made, RankPart):
+        if not isinstance(made, Trace):
             return made
         part = reduce_trace(made)
         if is_unchanged(files):
@@ -195,7 +205,8 @@ class Store:
         self._jobs.cancel(TraceError("closed", say("The server is closing.")))
         if pool:
             pool.shutdown()
-        self._engine.close()
+        if "_engine" in vars(self):
+            self._engine.close()
 
     def _recall(self, key: str) -> Trace | None:
         with self._lock:
@@ -225,6 +236,8 @@ class Store:
         return next(filter(None, (disk_cache.read_trace(p, self._vendors) for p in paths)), None)
 
     def _stored_part(self, key: str, files: TraceFiles) -> RankPart | None:
+        from tb_privateuse1.storage import part_file
+
         part = next(filter(None, map(part_file.read_part, self._paths(key, files))), None)
         if part is not None:
             self._forget_older(key, files)
@@ -232,6 +245,8 @@ class Store:
 
     def _keep_part(self, part: RankPart, key: str, files: TraceFiles) -> None:
         """Store a part where it can be; there is room for some more than the bound allows."""
+        from tb_privateuse1.storage import part_file
+
         written = next((p for p in self._paths(key, files) if part_file.keep(part, p)), None)
         with self._lock:
             self._parts_kept += 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar, cast
 
 _T = TypeVar("_T")
 
@@ -29,9 +29,7 @@ class Registry(Mapping[str, _T]):
         """Return an entry. Raises KeyError for an unknown name, else what its module raises."""
         if name not in self._names:
             raise KeyError(name)
-        with _importing:
-            module = importlib.import_module(f"{self._package}.{name}")
-        return cast(_T, getattr(module, self._attribute or name))
+        return cast(_T, imported(f"{self._package}.{name}", self._attribute or name))
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -41,3 +39,18 @@ class Registry(Mapping[str, _T]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+def imported(module: str, name: str) -> Any:
+    """Import a module and return what it calls ``name``."""
+    with _importing:
+        return getattr(importlib.import_module(module), name)
+
+
+def on_call(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that imports one of a module when it is called, and calls it."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return imported(module, name)(*arguments, **options)
+
+    return call

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.lookups import LOOKUPS
@@ -67,7 +66,7 @@ def parse_request(name: str, texts: Mapping[str, str]) -> Request:
     another run. An answer over HTTP has bounds that the command line and Python do not have.
     Raises TraceError ``unknown_view``, ``unknown_option`` or ``bad_option``.
     """
-    view = read_record if name == "event" else view_named(name)
+    view = event_view() if name == "event" else view_named(name)
     query = query_of(view)
     place = (*SELECTION, *(_BASE_SELECTION if "base" in reads_of(view) else ()))
     reject_unknown(name, texts, [*place, *(key for key, _, _ in query)])
@@ -80,6 +79,13 @@ def parse_request(name: str, texts: Mapping[str, str]) -> Request:
             message = say("{name} must be at most {most:,}.", name=option, most=most)
             raise TraceError("bad_option", message)
     return Request(view, parse_selection(texts), parse_selection(base), options, deadline_s)
+
+
+def event_view() -> Callable[..., Any]:
+    """Return what answers ``event``: it has the options of a view, and reads a file again."""
+    from tb_privateuse1.storage.event_record import read_record
+
+    return read_record
 
 
 def view_named(name: str) -> Callable[..., Any]:

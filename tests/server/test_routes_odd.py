@@ -15,7 +15,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.export import FORMATS
+from tb_privateuse1.export.formats import FORMATS
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import event_record

@@ -374,5 +374,5 @@ def test_the_environment_gives_the_permission(
     monkeypatch.setenv(record_permission.VARIABLE, value)
     flags = SimpleNamespace(logdir_spec="", reload_interval=5.0)
     plugin = Plugin(SimpleNamespace(logdir=str(logs), flags=flags))
-    assert plugin._routes._record.permission == expected
-    assert plugin._routes._record._roots == [("", str(logs))]
+    assert plugin.routes()._record.permission == expected
+    assert plugin.routes()._record._roots == [("", str(logs))]

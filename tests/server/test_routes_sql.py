@@ -115,4 +115,4 @@ def test_who_may_ask(
     assert sql.audience(host, bind_all=bind_all) == audience
     flags = SimpleNamespace(host=host, bind_all=bind_all, logdir_spec="", reload_interval=5.0)
     plugin = Plugin(SimpleNamespace(logdir="", flags=flags))
-    assert plugin._routes._sql_audience == audience
+    assert plugin.routes()._sql_audience == audience

@@ -10,19 +10,18 @@ of collectives and of inputs. The others add what it lacks (``folder``).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tb_privateuse1.discovery.formats import Folder, Signs
 from tb_privateuse1.discovery.packed import SUFFIX_PATTERN
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import schema
-from tb_privateuse1.readers.ascend.collectives import with_collectives
-from tb_privateuse1.readers.ascend.device import HARDWARE
-from tb_privateuse1.readers.ascend.inputs import with_json_inputs
-from tb_privateuse1.readers.ascend.reading import read, read_row
 from tb_privateuse1.readers.base import Reader
-from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.readers.sqlite import sniff_tables
+from tb_privateuse1.trace.registry import on_call
+
+if TYPE_CHECKING:
+    from tb_privateuse1.readers.raw import Raw
 
 __all__ = [
     "ASCEND",
@@ -59,19 +58,9 @@ def sniff(text: bytes) -> Signs:
     return sniff_tables(text, _MARKS)
 
 
-def complete(raw: Raw, parts: Sequence[str]) -> Raw:
-    """Return the raw columns with what files of the folder add; see ``folder.complete``.
-
-    In ``trace_view.json`` inputs and collectives become what torch would have written.
-    """
-    if parts:
-        # It takes pyarrow, which most programs that read do not need.
-        from tb_privateuse1.readers.ascend import folder
-
-        raw = folder.complete(raw, parts)
-    if raw.reader != ASCEND.name and HARDWARE in raw.process_names.values():
-        raw = with_collectives(with_json_inputs(raw))
-    return raw
+def alters(raw: Raw) -> bool:
+    """Return whether a trace in Chrome trace JSON is of an Ascend device."""
+    return raw.reader != ASCEND.name and schema.HARDWARE in raw.process_names.values()
 
 
 ASCEND = Reader(
@@ -80,7 +69,8 @@ ASCEND = Reader(
     sniff=sniff,
     own_names=re.compile(_OWN + "$", re.IGNORECASE),
     folder=_FOLDER,
-    read=read,
-    record=read_row,
-    complete=complete,
+    read=on_call("tb_privateuse1.readers.ascend.reading", "read"),
+    record=on_call("tb_privateuse1.readers.ascend.reading", "read_row"),
+    alters=alters,
+    complete=on_call("tb_privateuse1.readers.ascend.completion", "complete"),
 )

@@ -31,7 +31,7 @@ from tb_privateuse1.readers.sqlite.database import ABSENT, Database
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64
 
-HARDWARE, GROUPS = "Ascend Hardware", "Communication"
+GROUPS = "Communication"
 
 
 def read_tasks(
@@ -145,7 +145,10 @@ def _better(known: I32, other: I32, at: I64) -> I32:
 
 def _streams(places: Places, device: I64, stream: I64) -> I32:
     pairs, code = np.unique(np.stack((device, stream)), axis=1, return_inverse=True)
-    rows = [places.add(f"device {d}", str(s), f"Stream {s}", HARDWARE) for d, s in pairs.T.tolist()]
+    rows = [
+        places.add(f"device {d}", str(s), f"Stream {s}", schema.HARDWARE)
+        for d, s in pairs.T.tolist()
+    ]
     return np.array(rows, np.int32)[code.reshape(-1)]
 
 

@@ -18,7 +18,7 @@ from pyarrow import csv
 
 from tb_privateuse1.discovery.file import basename, open_file
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.ascend import device, memory, metadata
+from tb_privateuse1.readers.ascend import memory, metadata, schema
 from tb_privateuse1.readers.decompress import read_bytes
 from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.readers.sqlite.columns import Strings
@@ -146,7 +146,7 @@ def _with_units(raw: Raw, path: str) -> Raw:
 
 def _kernels(raw: Raw) -> Iterator[tuple[str, Group]]:
     """Yield the events of the device's process, by category."""
-    pids = [pid for pid, name in raw.process_names.items() if name == device.HARDWARE]
+    pids = [pid for pid, name in raw.process_names.items() if name == schema.HARDWARE]
     index = [i for i, text in enumerate(raw.strings) if text in pids]
     of_device = np.isin(raw.threads.pid, index)
     for category, group in raw.groups.items():

@@ -7,6 +7,9 @@ msprof. Times are Unix times in ns, sizes are bytes. Names are ids of ``STRING_I
 
 from __future__ import annotations
 
+HARDWARE = "Ascend Hardware"
+"""The name of the device's process."""
+
 STRINGS = "STRING_IDS"
 OPS = "PYTORCH_API"
 CALLS = "CANN_API"

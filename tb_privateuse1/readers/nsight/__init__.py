@@ -13,8 +13,9 @@ import re
 from tb_privateuse1.discovery.formats import Signs
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.nsight import schema
-from tb_privateuse1.readers.nsight.reading import REPORTS, read, read_row
+from tb_privateuse1.readers.nsight.schema import REPORTS
 from tb_privateuse1.readers.sqlite import sniff_tables
+from tb_privateuse1.trace.registry import on_call
 
 __all__ = [
     "NSIGHT",
@@ -34,7 +35,7 @@ NSIGHT = Reader(
     sniff=sniff,
     own_names=re.compile(r"\.(nsys-rep|qdrep)$", re.IGNORECASE),
     sources=REPORTS,
-    read=read,
-    record=read_row,
+    read=on_call("tb_privateuse1.readers.nsight.reading", "read"),
+    record=on_call("tb_privateuse1.readers.nsight.reading", "read_row"),
     has_memory=False,
 )

@@ -25,9 +25,6 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.model import NONE
 
-REPORTS = (".nsys-rep", ".qdrep")
-"""Suffixes of the tool's own files, which it exports as such databases."""
-
 
 def read(path: str, progress: Progress | None = None) -> Raw:
     """Return the columns of an export; ``findings`` list its problems.
@@ -54,7 +51,7 @@ def read_row(path: str, checkpoints: Checkpoints, event: int) -> Mapping[str, An
 
 def _check_exported(path: str) -> None:
     name = basename(path)
-    if name.lower().endswith(REPORTS):
+    if name.lower().endswith(schema.REPORTS):
         message = say(
             "{path} is a report of Nsight Systems, which only its own tools read.", path=path
         )

@@ -7,6 +7,9 @@ columns are there only if the report has them.
 
 from __future__ import annotations
 
+REPORTS = (".nsys-rep", ".qdrep")
+"""Suffixes of the tool's own files, which it exports as such databases."""
+
 STRINGS = "StringIds"
 CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.readers.base import Reader
-from tb_privateuse1.readers.perfetto.reading import read
-from tb_privateuse1.readers.perfetto.record import read_packet
-from tb_privateuse1.readers.perfetto.stream import packet_end
+from tb_privateuse1.trace.registry import on_call
 
 __all__ = [
     "PERFETTO",
 ]
 
+_FIRST = b"\n"
+"""The tag of a packet: field 1, with a length."""
 _ENOUGH = 4
 _LEAST_BYTES = 64
 
 
 def sniff(text: bytes) -> Signs:
     """Return the signs of a trace: packets that follow each other, as far as the text goes."""
+    if text and text[:1] != _FIRST:
+        return Signs(False, DistributedInfo(), sure=True)
+    from tb_privateuse1.readers.perfetto.stream import packet_end
+
     at = packets = 0
     while at < len(text) and packets < _ENOUGH:
         stop = packet_end(text, at)
@@ -37,6 +41,6 @@ PERFETTO = Reader(
     name="perfetto",
     suffixes=(".pftrace", ".perfetto-trace", ".perfetto"),
     sniff=sniff,
-    read=read,
-    record=read_packet,
+    read=on_call("tb_privateuse1.readers.perfetto.reading", "read"),
+    record=on_call("tb_privateuse1.readers.perfetto.record", "read_packet"),
 )

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.trace_files import TraceFiles
-from tb_privateuse1.readers.raw import Progress
-from tb_privateuse1.storage import disk_cache, part_file
-from tb_privateuse1.storage.jobs import Process
+from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import Vendors
+
+if TYPE_CHECKING:
+    from tb_privateuse1.analysis.ranks.collectives import RankPart
+    from tb_privateuse1.readers.raw import Progress
+    from tb_privateuse1.storage.jobs import Process
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Engine(Protocol):
 
 def open_stored(path: Path, reading: Reading) -> Trace | RankPart | None:
     """Return what a reader stored at a path: the part if that is enough, else the trace."""
+    from tb_privateuse1.storage import part_file
+
     if not reading.columns() and (part := part_file.read_part(path)) is not None:
         return part
     return disk_cache.read_trace(path, reading.vendors)

@@ -6,8 +6,6 @@ import os
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.engines.base import Engine
-from tb_privateuse1.storage.engines.local import LocalEngine
-from tb_privateuse1.storage.engines.sharing import SharingEngine
 from tb_privateuse1.storage.object_cache import shared_url
 from tb_privateuse1.trace.errors import TraceError
 
@@ -15,8 +13,11 @@ VARIABLE = "TB_PRIVATEUSE1_ENGINE"
 LOCAL = "local"
 
 
-def local_engine(readers: int | None = None) -> LocalEngine:
+def local_engine(readers: int | None = None) -> Engine:
     """Return the embedded engine; it reads two traces at a time unless somebody asks for more."""
+    # Here: an engine takes everything that reads a trace.
+    from tb_privateuse1.storage.engines.local import LocalEngine
+
     return LocalEngine(min(2, os.cpu_count() or 1) if readers is None else readers)
 
 
@@ -30,7 +31,11 @@ def select_engine(name: str | None = None, readers: int | None = None) -> Engine
     """
     url = shared_url()
     engine = _engine(name, readers, url)
-    return engine if url is None else SharingEngine(engine, url)
+    if url is None:
+        return engine
+    from tb_privateuse1.storage.engines.sharing import SharingEngine
+
+    return SharingEngine(engine, url)
 
 
 def _engine(name: str | None, readers: int | None, url: str | None) -> Engine:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import tb_privateuse1 as tbp
-from tb_privateuse1 import export, readers
+from tb_privateuse1 import readers
 from tb_privateuse1.cli import main
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.export import formats as export
 from tests.support import trace_files
 from tests.support.ascend import Program
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import tb_privateuse1 as tbp
-from tb_privateuse1 import export, readers
+from tb_privateuse1 import readers
 from tb_privateuse1.cli import main
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
+from tb_privateuse1.export import formats as export
 from tb_privateuse1.readers import READERS, Reader
 from tb_privateuse1.readers.decompress import read_bytes
 from tb_privateuse1.readers.raw import Flows, Group, Progress, Raw

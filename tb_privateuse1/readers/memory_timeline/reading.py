@@ -1,24 +1,17 @@
-"""Read torch's raw memory timelines: ``export_memory_timeline("….raw.json.gz")`` of a profiler.
-
-They are a list of ``[time, action, bytes, category]``, in ns (torch/profiler/_memory_profiler.py,
-``export_memory_timeline_raw``). No event has an address: there are no blocks, only changes of what
-is allocated. Sums by category are counters.
-"""
+"""Read a whole file as raw columns, and single entries of it again."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.decompress import Source
+from tb_privateuse1.readers.memory_timeline import EVENT
 from tb_privateuse1.readers.raw import Counters, Flows, Group, Progress, Raw
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
@@ -27,14 +20,6 @@ from tb_privateuse1.trace.model import Threads
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I64
 
-__all__ = [
-    "MEMORY_TIMELINE",
-]
-
-_NUMBER = rb"\s*(-?\d{1,19})\s*"
-_EVENT = re.compile(rb"\[" + _NUMBER + rb",\s*([1-4])\s*," + _NUMBER + rb",\s*([0-7])\s*\]")
-_HEAD = re.compile(rb"\s*\[\s*" + _EVENT.pattern)
-_HEAD_BYTES = 128
 _NEW_VERSION = 3
 _ACTIONS = ("preexisting", "create", "increment_version", "destroy")
 _CATEGORIES = (
@@ -44,12 +29,6 @@ _CATEGORIES = (
 _LIMIT = 1 << 61
 _MOST_BYTES = 1 << 30
 _LARGEST = 1 << 48
-
-
-def sniff(text: bytes) -> Signs:
-    """Return the signs of a raw timeline: a list of lists of four numbers."""
-    found = _HEAD.match(text) is not None
-    return Signs(found, DistributedInfo(), sure=found or len(text) >= _HEAD_BYTES)
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:
@@ -108,7 +87,7 @@ def _events(path: str, tally: Tally, progress: Progress | None) -> I64:
         )
         events = events[valid]
     except (msgspec.DecodeError, UnicodeDecodeError, OverflowError):
-        whole = [tuple(map(int, match)) for match in _EVENT.findall(text)]
+        whole = [tuple(map(int, match)) for match in EVENT.findall(text)]
         kept = [event for event in whole if max(map(abs, event)) < 1 << 63]
         events = np.array(kept, np.int64).reshape(-1, 4)
         is_cut = source.fault == "cut" or not text.rstrip().endswith(b"]")
@@ -172,12 +151,3 @@ def _alone() -> Finding:
     message = say("A memory timeline has no blocks, no operators and no device activities.")
     hint = say("Record a trace with it, or a memory snapshot, which has blocks and stacks.")
     return Finding("memory_timeline_alone", message, hint, severity="info", affects=DEVICE)
-
-
-MEMORY_TIMELINE = Reader(
-    name="memory_timeline",
-    suffixes=(".json",),
-    sniff=sniff,
-    read=read,
-    record=read_event,
-)
