@@ -7,17 +7,18 @@ logdir.
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import logging
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import CAUSES, Rule
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import user_code
 from tb_privateuse1.trace.errors import TraceError
+
+if TYPE_CHECKING:
+    from tb_privateuse1.advice.rules.base import Rule
 
 VARIABLE = "TB_PRIVATEUSE1_RULES"
 """The environment variable with the files' paths, separated as in ``PATH``."""
@@ -84,6 +85,8 @@ def _of_file(path: str) -> tuple[Rule, ...]:
 
 @functools.cache
 def _of_packages() -> tuple[Rule, ...]:
+    import importlib.metadata
+
     rules: list[Rule] = []
     for point in importlib.metadata.entry_points(group=GROUP):
         rules += _rules(point.value, user_code.loaded(point.value, point.load, _MESSAGES))
@@ -91,6 +94,8 @@ def _of_packages() -> tuple[Rule, ...]:
 
 
 def _rules(where: str, value: Any) -> tuple[Rule, ...]:
+    from tb_privateuse1.advice.rules.base import CAUSES, Rule
+
     rules = (value,) if isinstance(value, Rule) else value
     if not isinstance(rules, tuple | list) or not all(isinstance(rule, Rule) for rule in rules):
         raise _MESSAGES.error(

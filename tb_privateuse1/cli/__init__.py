@@ -8,6 +8,7 @@ within ``main``, which says so when Ctrl-C comes while they are.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -41,9 +42,9 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _command(arguments: Sequence[str]) -> int:
-    from tb_privateuse1.cli.completion import complete
+    from tb_privateuse1.cli.completion import asks, complete
 
-    parser = _parser()
+    parser = _parser(None if asks() else arguments)
     complete(parser)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
@@ -64,28 +65,13 @@ def _fail(message: str) -> int:
     return 2
 
 
-def _parser() -> Parser:
+def _parser(arguments: Sequence[str] | None = None) -> Parser:
+    """Return the parser, with the options of the command that is among the arguments.
+
+    Without arguments it has those of all commands.
+    """
     from tb_privateuse1 import __version__
-    from tb_privateuse1.cli import (
-        advise,
-        agents,
-        baseline,
-        cache,
-        demo,
-        diff,
-        event,
-        export,
-        ingest,
-        mcp,
-        merge,
-        record,
-        report,
-        scalars,
-        sql,
-        view,
-        whatif,
-    )  # fmt: skip
-    from tb_privateuse1.cli.base import Parser
+    from tb_privateuse1.cli.base import COMMANDS, Parser
 
     parser = Parser(
         prog="tb-privateuse1",
@@ -94,10 +80,11 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    commands_of = (
-        view, advise, whatif, diff, baseline, report, event, export, scalars, ingest, sql, mcp,
-        agents, record, cache, merge, demo,
-    )  # fmt: skip
-    for command in commands_of:
-        command.add(commands)
+    # No option before the command has a value.
+    chosen = next((a for a in arguments or () if not a.startswith("-")), None)
+    for name, what in COMMANDS.items():
+        if arguments is None or name == chosen:
+            importlib.import_module(f"tb_privateuse1.cli.{name}").add(commands)
+        else:
+            commands.add_parser(name, help=what, add_help=False)
     return parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_selection, opened, place
 
@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
         commands,
         "advise",
         _advise,
-        "list what makes a trace slow, with the fix and the saving",
+        COMMANDS["advise"],
         "./log --fail-on high",
     )
     add_selection(advise)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import add_command, write
+from tb_privateuse1.cli.base import COMMANDS, add_command, write
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -17,7 +17,7 @@ def add(commands: Commands) -> None:
         commands,
         "agents",
         _agents,
-        "print how an agent finds and verifies what makes a run slow",
+        COMMANDS["agents"],
         "--install ~/.agents/skills",
     )
     agents.add_argument(

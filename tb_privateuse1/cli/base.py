@@ -14,6 +14,28 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
 
 
+COMMANDS = {
+    "view": "print a view of a trace",
+    "advise": "list what makes a trace slow, with the fix and the saving",
+    "whatif": "predict a step with operators, kernels or waits changed",
+    "diff": "compare two traces; with --fail-over for CI",
+    "baseline": "write a workload's figures to a file, and check recordings against it",
+    "report": "write a trace, or the change between two, as one HTML file or as Markdown",
+    "event": "print one event with all that the file has of it",
+    "export": "write a trace as Chrome, Perfetto, Parquet or CSV",
+    "scalars": "write step time and more as TensorBoard scalars",
+    "ingest": "read all traces of a logdir into the cache",
+    "sql": "ask a trace's tables in SQL (needs the extra [sql])",
+    "mcp": "serve a logdir to agents by MCP (needs the extra [mcp])",
+    "agents": "print how an agent finds and verifies what makes a run slow",
+    "record": "ask a running job for a recording, and wait for its traces",
+    "cache": "show or clear the cache of traces that were read",
+    "merge": "write a Chrome trace with the inferred device timeline",
+    "demo": "show the sample runs, or yours, in TensorBoard",
+}
+"""The commands by name, each a module of this room, with what it does: in the order of the help."""
+
+
 class UsageError(Exception):
     """Bad use, in words for the user."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.selection import add_place, opened, place
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
         commands,
         "baseline",
         _baseline,
-        "write a workload's figures to a file, and check recordings against it",
+        COMMANDS["baseline"],
         "check ./new --limit step=5%",
     )
     baseline.add_argument(

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, write
 from tb_privateuse1.cli.progress import size
 
 if TYPE_CHECKING:
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    cache = add_command(
-        commands, "cache", _cache, "show or clear the cache of traces that were read", "info ./log"
-    )
+    cache = add_command(commands, "cache", _cache, COMMANDS["cache"], "info ./log")
     cache.add_argument("action", choices=("info", "clear"), help="clear removes all its traces")
     cache.add_argument(
         "path", metavar="PATH", nargs="?", help="a logdir: also the caches beside its runs"

@@ -9,9 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 
+def asks() -> bool:
+    """Return whether a shell asks for completions: then all commands are of interest."""
+    return "_ARGCOMPLETE" in os.environ
+
+
 def complete(parser: argparse.ArgumentParser) -> None:
     """Answer a shell that asks, and end the process; nothing without the extra [completion]."""
-    if "_ARGCOMPLETE" not in os.environ:
+    if not asks():
         return
     try:
         import argcomplete

@@ -8,7 +8,14 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_engine, add_vendor, vendors
+from tb_privateuse1.cli.base import (
+    COMMANDS,
+    UsageError,
+    add_command,
+    add_engine,
+    add_vendor,
+    vendors,
+)
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -19,9 +26,7 @@ SAMPLE = Path(__file__).parents[2] / "examples" / "runs"
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    demo = add_command(
-        commands, "demo", _demo, "show the sample runs, or yours, in TensorBoard", "./log"
-    )
+    demo = add_command(commands, "demo", _demo, COMMANDS["demo"], "./log")
     demo.add_argument("logdir", metavar="LOGDIR", nargs="?", help="the sample runs by default")
     demo.add_argument("--port", type=int, help="any free one by default")
     add_vendor(demo)

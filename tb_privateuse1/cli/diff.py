@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tb_privateuse1.analysis.account.classes import NAMES
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_place, opened, place
 
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         commands,
         "diff",
         _diff,
-        "compare two traces; with --fail-over for CI",
+        COMMANDS["diff"],
         "./old ./new --fail-over 3%",
     )
     diff.add_argument("base", metavar="BASE", help="a logdir, a run or one trace file")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, given
 from tb_privateuse1.cli.selection import add_selection, opened, place
 
@@ -19,7 +19,7 @@ def add(commands: Commands) -> None:
         commands,
         "event",
         _event,
-        "print one event with all that the file has of it",
+        COMMANDS["event"],
         "./log --table kernels --row 5",
     )
     add_selection(event)

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor
 from tb_privateuse1.cli.selection import add_selection, opened
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
         commands,
         "export",
         _export,
-        "write a trace as Chrome, Perfetto, Parquet or CSV",
+        COMMANDS["export"],
         "./log --format perfetto -o trace.perfetto-trace.gz",
     )
     add_selection(export)

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.base import (
+    COMMANDS,
     UsageError,
     add_command,
     add_engine,
@@ -41,9 +42,7 @@ _PACKED = 12
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    ingest = add_command(
-        commands, "ingest", _ingest, "read all traces of a logdir into the cache", "./log"
-    )
+    ingest = add_command(commands, "ingest", _ingest, COMMANDS["ingest"], "./log")
     ingest.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")
     ingest.add_argument("--jobs", type=int, metavar="N", help="readers at a time; a core each")
     add_engine(ingest)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, vendors
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
         commands,
         "mcp",
         _mcp,
-        "serve a logdir to agents by MCP (needs the extra [mcp])",
+        COMMANDS["mcp"],
         "./log",
     )
     mcp.add_argument("path", metavar="PATH", nargs="?", help="a logdir, a run or one trace file")

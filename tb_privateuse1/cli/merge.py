@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, vendors
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -17,7 +17,7 @@ def add(commands: Commands) -> None:
         commands,
         "merge",
         _merge,
-        "write a Chrome trace with the inferred device timeline",
+        COMMANDS["merge"],
         "trace.pt.trace.json.gz -o merged.json.gz",
     )
     merge.add_argument("trace", metavar="TRACE")

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, write
 from tb_privateuse1.cli.completion import running_jobs
 from tb_privateuse1.cli.progress import Line
 
@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
         commands,
         "record",
         _record,
-        "ask a running job for a recording, and wait for its traces",
+        COMMANDS["record"],
         "./log --steps 5 --ranks 0,3-5",
     )
     record.add_argument("path", metavar="LOGDIR", help="where the job records, on this machine")

@@ -7,7 +7,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.selection import add_place, opened, place
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def add(commands: Commands) -> None:
         commands,
         "report",
         _report,
-        "write a trace, or the change between two, as one HTML file or as Markdown",
+        COMMANDS["report"],
         "./log -o report.html",
     )
     report.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor
 from tb_privateuse1.cli.selection import opened
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ _SUFFIX = ".tb_privateuse1"
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    scalars = add_command(
-        commands, "scalars", _scalars, "write step time and more as TensorBoard scalars", "./log"
-    )
+    scalars = add_command(commands, "scalars", _scalars, COMMANDS["scalars"], "./log")
     scalars.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")
     scalars.add_argument(
         "-o", "--output", metavar="DIR", help="a folder per run in DIR, not in the runs' own"

@@ -7,7 +7,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.selection import add_place, opened
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
         commands,
         "sql",
         _sql,
-        "ask a trace's tables in SQL (needs the extra [sql])",
+        COMMANDS["sql"],
         './log "select name, count(*) from ops group by name"',
     )
     sql.add_argument("path", metavar="PATH", nargs="?", help="a logdir, a run or one trace file")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, add_step, chosen, described, flag
 from tb_privateuse1.cli.selection import add_place, add_selection, opened, place
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    view = add_command(
-        commands, "view", _view, "print a view of a trace", "kernels ./log --group name"
-    )
+    view = add_command(commands, "view", _view, COMMANDS["view"], "kernels ./log --group name")
     view.set_defaults(path=None)
     view.add_argument("--list", action="store_true", help="list the views")
     add_step(view)

@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_selection, opened, place
 
@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
         commands,
         "whatif",
         _whatif,
-        "predict a step with operators, kernels or waits changed",
+        COMMANDS["whatif"],
         "./log --scale aten::mm=0.5",
     )
     add_selection(whatif)

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.request import url2pathname
 
 from tb_privateuse1.discovery.file import basename, printable
 from tb_privateuse1.discovery.remote import is_url
@@ -43,6 +42,9 @@ def locate(path: str) -> str:
     ``file://`` is local. Only listing a URL shows whether its directory exists.
     """
     if path.startswith("file://"):
+        # Here: it imports the clients of HTTP and TLS.
+        from urllib.request import url2pathname
+
         path = url2pathname(path.removeprefix("file://"))
     if is_url(path):
         return path

@@ -78,7 +78,7 @@ class Store:
         engine: Engine | None = None,
     ) -> None:
         self._clock = clock
-        self._make_engine = lambda: engine or local_engine(jobs)
+        self._make_engine = functools.partial(_engine, engine, jobs)
         self._cache_dir = cache_dir
         self._on_progress = on_progress
         self._vendors = vendors
@@ -402,3 +402,7 @@ def _current(files: TraceFiles, vendors: Vendors) -> tuple[TraceFiles, str]:
         hint = say("It may have been deleted: reload the list of runs.")
         message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
         raise TraceError("unreadable", message, hint) from error
+
+
+def _engine(engine: Engine | None, jobs: int | None) -> Engine:
+    return engine or local_engine(jobs)

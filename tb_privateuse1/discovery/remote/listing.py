@@ -9,7 +9,6 @@ Names come from the server: a name that leads out of its directory is refused.
 
 from __future__ import annotations
 
-import email.utils
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -278,6 +277,8 @@ def _status(url: str, info: Mapping[str, Any]) -> Status | None:
 
 def _unix_ns(value: Any) -> int:
     """Return Unix time in ns from a datetime, seconds, ISO 8601 or HTTP's format; 0 if invalid."""
+    import email.utils
+
     try:
         if isinstance(value, str):
             iso = value[:4].isdecimal()
