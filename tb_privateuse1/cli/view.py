@@ -72,7 +72,6 @@ def _add_forms(view: Parser, *, tables: bool) -> None:
 def _view(options: argparse.Namespace) -> int:
     from tb_privateuse1.advice import user_rules
     from tb_privateuse1.discovery import catalog as discovery_catalog
-    from tb_privateuse1.export.reports import csv, text
     from tb_privateuse1.readers import READERS
     from tb_privateuse1.views.encoding import encode
     from tb_privateuse1.views.reader import Reader
@@ -104,8 +103,12 @@ def _view(options: argparse.Namespace) -> int:
     if options.json:
         body = encode(result)
     elif options.csv:
+        from tb_privateuse1.export.reports import csv
+
         body = csv.csv_table(result, options.table).encode()
     else:
+        from tb_privateuse1.export.reports import text
+
         terminal = options.output is None and sys.stdout.isatty()
         body = text.text_report(
             result, shutil.get_terminal_size().columns if terminal else None

@@ -1,7 +1,7 @@
 """The seam for input formats: what a reader offers, whatever the format of its files.
 
 A listing of traces needs all formats, and reading needs one: a format's package declares it, and
-imports the modules that read when they are called (``trace.registry.on_call``).
+imports the modules that read when they are called (``trace.registry.OnCall``).
 """
 
 from __future__ import annotations

@@ -47,10 +47,16 @@ def imported(module: str, name: str) -> Any:
         return getattr(importlib.import_module(module), name)
 
 
-def on_call(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that imports one of a module when it is called, and calls it."""
+class OnCall:
+    """A function of a module that is imported when it is called."""
 
-    def call(*arguments: Any, **options: Any) -> Any:
-        return imported(module, name)(*arguments, **options)
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
 
-    return call
+    def function(self) -> Callable[..., Any]:
+        """Import the module and return the function."""
+        return cast(Callable[..., Any], imported(self._module, self._name))
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function."""
+        return self.function()(*arguments, **options)

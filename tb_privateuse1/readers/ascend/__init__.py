@@ -18,7 +18,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.sqlite import sniff_tables
-from tb_privateuse1.trace.registry import on_call
+from tb_privateuse1.trace.registry import OnCall
 
 if TYPE_CHECKING:
     from tb_privateuse1.readers.raw import Raw
@@ -69,8 +69,8 @@ ASCEND = Reader(
     sniff=sniff,
     own_names=re.compile(_OWN + "$", re.IGNORECASE),
     folder=_FOLDER,
-    read=on_call("tb_privateuse1.readers.ascend.reading", "read"),
-    record=on_call("tb_privateuse1.readers.ascend.reading", "read_row"),
+    read=OnCall("tb_privateuse1.readers.ascend.reading", "read"),
+    record=OnCall("tb_privateuse1.readers.ascend.reading", "read_row"),
     alters=alters,
-    complete=on_call("tb_privateuse1.readers.ascend.completion", "complete"),
+    complete=OnCall("tb_privateuse1.readers.ascend.completion", "complete"),
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.chrome import sniff
 from tb_privateuse1.readers.chrome.execution_trace_head import process_of
-from tb_privateuse1.trace.registry import on_call
+from tb_privateuse1.trace.registry import OnCall
 
 if TYPE_CHECKING:
     from tb_privateuse1.readers.raw import Progress, Raw
@@ -42,9 +42,9 @@ CHROME = Reader(
     last_info=sniff.last_info,
     own_names=_OWN_NAMES,
     beside=process_of,
-    complete=on_call("tb_privateuse1.readers.execution_trace", "complete"),
+    complete=OnCall("tb_privateuse1.readers.execution_trace", "complete"),
     read=read,
-    read_parallel=on_call("tb_privateuse1.readers.chrome.file_reading", "read_parallel"),
-    record=on_call("tb_privateuse1.readers.chrome.single_event", "read_event"),
-    verbatim=on_call("tb_privateuse1.readers.chrome.verbatim", "Verbatim"),
+    read_parallel=OnCall("tb_privateuse1.readers.chrome.file_reading", "read_parallel"),
+    record=OnCall("tb_privateuse1.readers.chrome.single_event", "read_event"),
+    verbatim=OnCall("tb_privateuse1.readers.chrome.verbatim", "Verbatim"),
 )

@@ -12,7 +12,7 @@ import re
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.readers.base import Reader
-from tb_privateuse1.trace.registry import on_call
+from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
     "FLIGHT_RECORDER",
@@ -42,7 +42,7 @@ FLIGHT_RECORDER = Reader(
     sniff=sniff,
     own_names=_OWN,
     joins_rank=True,
-    read=on_call("tb_privateuse1.readers.flight_recorder.reading", "read"),
-    record=on_call("tb_privateuse1.readers.flight_recorder.reading", "read_entry"),
-    complete=on_call("tb_privateuse1.readers.flight_recorder.reading", "complete"),
+    read=OnCall("tb_privateuse1.readers.flight_recorder.reading", "read"),
+    record=OnCall("tb_privateuse1.readers.flight_recorder.reading", "read_entry"),
+    complete=OnCall("tb_privateuse1.readers.flight_recorder.reading", "complete"),
 )

@@ -11,7 +11,7 @@ import re
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.readers.base import Reader
-from tb_privateuse1.trace.registry import on_call
+from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
     "MEMORY_TIMELINE",
@@ -34,6 +34,6 @@ MEMORY_TIMELINE = Reader(
     name="memory_timeline",
     suffixes=(".json",),
     sniff=sniff,
-    read=on_call("tb_privateuse1.readers.memory_timeline.reading", "read"),
-    record=on_call("tb_privateuse1.readers.memory_timeline.reading", "read_event"),
+    read=OnCall("tb_privateuse1.readers.memory_timeline.reading", "read"),
+    record=OnCall("tb_privateuse1.readers.memory_timeline.reading", "read_event"),
 )

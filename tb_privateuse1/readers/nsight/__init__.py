@@ -15,7 +15,7 @@ from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.nsight import schema
 from tb_privateuse1.readers.nsight.schema import REPORTS
 from tb_privateuse1.readers.sqlite import sniff_tables
-from tb_privateuse1.trace.registry import on_call
+from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
     "NSIGHT",
@@ -35,7 +35,7 @@ NSIGHT = Reader(
     sniff=sniff,
     own_names=re.compile(r"\.(nsys-rep|qdrep)$", re.IGNORECASE),
     sources=REPORTS,
-    read=on_call("tb_privateuse1.readers.nsight.reading", "read"),
-    record=on_call("tb_privateuse1.readers.nsight.reading", "read_row"),
+    read=OnCall("tb_privateuse1.readers.nsight.reading", "read"),
+    record=OnCall("tb_privateuse1.readers.nsight.reading", "read_row"),
     has_memory=False,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.readers.base import Reader
-from tb_privateuse1.trace.registry import on_call
+from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
     "PERFETTO",
@@ -41,6 +41,6 @@ PERFETTO = Reader(
     name="perfetto",
     suffixes=(".pftrace", ".perfetto-trace", ".perfetto"),
     sniff=sniff,
-    read=on_call("tb_privateuse1.readers.perfetto.reading", "read"),
-    record=on_call("tb_privateuse1.readers.perfetto.record", "read_packet"),
+    read=OnCall("tb_privateuse1.readers.perfetto.reading", "read"),
+    record=OnCall("tb_privateuse1.readers.perfetto.record", "read_packet"),
 )

@@ -12,7 +12,7 @@ from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.rocprof import schema
 from tb_privateuse1.readers.sqlite import sniff_tables
-from tb_privateuse1.trace.registry import on_call
+from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
     "ROCPROF",
@@ -38,8 +38,8 @@ ROCPROF = Reader(
     name="rocprof",
     suffixes=(".db",),
     sniff=sniff,
-    read=on_call("tb_privateuse1.readers.rocprof.reading", "read"),
-    record=on_call("tb_privateuse1.readers.rocprof.reading", "read_row"),
+    read=OnCall("tb_privateuse1.readers.rocprof.reading", "read"),
+    record=OnCall("tb_privateuse1.readers.rocprof.reading", "read_row"),
     has_memory=False,
 )
 
@@ -47,7 +47,7 @@ ROCPROF_JSON = Reader(
     name="rocprof_json",
     suffixes=(".json",),
     sniff=sniff_json,
-    read=on_call("tb_privateuse1.readers.rocprof.json_reading", "read"),
-    record=on_call("tb_privateuse1.readers.rocprof.json_reading", "read_record"),
+    read=OnCall("tb_privateuse1.readers.rocprof.json_reading", "read"),
+    record=OnCall("tb_privateuse1.readers.rocprof.json_reading", "read_record"),
     has_memory=False,
 )

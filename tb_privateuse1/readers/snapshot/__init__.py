@@ -10,7 +10,7 @@ import re
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 from tb_privateuse1.readers.base import Reader
-from tb_privateuse1.trace.registry import on_call
+from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
     "SNAPSHOT",
@@ -38,7 +38,7 @@ SNAPSHOT = Reader(
     sniff=sniff,
     own_names=_OWN,
     named_after=_OWN,
-    read=on_call("tb_privateuse1.readers.snapshot.reading", "read"),
-    record=on_call("tb_privateuse1.readers.snapshot.reading", "read_entry"),
-    complete=on_call("tb_privateuse1.readers.snapshot.reading", "complete"),
+    read=OnCall("tb_privateuse1.readers.snapshot.reading", "read"),
+    record=OnCall("tb_privateuse1.readers.snapshot.reading", "read_entry"),
+    complete=OnCall("tb_privateuse1.readers.snapshot.reading", "complete"),
 )
