@@ -15,13 +15,14 @@ from collections.abc import Callable
 from concurrent.futures import wait
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refresh
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import cache_directory, disk_cache
+from tb_privateuse1.storage import cache_directory, disk_cache, part_file
 from tb_privateuse1.storage.cache_directory import STALL_S
 from tb_privateuse1.storage.engines import Engine, Reading, local_engine
 from tb_privateuse1.storage.failure_cache import Failures, copy_error
@@ -38,9 +39,6 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
-
-if TYPE_CHECKING:
-    from tb_privateuse1.analysis.ranks.collectives import RankPart
 
 __all__ = ["Pending", "Progress", "Store"]
 
@@ -78,7 +76,7 @@ class Store:
         engine: Engine | None = None,
     ) -> None:
         self._clock = clock
-        self._make_engine = functools.partial(_engine, engine, jobs)
+        self._given_engine, self._readers = engine, jobs
         self._cache_dir = cache_dir
         self._on_progress = on_progress
         self._vendors = vendors
@@ -94,7 +92,7 @@ class Store:
     @functools.cached_property
     def _engine(self) -> Engine:
         # Made for the first trace to read: a stored one needs nothing that reads.
-        return self._make_engine()
+        return self._given_engine or local_engine(self._readers)
 
     @property
     def vendors(self) -> Vendors:
@@ -131,8 +129,6 @@ class Store:
         A stored part is enough: its trace may be gone, and is not opened. Waits and raises as
         ``trace`` does.
         """
-        from tb_privateuse1.analysis.ranks.collectives import reduce_trace
-
         files, key = _current(files, self._vendors)
         with self._lock:
             self._failures.check(key)
@@ -236,8 +232,6 @@ class Store:
         return next(filter(None, (disk_cache.read_trace(p, self._vendors) for p in paths)), None)
 
     def _stored_part(self, key: str, files: TraceFiles) -> RankPart | None:
-        from tb_privateuse1.storage import part_file
-
         part = next(filter(None, map(part_file.read_part, self._paths(key, files))), None)
         if part is not None:
             self._forget_older(key, files)
@@ -245,8 +239,6 @@ class Store:
 
     def _keep_part(self, part: RankPart, key: str, files: TraceFiles) -> None:
         """Store a part where it can be; there is room for some more than the bound allows."""
-        from tb_privateuse1.storage import part_file
-
         written = next((p for p in self._paths(key, files) if part_file.keep(part, p)), None)
         with self._lock:
             self._parts_kept += 1
@@ -402,7 +394,3 @@ def _current(files: TraceFiles, vendors: Vendors) -> tuple[TraceFiles, str]:
         hint = say("It may have been deleted: reload the list of runs.")
         message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
         raise TraceError("unreadable", message, hint) from error
-
-
-def _engine(engine: Engine | None, jobs: int | None) -> Engine:
-    return engine or local_engine(jobs)

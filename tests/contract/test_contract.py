@@ -186,7 +186,7 @@ def test_every_vendor_is_registered() -> None:
 @pytest.mark.parametrize("folder", ["readers", "export", "advice/rules", "advice/rank_rules"])
 def test_every_format_and_rule_has_a_test(folder: str) -> None:
     tests = {path.stem for path in (ROOT / "tests" / "unit" / folder).glob("test_*.py")}
-    other = {"query", "raw", "decompress"}  # tested through the routes and the readers
+    other = {"formats", "query", "raw", "decompress"}  # tested through the routes and the readers
     assert {name for name in files(folder) if f"test_{name}" not in tests} <= other
 
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -109,7 +110,7 @@ def test_a_view_of_a_stored_trace(
     check(imported(_COMMAND, *arguments), most, *NEVER, *without)
 
 
-REGISTRIES: dict[str, Registry[object]] = {
+REGISTRIES: dict[str, Registry[Any]] = {
     "views": VIEWS,
     "views/lookups": LOOKUPS,
     "advice/rules": RULES,
