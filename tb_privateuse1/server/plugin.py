@@ -17,6 +17,7 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.server import static_files
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.memory_budget import BUDGET
 
 if TYPE_CHECKING:
     from tb_privateuse1.server.routes import Routes
@@ -70,7 +71,6 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         from tb_privateuse1.server.routes import Routes
         from tb_privateuse1.storage import engines
         from tb_privateuse1.storage.store import Store
-        from tb_privateuse1.trace.memory_budget import BUDGET
         from tb_privateuse1.vendors import user_file
         from tb_privateuse1.views import user_models
         from tb_privateuse1.views.reader import Reader
