@@ -133,11 +133,13 @@ $(VENV)/.run: $(VENV)/bin/python $(BUNDLE) pyproject.toml setup.py
 	@touch $@
 
 # torch first and by its version, so that no other package chooses one. Of torchtitan and verl the
-# tests run single functions, without the gigabytes that the packages depend on.
+# tests run single functions, without the gigabytes that the packages depend on. torch-tb-profiler
+# lies apart: each TensorBoard that finds it starts its processes, which read all traces.
 $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install -q torch==2.13.0
 	$(BIN)/python -m pip install -qq -e ".[test,device,frameworks]"
 	$(BIN)/python -m pip install -qq --no-deps torchtitan==0.3.0 verl==0.9.1
+	$(BIN)/python -m pip install -qq --no-deps --upgrade --target $(VENV)/peers torch-tb-profiler==0.4.3
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.run

@@ -5,7 +5,6 @@ docs/guide/migration.md says where we differ deliberately.
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
+from tests.support import torch_tb_profiler
 
 FOLDER = Path(__file__).parents[3] / "shared" / "traces" / "cuda"
 PARTS = {
@@ -49,8 +49,7 @@ def both(
     (path,) = (FOLDER / request.param).glob("*.pt.trace.json.gz")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pytest.importorskip("torch_tb_profiler")
-        data = importlib.import_module("torch_tb_profiler.profiler.data")
+        data = torch_tb_profiler.module("profiler.data")
         folder = tmp_path_factory.mktemp("parity")
         theirs = data.RunProfileData.parse("worker", "span", str(path), str(folder))
     return inference.build_trace(
@@ -67,7 +66,7 @@ def test_the_steps(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     ours = overview(trace)
     assert [step.name for step in ours.steps] == [f"ProfilerStep#{n}" for n in theirs.steps_names]
-    roles = importlib.import_module("torch_tb_profiler.profiler.overall_parser").ProfileRole
+    roles = torch_tb_profiler.module("profiler.overall_parser").ProfileRole
     for step, costs in zip(ours.steps, theirs.steps_costs, strict=True):
         assert {role: getattr(step, part) for role, part in PARTS.items()} == {
             role: ns(costs.costs[roles[role]]) for role in PARTS

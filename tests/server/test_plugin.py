@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -22,6 +23,8 @@ from tb_privateuse1.server.loader import Loader
 from tb_privateuse1.server.plugin import Plugin
 from tb_privateuse1.trace.memory_budget import MemoryBudget
 from tests.support import logdir as made
+from tests.support import torch_tb_profiler
+from tests.support.on_device import ROOT
 from tests.support.server import Server, serve
 
 RUNS = ["ddp", "host", "mlp", "unreadable"]
@@ -174,8 +177,9 @@ def test_new_traces_appear(tmp_path: Path) -> None:
 
 
 def test_beside_torch_tb_profiler(logdir: Path) -> None:
-    pytest.importorskip("torch_tb_profiler", reason="torch-tb-profiler is not installed")
-    with serve("--logdir", logdir) as server:
+    torch_tb_profiler.skip_if_absent()
+    beside = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(torch_tb_profiler.FOLDER)])}
+    with serve("--logdir", logdir, variables=beside) as server:
         assert names(server) == RUNS
         assert listed(server)["enabled"] is True
         other = "data/plugin/pytorch_profiler/"

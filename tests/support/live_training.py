@@ -7,10 +7,11 @@ prints as JSON what torch's pattern matcher, which needs the live profiler, find
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from tests.support import warm_python
 
 STEPS, LAYERS, ROWS = 4, 60, 32
 
@@ -18,10 +19,8 @@ STEPS, LAYERS, ROWS = 4, 60, 32
 def record(out: Path, kind: str) -> dict[str, int]:
     """Train in a process of its own; returns how many events torch's patterns match."""
     root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "tests.support.live_training", str(out), kind]
-    done = subprocess.run(
-        command, cwd=root, capture_output=True, text=True, timeout=180, check=False
-    )
+    command = ["-m", "tests.support.live_training", out, kind]
+    done = warm_python.run(warm_python.TORCH, command, cwd=root, timeout=180)
     assert done.returncode == 0, done.stderr
     matched: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
     return matched

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests.support import warm_python
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,14 +77,12 @@ def run_python(
     """Run Python with the device and our package in reach; it must end well."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
     clean = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE")}
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        text=True,
+    done = warm_python.run(
+        warm_python.TORCH,
+        arguments,
         cwd=directory,
         env=clean | {"PYTHONPATH": path} | environment,
         timeout=300,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done

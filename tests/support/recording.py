@@ -13,7 +13,6 @@ import itertools
 import json
 import os
 import shutil
-import subprocess
 import sys
 import traceback
 import warnings
@@ -22,6 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+from tests.support import warm_python
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "refdevice"
@@ -45,12 +46,13 @@ class Average:
 def record(folder: Path, workload: str, *arguments: str, **environment: str) -> Path:
     """Record a workload into a folder; ``arguments`` are those of the workloads' scripts."""
     paths = os.pathsep.join([str(ROOT), str(EXAMPLE)])
-    command = [sys.executable, "-W", "error", "-m", "tests.support.recording", workload]
-    done = subprocess.run(
-        [*command, "--out", str(folder), "--truth", *arguments],
+    command = ["-W", "error", "-m", "tests.support.recording", workload]
+    done = warm_python.run(
+        warm_python.TORCH,
+        [*command, "--out", folder, "--truth", *arguments],
         env={**os.environ, "PYTHONPATH": paths, **environment},
-        capture_output=True, text=True, timeout=180, check=False,
-    )  # fmt: skip
+        timeout=180,
+    )
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -19,6 +19,12 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm_python
+
+Process = warm_python.WarmProcess | subprocess.Popen[bytes]
+
+_TENSORBOARD = "from tensorboard.main import run_main; run_main()"
+"""What the command ``tensorboard`` runs."""
 _ADDRESS = re.compile(r"http://localhost:\d+/\S*")
 _START_S = 60
 _ANSWER_S = 60
@@ -46,7 +52,7 @@ class Server:
     """A running TensorBoard; ``log`` is what it has said so far."""
 
     url: str
-    process: subprocess.Popen[str]
+    process: Process
     log: list[str] = field(default_factory=list)
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
@@ -78,18 +84,26 @@ def serve(
     variables: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
     """TensorBoard on a free port. It is ended, and waited for, at the end of the block."""
-    command = [python, "-m", "tensorboard.main", "--port", "0", *map(str, arguments)]
+    command = ["-c", _TENSORBOARD, "--port", "0", *map(str, arguments)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(variables or {})}
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd,
-        env=environment, start_new_session=True,
-    )  # fmt: skip
+    read, write = os.pipe()
+    output = os.fdopen(read, errors="replace")
+    process: Process
+    if python == sys.executable:
+        process = warm_python.start(
+            warm_python.TENSORBOARD, command, stdout=write, stderr=write, cwd=cwd, env=environment
+        )
+    else:
+        process = subprocess.Popen(
+            [python, *command], stdout=write, stderr=write, cwd=cwd, env=environment,
+            start_new_session=True,
+        )  # fmt: skip
+    os.close(write)
     server = Server("", process)
     found: queue.Queue[str | None] = queue.Queue()
 
     def listen() -> None:
-        assert process.stdout
-        for line in process.stdout:
+        for line in output:
             server.log.append(line)
             if match := _ADDRESS.search(line):
                 found.put(match[0])
@@ -111,5 +125,4 @@ def serve(
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         reader.join()
-        if process.stdout:
-            process.stdout.close()
+        output.close()

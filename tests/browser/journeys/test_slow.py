@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -17,6 +15,7 @@ from statistics import median
 import pytest
 from playwright.sync_api import expect
 
+from tests.support import warm_python
 from tests.support.dashboard import Dashboard
 from tests.support.server import Server, serve
 from tests.support.web import until
@@ -39,11 +38,13 @@ def planted(script: str) -> dict[str, str]:
 def python(*arguments: str | Path) -> None:
     """Run Python as the README has it."""
     paths = os.pathsep.join([str(ROOT / "examples" / "refdevice"), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, *arguments],
+    done = warm_python.run(
+        warm_python.TORCH,
+        arguments,
         env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        cwd=ROOT, capture_output=True, text=True, timeout=180, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        timeout=180,
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.device.capture.circumstances import CIRCUMSTANCES, Circumstance, Runner
 
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    with Runner() as runner:
-        yield runner
+RUNNER = Runner()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("one", CIRCUMSTANCES, ids=lambda one: one.name.replace(" ", "-"))
-def test_a_program_ends_as_expected(runner: Runner, one: Circumstance, tmp_path: Path) -> None:
-    found = runner.run(one, "new", tmp_path)
+def test_a_program_ends_as_expected(one: Circumstance, tmp_path: Path) -> None:
+    found = RUNNER.run(one, "new", tmp_path)
     assert found.code == one.code, found.output
     assert (found.traces, found.warnings) == (one.traces, one.warnings), found.output
     recorded = one.traces if one.device else 0
@@ -33,9 +28,9 @@ def test_a_program_ends_as_expected(runner: Runner, one: Circumstance, tmp_path:
     [one for one in CIRCUMSTANCES if one.torch is None or one.torch > 0],
     ids=lambda one: one.name.replace(" ", "-"),
 )
-def test_torch_ends_it_alike(runner: Runner, one: Circumstance, tmp_path: Path) -> None:
+def test_torch_ends_it_alike(one: Circumstance, tmp_path: Path) -> None:
     """Crashes of torch's own are in the table of the documentation; they do not come each time."""
-    found = runner.run(one, "torch", tmp_path)
+    found = RUNNER.run(one, "torch", tmp_path)
     assert found.code == (one.code if one.torch is None else one.torch), found.output
 
 

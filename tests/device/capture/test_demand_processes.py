@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -15,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.capture.demand.files import FOLDER
+from tests.support import warm_python
 from tests.support.capture import read
 from tests.support.demand import ask, recorded_steps, status, statuses
 from tests.support.on_device import ROOT
+from tests.support.warm_python import WarmProcess
 
 PATHS = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
 
@@ -50,14 +50,16 @@ while not pathlib.Path("end").exists():
 
 
 @contextmanager
-def process(folder: Path, *command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+def process(folder: Path, *command: str, **environment: str) -> Iterator[WarmProcess]:
     """A job in a process of its own, which is killed if the test fails."""
     clean = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE")}
     with (folder / "errors").open("ab") as errors:
-        job = subprocess.Popen(
-            [sys.executable, *command],
+        job = warm_python.start(
+            warm_python.TORCH,
+            command,
             cwd=folder,
             env=clean | {"PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"} | environment,
+            stdout=errors,
             stderr=errors,
         )
     try:
@@ -73,7 +75,7 @@ def script(folder: Path, code: str) -> str:
     return str(path)
 
 
-def wait(job: subprocess.Popen[bytes], done: Callable[[], object]) -> None:
+def wait(job: WarmProcess, done: Callable[[], object]) -> None:
     """Wait until ``done()`` holds; the job must not end before."""
     while True:
         try:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from torch.profiler.profiler import profile as torch_profile
 from tb_privateuse1 import capture
 from tb_privateuse1.capture import backend, output_files, profiler
 from tb_privateuse1.capture.warnings import CaptureWarning
+from tests.support import warm_python
 from tests.support.capture import CPU, read, train, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
@@ -47,9 +46,8 @@ with capture.profile(activities=[torch.profiler.ProfilerActivity.CPU], on_trace_
     resource.setrlimit(resource.RLIMIT_FSIZE, (20000, resource.RLIM_INFINITY))
 print("trained")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = warm_python.run(warm_python.TORCH, ["-c", script], timeout=120)
+    assert done.returncode == 0, done.stderr
     assert "trained" in done.stdout
     assert "[write-failed]" in done.stderr
     assert "incomplete" in done.stderr

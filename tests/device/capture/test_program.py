@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm_python
 from tests.support.capture import read
 from tests.support.on_device import ROOT
 
@@ -54,18 +54,11 @@ NOTHING = "import torch\ntorch.ones(8).add(1)\n"
 def run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Record a program with ``arguments`` around ``@``, which stands for its file."""
     (folder / "program.py").write_text(textwrap.dedent(program))
-    command = [sys.executable, "-m", "tb_privateuse1.capture"]
+    command = ["-m", "tb_privateuse1.capture"]
     command += [argument.replace("@", "program.py") for argument in arguments]
     clean = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE")}
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=clean | {"PYTHONPATH": PATHS},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    environment = clean | {"PYTHONPATH": PATHS}
+    return warm_python.run(warm_python.TORCH, command, cwd=folder, env=environment, timeout=300)
 
 
 def names(folder: Path) -> list[set[str]]:

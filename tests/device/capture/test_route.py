@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from tb_privateuse1 import capture
 from tb_privateuse1.capture import backend, native_probe, route
 from tb_privateuse1.capture.native_probe import Found
 from tb_privateuse1.capture.warnings import Notes
+from tests.support import warm_python
 from tests.support.capture import CPU, PRIVATEUSE1
 
 UNTRIED = Found(None, "another profiler was running")
@@ -142,7 +141,8 @@ assert not backend.is_current()
 assert not backend.has_native_profiler()
 assert not backend.has_stubs()
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    done = warm_python.run(warm_python.TORCH, ["-c", code], timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_torch_whose_internals_moved(monkeypatch: pytest.MonkeyPatch) -> None:

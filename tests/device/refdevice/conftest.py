@@ -4,12 +4,13 @@ Nothing is skipped: without torch or a compiler the import of `refdevice` fails 
 """
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support import warm_python
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "refdevice"
@@ -74,13 +75,11 @@ def python() -> Callable[..., str]:
 
     def run(*arguments: str, **environment: str) -> str:
         paths = os.pathsep.join([str(ROOT), str(EXAMPLE)])
-        done = subprocess.run(
-            [sys.executable, "-W", "error", *arguments],
+        done = warm_python.run(
+            warm_python.TORCH,
+            ["-W", "error", *arguments],
             env={**os.environ, "PYTHONPATH": paths, **environment},
-            capture_output=True,
-            text=True,
             timeout=120,
-            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

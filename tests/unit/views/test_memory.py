@@ -12,6 +12,7 @@ import pytest
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.memory import MemoryUse, memory
+from tests.support import torch_tb_profiler
 from tests.support.make import Event, annotation, frame, kernel, launch, op, step, trace
 from tests.support.make import memory as event
 from tests.support.shared_traces import FOLDER, TRACES, load, needs_traces
@@ -281,7 +282,7 @@ def test_operators_equal_those_of_torch_tb_profiler(name: str, tmp_path: Path) -
     path = next((FOLDER / "cuda" / name).glob("*.pt.trace.json.gz"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data = pytest.importorskip("torch_tb_profiler.profiler.data")
+        data = torch_tb_profiler.module("profiler.data")
         theirs = data.RunProfileData.parse("worker", "span", str(path), str(tmp_path))
         theirs.process()
         statistics = theirs.memory_snapshot.get_memory_statistics(theirs.tid2tree)

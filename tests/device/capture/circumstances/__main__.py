@@ -27,15 +27,15 @@ def main() -> None:
     variants = ["torch", *checkouts, "new"]
     print(f"| circumstance | {' | '.join(variants)} |")
     print("|---" * (len(variants) + 1) + "|")
-    with Runner(checkouts) as runner:
-        for one in CIRCUMSTANCES:
-            if options.only not in one.name:
-                continue
-            cells = []
-            for variant in variants:
-                with tempfile.TemporaryDirectory() as folder:
-                    cells.append(_cell(runner.run(one, variant, Path(folder))))
-            print(f"| {one.name} | {' | '.join(cells)} |", flush=True)
+    runner = Runner(checkouts)
+    for one in CIRCUMSTANCES:
+        if options.only not in one.name:
+            continue
+        cells = []
+        for variant in variants:
+            with tempfile.TemporaryDirectory() as folder:
+                cells.append(_cell(runner.run(one, variant, Path(folder))))
+        print(f"| {one.name} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from typing import IO
 
+from tests.support import warm_python
 from tests.support.on_device import ROOT
 
 CODE = re.compile(r"CaptureWarning: \[([a-z-]+)\]")
-SERVER = Path(__file__).with_name("server.py")
+LIMIT_S = 120
+"""A program that takes longer hangs."""
 
 COMMON = """
 import os, shutil, signal, sys, threading, time
@@ -97,68 +99,58 @@ def source(circumstance: Circumstance, variant: str) -> str:
 
 
 class Runner:
-    """A server for each variant: ``torch``, ``new`` (this checkout) and other checkouts."""
+    """Run programs with ``torch``, ``new`` (this checkout) and other checkouts."""
 
     def __init__(self, checkouts: dict[str, Path] | None = None) -> None:
         self._checkouts = {"torch": ROOT, "new": ROOT} | (checkouts or {})
-        self._servers: dict[str, subprocess.Popen[str]] = {}
-
-    def __enter__(self) -> Runner:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
-    ) -> None:
-        for server in self._servers.values():
-            server.communicate()
 
     def run(self, circumstance: Circumstance, variant: str, folder: Path) -> Outcome:
         """Run a circumstance in ``folder``, which is empty."""
         program = source(circumstance, variant)
-        if circumstance.own_process:
-            code = self._alone(program, variant, folder)
-        else:
-            code = self._forked(program, variant, folder)
-        output = (folder / "output").read_text(errors="replace")
+        start = self._alone if circumstance.own_process else self._forked
+        with (folder / "output").open("wb") as output:
+            process = start(program, variant, folder, output)
+            try:
+                code = process.wait(LIMIT_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                code = None
+        text = (folder / "output").read_text(errors="replace")
         files = [path.name for path in folder.rglob("*") if path.is_file()]
         return Outcome(
             code,
             sum(".pt.trace.json" in name for name in files),
             sum(".kernel_event.json" in name for name in files),
-            tuple(sorted(set(CODE.findall(output)) - BUSY)),
-            output,
+            tuple(sorted(set(CODE.findall(text)) - BUSY)),
+            text,
         )
 
-    def _forked(self, program: str, variant: str, folder: Path) -> int | None:
-        server = self._servers.get(variant)
-        if server is None:
-            server = self._servers[variant] = subprocess.Popen(
-                [sys.executable, str(SERVER), variant],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=self._environment(variant),
-            )
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.write(json.dumps({"program": program, "folder": str(folder)}) + "\n")
-        server.stdin.flush()
-        code: int | None = json.loads(server.stdout.readline())
-        return code
+    def _forked(
+        self, program: str, variant: str, folder: Path, output: IO[bytes]
+    ) -> warm_python.WarmProcess:
+        return warm_python.start(
+            warm_python.TORCH,
+            ["-c", program],
+            stdout=output,
+            stderr=output,
+            cwd=folder,
+            env=self._environment(variant),
+        )
 
-    def _alone(self, program: str, variant: str, folder: Path) -> int | None:
+    def _alone(
+        self, program: str, variant: str, folder: Path, output: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
         (folder / "program.py").write_text(program)
-        with (folder / "output").open("w") as output:
-            return subprocess.run(
-                [sys.executable, "program.py"],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd=folder,
-                env=self._environment(variant),
-                timeout=120,
-                check=False,
-            ).returncode
+        return subprocess.Popen(
+            [sys.executable, "program.py"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=folder,
+            env=self._environment(variant),
+            start_new_session=True,
+        )
 
     def _environment(self, variant: str) -> dict[str, str]:
         path = os.pathsep.join(
