@@ -16,7 +16,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support import recording
 from tests.support.program import check
-from tests.support.shared_traces import load
+from tests.support.shared_traces import read
 
 SLOWNESS = ("--steps", "3", "--set", "speed=0.04")
 
@@ -39,7 +39,7 @@ def test_no_rule_fires(tmp_path: Path, route: str, timeline: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         recording.record(folder, "clean", *SLOWNESS, REFDEVICE_KINETO=route)
         (path,) = folder.glob("*.pt.trace.json")
-        trace = load(path)
+        trace = read(path)
         # A host that others stop for a second does starve the device.
         held_up = recording.longest_pause_us(folder) > recording.HELD_UP_US
         if starved(trace, folder) < _STARVED and not held_up:

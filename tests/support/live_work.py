@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from tb_privateuse1.analysis.work import arguments, registry
 from tb_privateuse1.analysis.work.base import Work
 from tb_privateuse1.trace.model import Trace
-from tests.support.shared_traces import load
+from tests.support.shared_traces import read
 
 Program = Callable[[], Any]
 
@@ -26,7 +26,7 @@ def record(program: Program) -> Trace:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "live.1.pt.trace.json"
         profiler.export_chrome_trace(str(path))
-        return load(path)
+        return read(path)
 
 
 def counted_flops(program: Program) -> int:

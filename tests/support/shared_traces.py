@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,9 +12,11 @@ import pytest
 from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.trace.model import Trace
 
 FOLDER = Path(__file__).parents[3] / "shared" / "traces"
+_STORED = Path(__file__).parents[2] / "build" / "test-traces"
 TRACES = sorted(FOLDER.glob("*/*/*.pt.trace.json*"))
 
 Test = TypeVar("Test", bound=Callable[..., Any])
@@ -27,10 +30,30 @@ def needs_traces(test: Test) -> Test:
 
 
 def load(path: Path) -> Trace:
-    """Return the trace of a file and of the sidecar beside it, if there is one."""
-    beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
-    has_sidecar = beside != path and beside.exists()
-    sidecar = readers_sidecar.read_sidecar(str(beside)) if has_sidecar else None
+    """Return the trace of a shared recording and of the sidecar beside it, if there is one.
+
+    It is read once for each state of the files and of the code that reads them, and kept in
+    ``build/test-traces``: a dozen tests ask each recording.
+    """
+    content = [disk_cache.engine_version(), str(path)]
+    content += [f"{f.stat().st_size} {f.stat().st_mtime_ns}" for f in (path, _sidecar(path)) if f]
+    stored = _STORED / (hashlib.sha256(repr(content).encode()).hexdigest()[:32] + ".arrow")
+    if (trace := disk_cache.read_trace(stored)) is None:
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        trace = read(path)
+        disk_cache.write_trace(trace, stored)
+    return trace
+
+
+def read(path: Path) -> Trace:
+    """Return the same, read from the files at each call."""
+    beside = _sidecar(path)
+    sidecar = readers_sidecar.read_sidecar(str(beside)) if beside else None
     return inference.build_trace(
         chrome.read(str(path)), sidecar, worker=path.name, files=(path.name,)
     )
+
+
+def _sidecar(path: Path) -> Path | None:
+    beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
+    return beside if beside != path and beside.exists() else None
