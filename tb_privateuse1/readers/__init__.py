@@ -7,9 +7,9 @@ docs/reference/formats.md, a test and a sample. Order: base < decompress < sqlit
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tb_privateuse1.discovery.file import basename, file_at
+from tb_privateuse1.discovery.file import basename, file_at, printable
 from tb_privateuse1.discovery.formats import (
     completed_name,
     is_own_name,
@@ -33,6 +33,7 @@ from tb_privateuse1.readers import (
 from tb_privateuse1.readers.base import ALONE, Processes, Reader
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.isolation import Failure, isolate
 
 __all__ = [
     "READERS",
@@ -97,8 +98,19 @@ def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
     for reader in READERS:
         if reader.complete:
             adding = [p for p in parts if of_rank.get(p, reader) is reader and _adds(reader, p)]
-            raw = reader.complete(raw, adding)
+            raw = _completed(raw, reader.complete, adding, reader.name)
     return raw
+
+
+def _completed(
+    raw: Raw, complete: Callable[[Raw, Sequence[str]], Raw], parts: Sequence[str], reader: str
+) -> Raw:
+    """Return the columns with what files add; without them and with a finding if that fails."""
+    item = ", ".join(printable(basename(part)) for part in parts) or reader
+    found = isolate(item, lambda: complete(raw, parts))
+    if isinstance(found, Failure):
+        return dataclasses.replace(raw, findings=(*raw.findings, found.finding()))
+    return found
 
 
 def _of_rank(part: str) -> Reader | None:
