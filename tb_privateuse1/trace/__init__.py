@@ -15,6 +15,7 @@ __all__ = [
     "interruption",
     "intervals",
     "kernel_context",
+    "isolation",
     "labels",
     "launch_configs",
     "memoize",
