@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -27,10 +26,9 @@ from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
+from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-
-_log = logging.getLogger(__name__)
 
 AdviceSeverity = Literal["high", "medium", "low", "note"]
 """By the saving's share of the judged steps; ``note``: unknown, or below ``LEAST``."""
@@ -157,36 +155,39 @@ def _ask(
     needs = rule.needs if rule.cause == "recording" else (*rule.needs, "steady")
     if lacks := tuple(LACKS[need] for need in needs if need not in case.has):
         return "not_asked", lacks
-    try:
-        findings = list(rule.check(case))
-    except Exception as error:  # a failing rule must not cost the other rules' findings
-        _log.exception("the rule %s failed", rule.name)
-        found.append(_failure(rule, error))
+    findings = isolate(rule.name, lambda: list(rule.check(case)))
+    if isinstance(findings, Failure):
+        found.append(_failed(rule, findings))
         return "failed", ()
     found += [(rule, finding) for finding in findings]
     return ("found" if findings else "nothing"), ()
 
 
-def _failure(rule: Rule, error: Exception) -> tuple[Rule, RuleFinding]:
+def _failed(rule: Rule, failure: Failure) -> tuple[Rule, RuleFinding]:
     """Build the note that stands for a rule that raised."""
-    fix = say(
-        "Correct the rule if it is your own. If it is built in, report the exception in the log "
-        "as a bug."
-    )
-    finding = RuleFinding(
-        title=say("A check failed: {rule}", rule=rule.title),
-        explanation=say(
+    title, explanation, how = failure_texts(rule.title, failure)
+    finding = RuleFinding(title, explanation, events=0, evidence=(), how=how, confidence="high")
+    return dataclasses.replace(rule, fix=FAILED_FIX), finding
+
+
+FAILED_FIX = say(
+    "Correct the rule if it is your own. If it is built in, report the exception in the log as a "
+    "bug."
+)
+
+
+def failure_texts(title: str, failure: Failure) -> tuple[Text, Text, Text]:
+    """Return title, explanation and way of computing of the note for a rule that raised."""
+    return (
+        say("A check failed: {rule}", rule=title),
+        say(
             "The rule `{name}` raised `{error}`. It cannot say whether this trace has the issue. "
             "The other findings are complete.",
-            name=rule.name,
-            error=f"{type(error).__name__}: {error}",
+            name=failure.item,
+            error=failure.reason,
         ),
-        events=0,
-        evidence=(),
-        how=say("The check did not finish, so no saving is known."),
-        confidence="high",
+        say("The check did not finish, so no saving is known."),
     )
-    return dataclasses.replace(rule, fix=fix), finding
 
 
 def _claim_order(pair: tuple[Rule, RuleFinding]) -> tuple[int, int]:

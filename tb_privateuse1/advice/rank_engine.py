@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,8 +12,7 @@ from tb_privateuse1.advice.rank_rules import RANK_RULES
 from tb_privateuse1.advice.rank_rules.base import RankContext, RankEvidence, RankFinding, RankRule
 from tb_privateuse1.advice.rules.base import Confidence
 from tb_privateuse1.i18n import join_list, say
-
-_log = logging.getLogger(__name__)
+from tb_privateuse1.trace.isolation import Failure, isolate
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,11 @@ def advise_ranks(
     """
     found: list[tuple[RankRule, RankFinding]] = []
     for rule in RANK_RULES.values() if rules is None else rules:
-        try:
-            found += [(rule, finding) for finding in rule.check(case)]
-        except Exception:  # a failing rule must not cost the other rules' findings
-            _log.exception("the rule %s failed", rule.name)
+        findings = isolate(rule.name, functools.partial(_checked, rule, case))
+        if isinstance(findings, Failure):
+            found.append(_failed(rule, findings))
+        else:
+            found += [(rule, finding) for finding in findings]
     explained = {finding.explains for _, finding in found}
     rows = [
         _row(case, rule, finding, [pair for pair in found if pair[0].name == finding.explains])
@@ -66,6 +66,17 @@ def advise_ranks(
         if rule.name not in explained
     ]
     return tuple(sorted(rows, key=lambda row: engine.order(row.severity, row.saving_ns)))
+
+
+def _checked(rule: RankRule, case: RankContext) -> list[RankFinding]:
+    return list(rule.check(case))
+
+
+def _failed(rule: RankRule, failure: Failure) -> tuple[RankRule, RankFinding]:
+    """Build the note that stands for a rule that raised."""
+    title, explanation, how = engine.failure_texts(rule.title, failure)
+    finding = RankFinding(title, explanation, evidence=(), how=how, confidence="high")
+    return replace(rule, fix=engine.FAILED_FIX), finding
 
 
 def _row(

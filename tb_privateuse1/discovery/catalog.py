@@ -12,6 +12,7 @@ recipe overwrites it at every recording. ``beside.py`` finds other files that ad
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.i18n import fill, say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.isolation import Failure, isolate
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,10 @@ def _walk(
         name = unique = _name(root_name, top, below)
         while unique in names:
             unique += "'"
-        if entry := _run(unique, directory, heads):
+        entry = isolate(unique, functools.partial(_run, unique, directory, heads))
+        if isinstance(entry, Failure):
+            warnings.append(entry.finding())
+        elif entry:
             names.add(unique)
             if unique != name:
                 message = say(

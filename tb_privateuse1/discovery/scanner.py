@@ -17,6 +17,7 @@ from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.isolation import reason_of
 
 _PUBLISH_S = 0.5
 _AGAIN_S = 30.0
@@ -154,7 +155,7 @@ class Scanner:
         runs = self._catalog.runs
         failure = Finding(
             "scan_failed",
-            say("The search failed: {kind}: {error}", kind=type(error).__name__, error=error),
+            say("The search failed: {error}", error=reason_of(error)),
         )
         runs = dataclasses.replace(runs, scanning=False, warnings=(failure,))
         self._catalog = dataclasses.replace(self._catalog, runs=runs)

@@ -10,6 +10,7 @@ are not followed.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -133,10 +134,17 @@ class _Boundary:
         self.refused: list[str] = []
 
     def has(self, entry: os.DirEntry[str]) -> bool:
-        """Return whether an entry may be read. Raises OSError for links in a circle."""
+        """Return whether an entry may be read. Raises OSError for what has vanished."""
         if self._root is None or not entry.is_symlink():
             return True
-        is_inside = Path(entry.path).resolve(strict=True).is_relative_to(self._root)
+        try:  # Path.resolve raises RuntimeError for links in a circle, before Python 3.13
+            target = os.path.realpath(entry.path, strict=True)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                self.refused.append(entry.name)
+                return False
+            raise
+        is_inside = Path(target).is_relative_to(self._root)
         if not is_inside:
             self.refused.append(entry.name)
         return is_inside
@@ -145,7 +153,7 @@ class _Boundary:
         """Return the warning about what was refused."""
         names = ", ".join(map(printable, self.refused[:_NAMED]))
         message = say(
-            "{count} links lead out of the logdir and are not followed: {names}.",
+            "{count} links lead out of the logdir or in a circle and are not followed: {names}.",
             count=len(self.refused),
             names=names,
         )

@@ -136,7 +136,7 @@ def _assemble(
     groups = process_groups.read_groups(raw, (host.claims, activities.claims), strings)
     counters = counter_samples.recorded_counters(raw, strings, start)
     return Trace(
-        base_ns=raw.base_ns + start,
+        base_ns=collective_entries.known_base(raw.base_ns + start),
         start_ns=start,
         end_ns=end - start,
         strings=tuple(strings.all),

@@ -12,6 +12,11 @@ from tb_privateuse1.trace.model import MISSING
 _LIMIT = 1 << 62
 
 
+def known_base(base_ns: int) -> int:
+    """Return an absolute time, 0 (unknown) for one that leaves int64 no room for times."""
+    return base_ns if abs(base_ns) < _LIMIT else 0
+
+
 def on_clock(entries: CollectiveEntries, base_ns: int) -> CollectiveEntries:
     """Return entries with times since ``base_ns``; ``MISSING`` if that is impossible."""
     possible = abs(base_ns) < _LIMIT

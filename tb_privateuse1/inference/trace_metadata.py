@@ -47,9 +47,14 @@ def _facts(raw: Raw, sidecar: Sidecar | None) -> dict[str, Any]:
 
 
 def device_properties(raw: Raw) -> tuple[dict[str, Any], ...]:
-    """Return the well-formed entries of ``deviceProperties``."""
+    """Return the entries of ``deviceProperties``; an id that is no whole number is left out."""
     listed = raw.metadata.get("deviceProperties")
-    return tuple(d for d in listed if isinstance(d, dict)) if isinstance(listed, list) else ()
+    entries = listed if isinstance(listed, list) else []
+    return tuple(
+        {key: value for key, value in entry.items() if key != "id" or type(value) is int}
+        for entry in entries
+        if isinstance(entry, dict)
+    )
 
 
 def detect_vendor(

@@ -7,10 +7,10 @@ docs/reference/formats.md, a test and a sample. Order: base < decompress < sqlit
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.discovery.file import basename, file_at
+from tb_privateuse1.discovery.file import basename, file_at, printable
 from tb_privateuse1.discovery.formats import (
     completed_name,
     is_own_name,
@@ -32,6 +32,7 @@ from tb_privateuse1.readers import (
 )
 from tb_privateuse1.readers.base import ALONE, Processes, Reader
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.isolation import Failure, isolate
 
 if TYPE_CHECKING:
     from tb_privateuse1.readers.raw import Progress, Raw
@@ -103,8 +104,19 @@ def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
             continue
         adding = [p for p in parts if of_rank.get(p, reader) is reader and _adds(reader, p)]
         if adding or (reader.alters is not None and reader.alters(raw)):
-            raw = reader.complete(raw, adding)
+            raw = _completed(raw, reader.complete, adding, reader.name)
     return raw
+
+
+def _completed(
+    raw: Raw, complete: Callable[[Raw, Sequence[str]], Raw], parts: Sequence[str], reader: str
+) -> Raw:
+    """Return the columns with what files add; without them and with a finding if that fails."""
+    item = ", ".join(printable(basename(part)) for part in parts) or reader
+    found = isolate(item, lambda: complete(raw, parts))
+    if isinstance(found, Failure):
+        return dataclasses.replace(raw, findings=(*raw.findings, found.finding()))
+    return found
 
 
 def _of_rank(part: str) -> Reader | None:

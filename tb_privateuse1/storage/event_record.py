@@ -6,6 +6,7 @@ nothing of the file's metadata.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -109,10 +110,21 @@ def read_record(
             if _now(files) != before:
                 raise _changed(files) from error
             raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
-        text = msgspec.json.format(_encoder.encode(fields), indent=2).decode()
+        text = msgspec.json.format(_encoder.encode(_escaped(fields)), indent=2).decode()
     if _now(files) != before:
         raise _changed(files)
     return _event(trace, table, row, files.trace.name, text)
+
+
+def _escaped(value: Any) -> Any:
+    """Return a JSON value with lone surrogates, which UTF-8 does not have, escaped."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {_escaped(key): _escaped(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(inner) for inner in value]
+    return value
 
 
 def _now(files: TraceFiles) -> File | None:

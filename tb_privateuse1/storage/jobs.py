@@ -17,6 +17,7 @@ from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.interruption import Unfinished
 from tb_privateuse1.trace.model import Trace
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Progress:
     """What happened meanwhile: a worker of the cluster was lost, and it is read again."""
 
 
-class Pending(Exception):
+class Pending(Unfinished):
     """The trace or the answer is not ready yet; ``progress`` says how far it is."""
 
     def __init__(self, progress: Progress) -> None:

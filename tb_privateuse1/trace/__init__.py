@@ -14,6 +14,7 @@ __all__ = [
     "inference_basis",
     "interruption",
     "intervals",
+    "isolation",
     "kernel_context",
     "labels",
     "launch_configs",

@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
 
-class Interrupted(Exception):
+class Unfinished(Exception):
+    """The work has not ended: that is no failure of what was computed."""
+
+
+class Interrupted(Unfinished):
     """The computation was ended: it says nothing about what was computed."""
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -34,9 +35,12 @@ from tb_privateuse1.analysis.steps.table import (
     step_table,
 )
 from tb_privateuse1.analysis.steps.utilisation import utilisation
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, device_times, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.groupby import outermost_calls
+from tb_privateuse1.trace.isolation import isolate_fields
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, UNKNOWN, Kernels, Trace
 from tb_privateuse1.trace.table import I64
@@ -154,8 +158,7 @@ class Overview(Result):
     modelled: ModelledTime | None
     """How much of the device's time has a model of its work; null without an MFU."""
     account: Account | None
-    """Where all time of the steps' windows goes; null if brief, or where a device was used and has
-    no times."""
+    """Where all time of the steps' windows goes; null if brief, or without the device's times."""
     device_accounts: tuple[DeviceAccount, ...]
     """The same of each device; empty with only one."""
     account_steps: tuple[StepAccount, ...]
@@ -168,6 +171,8 @@ class Overview(Result):
     of ``top_operators``. Null without device activities."""
     top_kernels: tuple[Share, ...]
     evidence: tuple[uncertainty.Evidence, ...]
+    failures: tuple[Finding, ...] = ()
+    """The cards that could not be computed: their fields are null or empty."""
 
 
 def overview(
@@ -178,26 +183,34 @@ def overview(
 ) -> Overview:
     """Figures over the whole trace; ``step`` limits totals and top lists to one step.
 
-    ``brief`` is what all pages need first; what it leaves out is null or empty. Raises TraceError
-    ``unknown_step``.
+    ``brief`` is what all pages need first, the rest is empty. Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)
     first = BUDGET.compute(trace, ("overview", row), lambda: _first_figures(trace, row))
     if brief:
         return first
-    whole, device_accounts = _accounts(trace, row)
+    cards, failures = isolate_fields(_cards(trace, row))
+    return dataclasses.replace(first, **cards, failures=failures)
+
+
+def _cards(trace: Trace, row: int | None) -> dict[str, Callable[[], dict[str, Any]]]:
+    """Return what computes the fields of each card that a brief overview leaves out."""
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    return dataclasses.replace(
-        first,
-        verdict=verdict(trace),
-        recording=summary(trace),
-        account=whole,
-        device_accounts=device_accounts,
-        account_steps=step_accounts(trace) if whole else (),
-        idle_before=awaited_operators(trace, intervals.union(*_windows(trace, row))),
-        top_operators=_top_operators(trace, row),
-        top_kernels=_top_kernels(trace, kernels),
-    )
+    window = intervals.union(*_windows(trace, row))
+    return {
+        say("The verdict"): lambda: {"verdict": verdict(trace)},
+        say("The kind of recording"): lambda: {"recording": summary(trace)},
+        say("The account of time"): lambda: _account_fields(trace, row),
+        say("Awaited operators"): lambda: {"idle_before": awaited_operators(trace, window)},
+        say("The list of operators"): lambda: {"top_operators": _top_operators(trace, row)},
+        say("The list of kernels"): lambda: {"top_kernels": _top_kernels(trace, kernels)},
+    }
+
+
+def _account_fields(trace: Trace, row: int | None) -> dict[str, Any]:
+    whole, devices = BUDGET.compute(trace, ("accounts", row), lambda: _account_tables(trace, row))
+    steps = step_accounts(trace) if whole else ()
+    return {"account": whole, "device_accounts": devices, "account_steps": steps}
 
 
 def _first_figures(trace: Trace, row: int | None) -> Overview:
@@ -245,14 +258,10 @@ def _windows(trace: Trace, row: int | None) -> tuple[I64, I64]:
     return trace.steps.start_ns[rows], trace.steps.end_ns[rows]
 
 
-def _accounts(trace: Trace, row: int | None) -> tuple[Account | None, tuple[DeviceAccount, ...]]:
-    """Return the account of the windows over all devices, and of each of several devices."""
-    return BUDGET.compute(trace, ("accounts", row), lambda: _account_tables(trace, row))
-
-
 def _account_tables(
     trace: Trace, row: int | None
 ) -> tuple[Account | None, tuple[DeviceAccount, ...]]:
+    """Return the account of the windows over all devices, and of each of several devices."""
     if not has_account(trace):
         return None, ()
     window = intervals.union(*_windows(trace, row))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery.catalog import Catalog, Worker
+from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
@@ -25,6 +26,7 @@ from tb_privateuse1.storage.jobs import Pending, Phase, Progress, cancelled_erro
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.base import Rank, Recording, chosen_ranks
@@ -274,9 +276,13 @@ class Reader:
         """Return the reduction of a trace, or why there is none; raises Pending."""
         key = (reduce, files)  # with size and time of change: another file is another part
         try:
-            return self._memory.compute(self, key, lambda: self._read(key), goes_last=True), None
+            part = isolate(
+                printable(files.trace.name),
+                lambda: self._memory.compute(self, key, lambda: self._read(key), goes_last=True),
+            )
         except TraceError as error:
             return None, Finding(error.code, error.message, error.hint)
+        return (None, part.finding()) if isinstance(part, Failure) else (part, None)
 
     def _read(self, key: _Key) -> Any:
         # A short wait for each trace in turn: waiting for the first one would starve the others.

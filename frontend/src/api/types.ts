@@ -1503,6 +1503,7 @@ export interface Overview {
   unlinked_device_ns: number | null;
   top_kernels: Share[];
   evidence: Evidence[];
+  failures: Finding[];
 }
 
 /** The time of a class under one name: a kind of work of kernels, else a call or operator. */

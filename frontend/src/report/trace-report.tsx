@@ -88,6 +88,7 @@ function First({ trace: { overview, step_counts: counts, advice } }: { trace: Tr
       <div>
         <VerdictLine overview={overview} />
         <RecordingLine overview={overview} />
+        {overview.failures.length > 0 && <Findings findings={overview.failures} />}
       </div>
       {overview.provenance.timeline === "none" && <NoDeviceTimes overview={overview} />}
       <KeyFigures all={overview} now={overview} step={null} counts={counts} />

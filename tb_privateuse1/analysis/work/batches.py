@@ -142,7 +142,7 @@ def _passes(trace: Trace, steps: I64) -> tuple[I64, I64]:
     table = trace.steps
     starts, ends = table.host_start_ns[steps], table.host_end_ns[steps]
     found = training_phases.find_passes(trace)
-    if not len(found.backward_ns):
+    if not len(starts) or not len(found.backward_ns):
         return starts, ends
     at = np.searchsorted(starts, found.backward_ns, side="right") - 1
     inside = (at >= 0) & (found.backward_ns < np.append(ends, 0)[at])

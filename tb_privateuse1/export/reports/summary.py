@@ -79,6 +79,8 @@ def _of_trace(found: TraceReport, rows: int) -> Iterator[str]:
     if overview.verdict is not None:
         yield f"**{_sentence(overview.verdict.sentence)}**"
         yield ""
+    for failure in overview.failures:
+        yield f"- {_sentence(failure.message)}"
     yield from table(("Figure", "Value"), _figures(overview))
     yield from _ranks(found, rows)
     yield ""

@@ -13,6 +13,7 @@ import { Steps } from "./steps";
 import { VerdictLine } from "./verdict-line";
 import { TimeAccount } from "./time-account";
 import { Card } from "../shared/card";
+import { Findings } from "../shared/load-states";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { Facts, TotalsCard } from "../shared/cards";
@@ -35,6 +36,7 @@ export function Overview({ selected, base }: PageProps) {
           <div>
             <RecordingLine overview={result} />
             <VerdictLine overview={result} />
+            {result.failures.length > 0 && <Findings findings={result.failures} />}
           </div>
         )}
       </Card>
