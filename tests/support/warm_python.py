@@ -139,7 +139,7 @@ def _server(modules: tuple[str, ...]) -> str:
         clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         server = subprocess.Popen(
             [sys.executable, __file__, *modules],
-            stdin=listening, stdout=subprocess.PIPE, env=clean, start_new_session=True,
+            stdin=listening.fileno(), stdout=subprocess.PIPE, env=clean, start_new_session=True,
         )  # fmt: skip
     atexit.register(_end, server, folder)
     assert server.stdout is not None
