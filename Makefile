@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The environment's own programs first: where the machine has no node, one is installed there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Tests start hundreds of Python processes: without bytecode each compiles our sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 BUNDLE := tb_privateuse1/server/static/index.js
 SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/vite.report.config.ts frontend/tsconfig.json
@@ -48,6 +50,9 @@ test: check $(BUNDLE) machine ## run everything: checks, unit tests, device, ser
 # Live programs and browsers fail where others keep the machine busy. What failed runs once more with
 # nothing beside it; it must pass there, and the first run's report stays above.
 ALONE = { echo "Tests that failed run again alone:"; $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
+
+long: $(VENV)/.test compiler machine ## run the tests of random inputs with all repeats, and those of the marker exhaustive
+	TB_PRIVATEUSE1_TESTS=long $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup tests/unit tests/device/capture
 
 coverage: $(VENV)/.test ## print the lines that unit tests run, by room; fails below a room's floor
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK) \
@@ -146,4 +151,4 @@ $(VENV)/.docs: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[docs]"
 	@touch $@
 
-.PHONY: help demo demo-live samples quick units test coverage mutation check texts bench api new-rule new-view docs build capture-wheel clean machine compiler
+.PHONY: help demo demo-live samples quick units test long coverage mutation check texts bench api new-rule new-view docs build capture-wheel clean machine compiler

@@ -11,12 +11,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support import logdir as made
+from tests.support.repeats import LONG, repeats
 from tests.support.server import Server, serve
 from tests.support.web import Web
 from tests.support.web import serve as serve_folder
 
 # How long an example takes is the machine's matter.
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "tests",
+    deadline=None,
+    max_examples=repeats(100),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("tests")
 
 
@@ -31,12 +37,16 @@ _GROUPED = ("browser", "device", "server")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test with its tier, and run the tiers with the slowest tests first.
 
     ``--dist loadgroup`` spreads single tests over the workers, so the many short ones fill the end
     of a run. Files whose tests share something slow stay on one worker.
     """
+    if not LONG:
+        exhaustive = [item for item in items if item.get_closest_marker("exhaustive")]
+        config.hook.pytest_deselected(items=exhaustive)
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
     for item in items:
         if (tier := _tier(item)) in _TIERS:
             item.add_marker(tier)

@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.operators import groups, totals
 from tb_privateuse1.trace.groupby import counted_operators, group_rows
 from tb_privateuse1.trace.model import Trace
 from tests.support.recording import Average, averages, record, rows
+from tests.support.repeats import repeats
 
 Figures = dict[tuple[str, str], Counter[str]]
 
@@ -125,7 +126,7 @@ MOVES: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(max_examples=repeats(12), suppress_health_check=list(HealthCheck))
 @given(
     moves=st.lists(st.sampled_from(sorted(MOVES)), min_size=1, max_size=12),
     with_stack=st.booleans(),

@@ -22,7 +22,7 @@ def test_a_program_ends_as_expected(one: Circumstance, tmp_path: Path) -> None:
     assert not [path for path in tmp_path.rglob(".*") if path.name.endswith(".tmp")]
 
 
-@pytest.mark.long
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "one",
     [one for one in CIRCUMSTANCES if one.torch is None or one.torch > 0],

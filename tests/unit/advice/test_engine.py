@@ -18,6 +18,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tests.support import chinese, make
 from tests.support.program import Program, check
+from tests.support.repeats import repeats
 
 US = 1000
 TRACE = make.trace(make.op("aten::mm", 0, 1000), make.kernel("gemm", 0, 1000))
@@ -174,7 +175,7 @@ def test_the_best_have_a_saving() -> None:
     assert all(row.saving_ns for row in found)
 
 
-@settings(max_examples=60)
+@settings(max_examples=repeats(60))
 @given(
     st.lists(
         st.tuples(st.integers(0, 1200), st.integers(0, 1200), st.booleans()), min_size=1, max_size=8

@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support.program import Program, check
+from tests.support.repeats import repeats
 
 US = 1000
 STEPS = 4
@@ -97,7 +98,7 @@ def program(kernels: list[int], rest: int, again: str, *, reads: bool) -> Trace:
 
 
 @pytest.mark.long
-@settings(max_examples=40)
+@settings(max_examples=repeats(40))
 @given(
     st.lists(st.integers(1, 400), min_size=1, max_size=8),
     st.integers(0, 800),
@@ -200,7 +201,7 @@ BUSY = reading(again=True)
 Claims = list[tuple[int, int, list[int], float, bool]]
 
 
-@settings(max_examples=40)
+@settings(max_examples=repeats(40))
 @given(
     st.lists(
         st.tuples(

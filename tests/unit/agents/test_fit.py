@@ -10,6 +10,7 @@ from tb_privateuse1.agents.compact import compact, to_json
 from tb_privateuse1.agents.field_paths import Part, select
 from tb_privateuse1.agents.fit import fit
 from tests.support.agents import expanded
+from tests.support.repeats import repeats
 
 NAMES = st.sampled_from(["name", "ns", "share", "rows", "stack", "bound_ns", "é…"])
 PLAIN = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False)
@@ -31,7 +32,7 @@ def parts(result: dict[str, Any]) -> dict[str, Part]:
     return {name: Part(name, value) for name, value in result.items()}
 
 
-@settings(max_examples=60)
+@settings(max_examples=repeats(60))
 @given(st.dictionaries(NAMES, VALUES, max_size=6), st.integers(1000, 6000))
 def test_an_answer_fits_and_has_true_values(result: dict[str, Any], size: int) -> None:
     body = fit(parts(result), size)

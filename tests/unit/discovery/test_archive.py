@@ -25,6 +25,7 @@ from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.storage.file_identity import identity
 from tb_privateuse1.trace.errors import TraceError
 from tests.support import trace_files
+from tests.support.repeats import repeats
 
 Files = dict[str, bytes]
 
@@ -132,7 +133,9 @@ def test_archives_beside_other_runs(tmp_path: Path, run: Files) -> None:
 @kinds
 @given(data=st.data())
 @settings(
-    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=repeats(20),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_any_reads_give_the_same(tmp_path: Path, name: str, data: st.DataObject) -> None:
     content = os.urandom(1000) * 100
@@ -296,7 +299,9 @@ def test_a_trace_that_xz_packed_is_no_archive(tmp_path: Path) -> None:
 @kinds
 @given(data=st.data())
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=repeats(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_mutations_never_crash_nor_hang(tmp_path: Path, name: str, data: st.DataObject) -> None:
     path = tmp_path / name

@@ -16,6 +16,7 @@ from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.chrome import event_schema
 from tests.support import invariants, make
+from tests.support.repeats import repeats
 
 pytestmark = pytest.mark.long
 
@@ -90,7 +91,7 @@ def test_an_odd_argument_costs_its_event_at_most(changes: list[Change]) -> None:
     assert (found.get("malformed_events") or 0) <= odd
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=repeats(30), suppress_health_check=[HealthCheck.too_slow])
 @given(CHANGES)
 @example([(at, "Input Dims", [[2**40, 2**40]]) for at in range(9)])
 @example([(at, "Bytes", 1 << 62) for at in (16, 17)])

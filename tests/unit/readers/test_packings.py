@@ -17,6 +17,7 @@ from tb_privateuse1.readers.decompress import Source, read_bytes
 from tb_privateuse1.trace.errors import TraceError
 from tests.support import trace_files
 from tests.support.packings import PACK
+from tests.support.repeats import repeats
 
 TEXT = b"".join(b'{"n": %d}, ' % (i * 7919 % 100_003) for i in range(40_000))
 
@@ -85,7 +86,7 @@ def test_a_damaged_stream_yields_what_comes_before(
 
 
 @packings
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=repeats(60))
 @given(data=st.data())
 def test_mutations_never_crash_nor_hang(packing: str, data: st.DataObject) -> None:
     whole = bytearray(PACK[packing](TEXT[:20_000]))

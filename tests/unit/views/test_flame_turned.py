@@ -13,6 +13,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.flame import Flame, FlameNode, flame
 from tests.support.make import frame, kernel, launch, op, step, trace
+from tests.support.repeats import repeats
 
 Path = tuple[str, ...]
 NAMES = ("torch/nn.py(1): a", "train.py(2): b", "aten::c", "aten::d", "threading.py(3): run")
@@ -67,7 +68,7 @@ def with_paths(rows: tuple[FlameNode, ...]) -> list[tuple[Path, FlameNode]]:
     return list(zip(paths, rows, strict=True))
 
 
-@settings(max_examples=40)
+@settings(max_examples=repeats(40))
 @given(programs(), UNITS)
 def test_bottom_up_has_the_own_time_of_each_name(t: Trace, by: Any) -> None:
     own = stacks(flame(t, by=by))
@@ -82,7 +83,7 @@ def test_bottom_up_has_the_own_time_of_each_name(t: Trace, by: Any) -> None:
     assert outermost == sum(own.values()) == sum(row.self_ns for row in turned.rows)
 
 
-@settings(max_examples=40)
+@settings(max_examples=repeats(40))
 @given(programs(), UNITS, st.sampled_from((*NAMES, "k1")))
 def test_a_sandwich_is_the_sum_of_the_outermost_instances(t: Trace, by: Any, name: str) -> None:
     own = stacks(flame(t, by=by))
@@ -105,7 +106,7 @@ def test_a_sandwich_is_the_sum_of_the_outermost_instances(t: Trace, by: Any, nam
     assert +ends == around
 
 
-@settings(max_examples=40)
+@settings(max_examples=repeats(40))
 @given(programs(), UNITS, st.booleans(), st.sampled_from((None, "aten::C", "k*;b", "train.py*b")))
 def test_ignored_ranges_leave_their_time_to_those_around(
     t: Trace, by: Any, libraries: bool, patterns: str | None

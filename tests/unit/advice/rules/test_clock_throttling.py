@@ -11,6 +11,7 @@ from tb_privateuse1.advice.rules.clock_throttling import RULE
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64
 from tests.support.program import found
+from tests.support.repeats import repeats
 from tests.support.throttling import HIGH_MHZ, Device, counter, falls, run
 
 LENGTH_US = 130_000
@@ -102,7 +103,7 @@ def random_counter(trace: Trace, random: np.random.Generator) -> Trace:
 
 @pytest.mark.long
 def test_random_counters_never_accuse() -> None:
-    """Durations that vary by chance, drift, and change now and then, beside 500 clocks."""
+    """Durations that vary by chance, drift, and change now and then, beside many clocks."""
     devices = [
         Device(falls(), 0.0, 0.1),
         Device(falls(), 1.0, 0.02),
@@ -112,7 +113,7 @@ def test_random_counters_never_accuse() -> None:
     traces = [run(one, *counter(lambda at: 1.0, LENGTH_US)) for one in devices]
     accused = [
         seed
-        for seed in range(500)
+        for seed in range(repeats(500))
         if found(RULE, random_counter(traces[seed % len(traces)], np.random.default_rng(seed)))
     ]
     assert accused == []

@@ -11,6 +11,7 @@ from tb_privateuse1.analysis.comparison.reasons import Explanation, Reason, expl
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
 from tests.support.program import Program
+from tests.support.repeats import repeats
 from tests.support.shared_traces import FOLDER, load, needs_traces
 
 LAYERS = 4
@@ -272,7 +273,7 @@ def test_nothing_is_known_without_steps_or_times() -> None:
     assert explain_change(Trace(), Trace(), none, none) is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=repeats(25), deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=6),
     st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=6),

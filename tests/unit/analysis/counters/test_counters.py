@@ -18,12 +18,13 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import uncertain
 from tests.support.make import annotation, kernel, launch, memory, op, trace
+from tests.support.repeats import repeats
 from tests.unit.analysis.account.test_properties import ACTIONS, Action, program
 
 PARTS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), min_size=1, max_size=400)
 
 
-@settings(max_examples=60)
+@settings(max_examples=repeats(60))
 @given(PARTS, st.integers(-50, 5000), st.integers(10, 9000), st.integers(1, 40))
 def test_each_part_has_its_greatest_value(
     steps: list[tuple[int, int]], start: int, length: int, bins: int
@@ -204,7 +205,7 @@ KERNELS = st.lists(
 
 
 @pytest.mark.long
-@settings(max_examples=40)
+@settings(max_examples=repeats(40))
 @given(KERNELS)
 def test_integrals(some: list[tuple[int, int, int, int]]) -> None:
     """Over the recording they are what tables sum to: ns in which something holds."""
@@ -226,7 +227,7 @@ def test_integrals(some: list[tuple[int, int, int, int]]) -> None:
     assert sum(started) == len(some)
 
 
-@settings(max_examples=40)
+@settings(max_examples=repeats(40))
 @given(KERNELS, st.integers(1, 30))
 def test_all_bytes_are_moved(some: list[tuple[int, int, int, int]], parts: int) -> None:
     """A flow's integral is the bytes of its copies."""

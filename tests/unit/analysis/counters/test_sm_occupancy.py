@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.counters import counters, curve_forms, sm_occupancy
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.overview import overview
 from tests.support.make import kernel, step, trace
+from tests.support.repeats import repeats
 
 OF_DEVICE = "SM efficiency of device 0"
 
@@ -75,7 +76,7 @@ STRETCHES = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=repeats(60))
 @given(STRETCHES, st.integers(1, 12))
 def test_a_mean_is_the_mean(stretches: list[tuple[int, int, float]], parts: int) -> None:
     """Each part's mean equals the mean over its ns."""

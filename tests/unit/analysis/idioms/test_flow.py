@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tb_privateuse1.analysis.idioms.chains import chains_of
 from tb_privateuse1.analysis.idioms.flow import Links, components, flow_of
 from tb_privateuse1.analysis.idioms.nodes import graph
+from tests.support.repeats import repeats
 from tests.support.sized import SizedProgram, full
 
 CALLS = st.tuples(
@@ -33,7 +34,7 @@ def run_of(calls: list[tuple[str, int]]) -> SizedProgram:
 
 
 @pytest.mark.long
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=repeats(20), deadline=None)
 @given(st.lists(CALLS, min_size=1, max_size=30))
 def test_external_bytes_are_a_part_of_all_bytes(calls: list[tuple[str, int]]) -> None:
     trace = run_of(calls).trace()
@@ -51,7 +52,7 @@ def test_external_bytes_are_a_part_of_all_bytes(calls: list[tuple[str, int]]) ->
 
 
 @pytest.mark.long
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=repeats(20), deadline=None)
 @given(st.lists(CALLS, min_size=1, max_size=30))
 def test_a_fused_chain_is_never_longer_than_the_chain(calls: list[tuple[str, int]]) -> None:
     found = chains_of(run_of(calls).trace())
@@ -60,7 +61,7 @@ def test_a_fused_chain_is_never_longer_than_the_chain(calls: list[tuple[str, int
     assert np.bincount(found.chain[found.chain >= 0]).tolist() == found.table.nodes.tolist()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=repeats(30), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=30))
 def test_components_are_those_of_a_walk(pairs: list[tuple[int, int]]) -> None:
     writer = np.array([min(pair) for pair in pairs], np.int64)

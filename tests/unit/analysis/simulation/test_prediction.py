@@ -19,6 +19,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import WhatIf, whatif
 from tests.support import make
 from tests.support.program import Program
+from tests.support.repeats import repeats
 from tests.support.results import result
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.support.simulate import Machine, Op, simulate, step
@@ -208,7 +209,7 @@ def gains(made: Trace, text: str) -> tuple[int, int, int]:
 
 
 @pytest.mark.long
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=repeats(40), deadline=None)
 @given(PIECES, st.sampled_from(CHANGES))
 def test_a_range_holds_the_gain(pieces: list[tuple[str, int]], text: str) -> None:
     """No reduction makes a step longer, and a change is never known exactly."""
@@ -218,7 +219,7 @@ def test_a_range_holds_the_gain(pieces: list[tuple[str, int]], text: str) -> Non
 
 
 @pytest.mark.long
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=repeats(25), deadline=None)
 @given(PIECES, st.sampled_from(CHANGES))
 def test_a_thread_that_only_waits_changes_no_prediction(
     pieces: list[tuple[str, int]], text: str

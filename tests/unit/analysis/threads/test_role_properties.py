@@ -10,6 +10,7 @@ from tb_privateuse1.analysis.threads import clock_slack, roles, turns
 from tb_privateuse1.analysis.threads.roles import ROLES
 from tb_privateuse1.trace.model import NONE, Trace
 from tests.support import make
+from tests.support.repeats import repeats
 
 Events = list[make.Event]
 
@@ -116,7 +117,7 @@ def test_roles_of_a_training_loop(events: Events) -> None:
 
 
 @pytest.mark.parametrize("add", [monitor, periodic, pool, watchdog])
-@settings(max_examples=25)
+@settings(max_examples=repeats(25))
 @given(events=programs())
 def test_threads_that_wait_change_no_role(add: object, events: Events) -> None:
     assert callable(add)

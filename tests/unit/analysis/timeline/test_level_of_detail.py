@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.timeline import level_of_detail
 from tb_privateuse1.analysis.timeline.level_of_detail import DEVICE, FRAMES, OPERATORS, STEPS
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, step, trace
+from tests.support.repeats import repeats
 
 
 def some() -> Trace:
@@ -66,7 +67,7 @@ def device(starts: list[int], lengths: list[int]) -> Trace:
 
 
 @pytest.mark.long
-@settings(max_examples=60)
+@settings(max_examples=repeats(60))
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.integers(0, 40)), min_size=1, max_size=60),
     st.integers(0, 800), st.integers(1, 900), st.integers(1, 200_000),

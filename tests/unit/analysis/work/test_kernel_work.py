@@ -12,6 +12,7 @@ from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import make
+from tests.support.repeats import repeats
 from tests.unit.analysis.work.calls import tensor, texts
 
 
@@ -32,7 +33,7 @@ def product(n: int, k: int, m: int, at: float) -> make.Event:
     return make.op("aten::mm", at, at + 50, id=int(at) + 1, **args)
 
 
-@settings(max_examples=30)
+@settings(max_examples=repeats(30))
 @given(
     n=st.integers(1, 2**19),
     k=st.integers(1, 2**19),

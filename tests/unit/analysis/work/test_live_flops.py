@@ -18,12 +18,13 @@ from torch.utils import flop_counter
 
 from tb_privateuse1.analysis.work import operator_work
 from tests.support import live_work
+from tests.support.repeats import repeats
 from tests.unit.analysis.work.calls import flops, tensor
 
 pytestmark = pytest.mark.long
 
 SIZES = st.integers(1, 9)
-PROGRAMS = settings(max_examples=12)
+PROGRAMS = settings(max_examples=repeats(12))
 
 
 def product_flops(program: live_work.Program) -> int:

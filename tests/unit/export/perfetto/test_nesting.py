@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.export.perfetto import nesting
+from tests.support.repeats import repeats
 
 RANGES = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=12)
 
@@ -26,7 +27,7 @@ def test_crossing_ranges_are_in_another_stack() -> None:
     assert stacks([(0, 10), (5, 10), (6, 1), (8, 4)]) == [[(0, 10)], [(5, 15), (6, 7), (8, 12)]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=repeats(60))
 @given(RANGES)
 def test_stacks(ranges: list[tuple[int, int]]) -> None:
     found = stacks(ranges)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.trace.model import UNKNOWN
+from tests.support.repeats import repeats
 from tests.support.simulate import Op, Result, linear, simulate, step
 
 HOST_BOUND = [
@@ -74,7 +75,7 @@ def test_launches_on_several_streams_are_not_mixed_where_events_name_none() -> N
     np.testing.assert_array_equal(plain.start_ns, odd.trace.kernels.start_ns)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=repeats(25), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(4_000, 60_000), st.integers(1, 200_000), st.booleans()),

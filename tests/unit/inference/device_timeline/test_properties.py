@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tb_privateuse1.trace.model import ANNOTATION, EVENTS, MISSING, NONE
 from tests.support import simulate
+from tests.support.repeats import repeats
 from tests.support.simulate import LATENCY, MARK, Op, Result, step
 from tests.unit.inference.device_timeline.test_timeline import composite, leaf, programs, view
 
@@ -26,7 +27,7 @@ def run(program: list[list[Op]], backlog: int) -> Result:
     return simulate.simulate([step(i, *ops) for i, ops in enumerate(program)], backlog=backlog)
 
 
-@settings(max_examples=60)
+@settings(max_examples=repeats(60))
 @given(steps, st.integers(0, 2_000 * US))
 def test_kernels_start_after_their_operator_launches_and_do_not_overlap(
     program: list[list[Op]], backlog: int
@@ -40,7 +41,7 @@ def test_kernels_start_after_their_operator_launches_and_do_not_overlap(
     assert (kernels.duration_bound_ns >= 0).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=repeats(60))
 @given(steps, st.integers(0, 2_000 * US))
 def test_what_is_inside_a_range_takes_no_longer_than_it(
     program: list[list[Op]], backlog: int
@@ -61,7 +62,7 @@ def test_what_is_inside_a_range_takes_no_longer_than_it(
     assert (inside - np.minimum(bound, ROOM_NS * 4) <= ops.elapsed_ns + ROOM_NS)[timed].all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=repeats(60))
 @given(st.lists(st.one_of(leaf, composite), min_size=10, max_size=30))
 def test_elapsed_times_are_reproduced_under_a_backlog(ops: list[Op]) -> None:
     trace = simulate.simulate([step(0, *ops, WAIT)], backlog=5_000 * US).trace
@@ -75,7 +76,7 @@ def test_elapsed_times_are_reproduced_under_a_backlog(ops: list[Op]) -> None:
     assert off.max() <= ROOM_NS, off
 
 
-@settings(max_examples=30)
+@settings(max_examples=repeats(30))
 @given(programs, programs)
 def test_what_came_before_an_idle_point_changes_nothing(first: list[Op], second: list[Op]) -> None:
     """Where the device was waited for, the rest alone gives the same starts, within the bounds."""
@@ -110,7 +111,7 @@ def test_the_same_program_gives_the_same_timeline() -> None:
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=repeats(30))
 @given(st.lists(view, min_size=1, max_size=20))
 def test_what_launches_nothing_has_no_kernels(ops: list[Op]) -> None:
     assert len(run([ops], 0).trace.kernels) == 0

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.repeats import repeats
 from tests.support.simulate import Op, Result, linear, simulate, step
 
 BEHIND = [step(i, *[linear(6_000, 90_000) for _ in range(4)]) for i in range(6)]
@@ -69,7 +70,7 @@ def test_wrong_markers_are_dropped_and_not_believed() -> None:
     assert (error <= bound).mean() >= 0.95
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=repeats(40), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(4_000, 60_000), st.integers(2_000, 120_000)), min_size=2, max_size=6

@@ -9,6 +9,7 @@ from tb_privateuse1.inference.device_timeline import elapsed_kind
 from tb_privateuse1.trace.model import EVENTS, EVIDENCE, MEMCPY, MISSING, Trace
 from tb_privateuse1.trace.table import I64
 from tests.support import make, simulate
+from tests.support.repeats import repeats
 from tests.support.simulate import Op, Result, linear, step
 
 US = 1_000
@@ -50,7 +51,7 @@ programs = st.lists(st.one_of(leaf, composite, view), min_size=1, max_size=30)
 
 
 @pytest.mark.long
-@settings(max_examples=150)
+@settings(max_examples=repeats(150))
 @given(st.lists(programs, min_size=1, max_size=3), st.integers(0, 3_000 * US))
 def test_truth_is_inside_the_bounds(steps: list[list[Op]], backlog: int) -> None:
     program = [step(i, *ops) for i, ops in enumerate(steps)]
@@ -75,7 +76,7 @@ def test_a_busy_device_of_two_steps_does_not_pass_for_sums() -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=30)
+@settings(max_examples=repeats(30))
 @given(programs, st.integers(1, 10**12))
 def test_shifting_all_times_shifts_the_result(ops: list[Op], shift: int) -> None:
     here = simulate.simulate([step(0, *ops)])

@@ -14,6 +14,7 @@ from tb_privateuse1.views.kernels import kernels as kernel_table
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tests.support import invariants
+from tests.support.repeats import repeats
 from tests.support.simulate import Op, Result, linear, simulate, step
 
 LAYERS = [linear(20_000, 15_000)] * 4
@@ -87,7 +88,7 @@ def test_a_thread_that_was_preempted_once_is_no_work() -> None:
     assert not len(unknown(simulate(program)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=repeats(25), deadline=None)
 @given(
     st.lists(
         st.tuples(

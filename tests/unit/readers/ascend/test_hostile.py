@@ -15,6 +15,7 @@ from tb_privateuse1.trace.model import Trace
 from tests.support import ascend_table_mutation
 from tests.support.ascend import Program, edited
 from tests.support.database_mutation import KINDS, outcome
+from tests.support.repeats import repeats
 
 
 def trace_of(path: Path) -> Trace:
@@ -168,7 +169,7 @@ def test_mutations_crash_nothing_and_sums_are_those_of_sql(tmp_path: Path) -> No
     kind = KINDS["ascend"]
     data = kind.write(tmp_path / "whole.db").read_bytes()
     rng = random.Random(7)
-    kinds = [outcome(tmp_path / "a.db", data, rng, kind) for _ in range(300)]
+    kinds = [outcome(tmp_path / "a.db", data, rng, kind) for _ in range(repeats(300))]
     assert {"same", "partial"} <= set(kinds)
     assert kinds.count("error") < len(kinds) / 2
 

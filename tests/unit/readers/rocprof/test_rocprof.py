@@ -16,6 +16,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, Trace
 from tests.support.ascend import edited
 from tests.support.database_mutation import KINDS, outcome
+from tests.support.repeats import repeats
 from tests.support.rocprof import COPY_BYTES, GUID, MAIN, PID, START_NS, Program
 
 _OTHER = "_11111111_565d_765d_bc41_19a2073d19ee"
@@ -168,6 +169,6 @@ def test_mutations_crash_nothing_and_sums_are_those_of_sql(tmp_path: Path) -> No
     kind = KINDS["rocprof"]
     data = kind.write(tmp_path / "whole.db").read_bytes()
     rng = random.Random(7)
-    kinds = [outcome(tmp_path / "a.db", data, rng, kind) for _ in range(300)]
+    kinds = [outcome(tmp_path / "a.db", data, rng, kind) for _ in range(repeats(300))]
     assert {"same", "partial"} <= set(kinds)
     assert kinds.count("error") < len(kinds) * 2 / 3
