@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tb_privateuse1.inference.base import MetadataClaims, Strings, rows_of
+from tb_privateuse1.inference.base import MetadataClaims, Strings, named, rows_of
 from tb_privateuse1.inference.host_events import Host
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.collective_calls import Collectives
@@ -86,8 +86,8 @@ def build_collectives(
     by_annotation = _by_shapes(ops, annotation.astype(np.int32), strings, whole=sum)
     by_call = _by_shapes(ops, call, strings, whole=max)
     none = np.full(len(hosted), NONE, np.int32)
-    named = _kinds(np.concatenate((kernels.name[device], ops.name[hosted])), strings)
-    sources = [by_operator, by_annotation, by_call, _Source(named)]
+    by_name = _kinds(np.concatenate((kernels.name[device], ops.name[hosted])), strings)
+    sources = [by_operator, by_annotation, by_call, _Source(by_name)]
     if claims is not None:
         sources.insert(0, _by_arguments(claims, np.concatenate((device, none)), strings))
     kind = _first([t.kind.astype(np.int64) for t in sources], NONE)
@@ -133,9 +133,7 @@ def _first(columns: list[I64], silent: int | np.int64) -> I64:
 
 
 def _named(name: I32, pattern: re.Pattern[str], strings: Strings) -> Bools:
-    fitting = [n for n in np.unique(name).tolist() if pattern.search(strings.all[n])]
-    named: Bools = np.isin(name, fitting)
-    return named
+    return named(name, strings, lambda text: bool(pattern.search(text)))
 
 
 def _kinds(name: I32, strings: Strings) -> I32:

@@ -110,6 +110,7 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     ranges, frames, calls = (parts.pop(0).take(nested.row[mask]) for mask in of_part)
     around = nested.enclosing(is_op)
     parent = around[is_op]
+    frame = nested.enclosing(is_frame)
     ops = _ops(
         raw,
         ranges,
@@ -117,18 +118,18 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
         kind=kinds,
         self_ns=nested.self_ns[is_op],
         parent=parent,
-        frame=nested.enclosing(is_frame)[is_op],
+        frame=frame[is_op],
         single=nested.single & (kinds[parent] == kinds),
     )
     # Only operators launch: an annotation around the call is not its caller.
     is_operator = is_op.copy()
     is_operator[is_op] = kinds == OPERATOR
     caller = nested.enclosing(is_operator)[is_call]
-    place = around[is_call], nested.enclosing(is_frame)[is_call]
+    place = around[is_call], frame[is_call]
     launches, tasks = _launches(raw, calls, caller, place, ops, dequeued)
     return Host(
         ops,
-        _frames(frames, nested, is_frame, around[is_frame]),
+        _frames(frames, nested.self_ns[is_frame], frame[is_frame], around[is_frame]),
         launches,
         _memory(raw, ops),
         MetadataClaims.by(ranges),
@@ -155,15 +156,15 @@ def _operators_and_annotations(raw: Raw) -> tuple[Group, Group]:
     return operators, annotations
 
 
-def _frames(frames: Group, nested: _Nested, is_frame: Bools, op: I32) -> Frames:
+def _frames(frames: Group, self_ns: I64, parent: I32, op: I32) -> Frames:
     """Return the Python frames; ``op`` is the innermost operator around each."""
     return Frames(
         name=frames.name,
         start_ns=frames.start_ns,
         end_ns=frames.end_ns,
-        self_ns=nested.self_ns[is_frame],
+        self_ns=self_ns,
         thread=frames.thread,
-        parent=nested.enclosing(is_frame)[is_frame],
+        parent=parent,
         op=op,
         python_id=frames.id("python_id"),
         module_id=frames.id("module_id"),

@@ -7,10 +7,10 @@ import re
 import numpy as np
 
 from tb_privateuse1.inference import event_waits, flow_arrows
-from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, rows_of
+from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, named, rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.model import (
     BOUND,
@@ -199,10 +199,9 @@ def _number(text: str) -> int:
 
 def _communication(events: Group, kind: I8, vendor: Vendor, strings: Strings) -> Bools:
     """Return which kernels have a communication library's name or a collective's arguments."""
-    names = np.unique(events.name)
-    matching = [n for n in names.tolist() if vendor.communication_names.search(strings.all[n])]
-    named: Bools = np.isin(events.name, matching) | (events.text("collective") >= 0)
-    return np.asarray(named & (kind == KERNEL), np.bool_)
+    spelled = named(events.name, strings, lambda s: bool(vendor.communication_names.search(s)))
+    claimed = events.text("collective") >= 0
+    return np.asarray((spelled | claimed) & (kind == KERNEL), np.bool_)
 
 
 def _evidence(events: Group, merged: Bools, strings: Strings) -> I8:
@@ -217,7 +216,7 @@ def _evidence(events: Group, merged: Bools, strings: Strings) -> I8:
 def _kinds_by_name(name: I32, kind: I8, merged: Bools, strings: Strings) -> I8:
     """Return kinds with copies and fills by name: a merged trace has one category for all."""
     kind = kind.copy()
-    for n in np.unique(name[merged]).tolist():
+    for n in distinct_values(name[merged]).tolist():
         text = strings.all[n].lower()
         if text.startswith(("memcpy", "memset")):
             kind[merged & (name == n)] = MEMCPY if text.startswith("memcpy") else MEMSET

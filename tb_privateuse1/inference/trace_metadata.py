@@ -14,6 +14,7 @@ from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference.base import Activities, impossible_sizes
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import ALL, DEVICE, PARTIAL, Finding
+from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import MISSING, Meta
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
@@ -66,12 +67,12 @@ def detect_vendor(
         backend_name(raw, sidecar),
         [str(d.get("name", "")) for d in device_properties(raw)],
         raw.groups,
-        [int(t) for t in np.unique(types)],
+        distinct_values(types).tolist(),
         [
             raw.strings[name]
             for category, group in raw.groups.items()
             if _CALLS.search(category)
-            for name in np.unique(group.name).tolist()
+            for name in distinct_values(group.name).tolist()
         ],
         known,
     )

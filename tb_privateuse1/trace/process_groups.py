@@ -38,7 +38,7 @@ class ProcessGroup:
 
 def runs_of(ranks: Sequence[int]) -> tuple[Run, ...]:
     """Return the runs of distinct ranks, each as long as possible from the lowest rank on."""
-    ordered = np.unique(np.array(ranks, np.int64))
+    ordered = np.array(sorted(set(ranks)), np.int64)
     if not len(ordered):
         return ()
     steps = np.diff(ordered)

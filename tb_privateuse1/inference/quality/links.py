@@ -12,6 +12,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.quality.base import LITTLE, Subject, examples, share
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Kernels, Trace
 from tb_privateuse1.trace.table import Bools
 from tb_privateuse1.vendors import words
@@ -101,7 +102,7 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
     starting = np.array(
         [
             n
-            for n in np.unique(launches.name).tolist()
+            for n in distinct_values(launches.name).tolist()
             if _STARTS_WORK.search(trace.text(n)) and not query.search(trace.text(n))
         ],
         np.int32,
@@ -109,7 +110,7 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
     lost = np.isin(launches.name, starting)
     lost[kernels.launch[kernels.launch >= 0]] = False
     # Several calls of one correlation are one: a driver's call inside the runtime's.
-    done = np.unique(launches.correlation[kernels.launch[kernels.launch >= 0]])
+    done = distinct_values(launches.correlation[kernels.launch[kernels.launch >= 0]])
     lost &= ~np.isin(launches.correlation, done[done >= 0])
     if not lost.any():
         return

@@ -40,7 +40,9 @@ def check(subject: Subject) -> Iterator[Finding]:
             )
             yield Finding("overlapping_steps", message, hint, len(rows), affects=("steps",))
         _, first = np.unique(steps.name, return_index=True)
-        again = np.setdiff1d(np.arange(len(steps)), first)
+        repeated = np.ones(len(steps), np.bool_)
+        repeated[first] = False
+        again = np.flatnonzero(repeated)
         if len(again):
             message = say(
                 "{count:,} steps have the number of an earlier one: {steps}.",

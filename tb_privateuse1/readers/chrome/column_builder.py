@@ -368,8 +368,7 @@ class Builder:
             except (TypeError, ValueError, OverflowError):
                 return numbers.parse_ids(list(map(get, args)), MISSING_OF[key])
         if key.startswith(_JSON):
-            number = map(self._json.__getitem__, map(bytes, map(get, args)))
-            return np.fromiter(number, np.int32, len(args))
+            return np.fromiter(self._json.numbers(list(map(get, args))), np.int32, len(args))
         values = list(map(get, args))
         if values.count(None) == len(values):
             return np.full(len(values), NONE, np.int32)

@@ -70,6 +70,7 @@ class Document:
             for window in events:
                 self.place = events.place
                 yield window
+                del window
             place, later = None, True
             if bare or not events.ended or not self._next_list():
                 return

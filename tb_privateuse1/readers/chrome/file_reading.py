@@ -123,6 +123,7 @@ class FileReading:
             except Inexact:
                 self.builder.add(self.decoder.exact(window), window)
             self.source.events += len(events)
+            del window, events
             count += 1
             if windows is None or count < windows or document.has_lines:
                 continue

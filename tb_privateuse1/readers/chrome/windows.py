@@ -110,6 +110,7 @@ class Windows(Generic[T]):
                 self._size = min(2 * self._size, WINDOW)
             if window is not None and window[1]:
                 yield window
+            window = None  # its events' memory is used again, while it is in the CPU's cache
             if self._at_bracket:
                 self._at_bracket = False
                 if self._is_end():

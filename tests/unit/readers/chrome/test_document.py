@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -186,3 +187,22 @@ def test_twice_the_text_is_twice_the_work(
         spent.append(work)
     assert spent[1] < 2.5 * spent[0] + 10_000
     assert spent[2] < 2.5 * spent[1] + 10_000
+
+
+def test_a_window_is_released_before_the_next_is_decoded() -> None:
+    alive: list[weakref.ref[Decoded]] = []
+
+    def decode(text: bytes) -> list[Any]:
+        assert not [window for window in alive if window() is not None]
+        events = Decoded(msgspec.json.decode(text))
+        alive.append(weakref.ref(events))
+        return events
+
+    data = json.dumps({"traceEvents": EVENTS}).encode()
+    for window in Document(blocks(data, 50), "t.json", Tally()).windows(decode):
+        del window
+    assert len(alive) > 3
+
+
+class Decoded(list[Any]):
+    """A list that can be referenced weakly."""
