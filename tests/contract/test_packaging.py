@@ -130,12 +130,6 @@ def test_the_wheel_has_the_package_and_nothing_else(tree: Path, built: Sequence[
     assert "[console_scripts]\ntb-privateuse1 = tb_privateuse1.cli:main\n" in points
 
 
-def test_the_wheel_works_in_a_clean_environment(
-    built: Sequence[Path], logdir: Path, tmp_path: Path
-) -> None:
-    smoke(environment(tmp_path / "venv", built[0]), logdir, tmp_path)
-
-
 def test_the_source_archive_needs_no_node(
     built: Sequence[Path], without_node: str, tmp_path: Path
 ) -> None:
@@ -151,6 +145,7 @@ def test_the_source_archive_needs_no_node(
 def test_the_repository_installs_without_node(
     without_node: str, logdir: Path, tmp_path: Path
 ) -> None:
+    """The same files as in the wheel, in an environment with what is declared and no more."""
     clone = copy(tmp_path / "clone", bundle=False)
     python = environment(tmp_path / "venv", clone, path=without_node)
     smoke(python, logdir, tmp_path)
