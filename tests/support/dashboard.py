@@ -93,6 +93,13 @@ class Dashboard:
         self.inside.locator(".frame").wait_for(timeout=WAIT_MS)
         return self
 
+    def turn_to(self, view: str, **state: str | int) -> Locator:
+        """Show a page of the frame that is open, without loading it again; return the page."""
+        self.page.goto(self.address(view=view, **state))
+        page = self.get(f"page-{view}")
+        page.wait_for(timeout=WAIT_MS)
+        return page
+
     def address(self, **state: str | int) -> str:
         """Where a selection is shown."""
         parts = [f"p.privateuse1.{key}={quote(str(value))}" for key, value in state.items()]

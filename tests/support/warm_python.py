@@ -41,8 +41,8 @@ class WarmProcess:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._lines = connection.makefile()
-        self.pid: int = json.loads(self._lines.readline())
+        self._received = b""
+        self.pid = self._number()
         self.returncode: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
@@ -50,13 +50,20 @@ class WarmProcess:
         if self.returncode is None:
             self._connection.settimeout(timeout)
             try:
-                line = self._lines.readline()
+                self.returncode = self._number()
             except TimeoutError:
-                self._lines = self._connection.makefile()  # a file that timed out cannot be read
                 raise subprocess.TimeoutExpired(str(self.pid), timeout or 0) from None
             self._connection.close()
-            self.returncode = int(json.loads(line))
         return self.returncode
+
+    def _number(self) -> int:
+        """Return what the server says next: the program's id, then its exit code."""
+        while b"\n" not in self._received:
+            more = self._connection.recv(_MESSAGE_BYTES)
+            assert more, "the process that forks has ended"
+            self._received += more
+        line, _, self._received = self._received.partition(b"\n")
+        return int(line)
 
     def poll(self) -> int | None:
         """Return the exit code, or None while the program runs."""

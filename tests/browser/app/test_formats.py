@@ -39,11 +39,9 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.long
 @pytest.mark.parametrize("run", FORMATS)
 def test_every_page_opens(visit: Callable[[Server], Dashboard], formats: Server, run: str) -> None:
-    dashboard = visit(formats)
+    dashboard = visit(formats).open(run=run)
     for page in PAGES:
-        dashboard.open(run=run, view=page)
-        main = dashboard.get(f"page-{page}")
-        main.wait_for(timeout=WAIT_MS)
+        main = dashboard.turn_to(page, run=run)
         for dark in (False, True):
             dashboard.dark(dark)
             dashboard.rests()

@@ -83,8 +83,9 @@ def faults_of_page(dashboard: Dashboard) -> dict[int, list[str]]:
 def faults(dashboard: Dashboard, run: str, base: str) -> dict[str, dict[int, list[str]]]:
     """What is wrong on each page of a run."""
     found = {}
+    dashboard.open(run=run)
     for name in PAGES:
-        dashboard.open(run=run, base=base, view=name)
+        dashboard.turn_to(name, run=run, base=base)
         if wrong := faults_of_page(dashboard):
             found[name] = wrong
     return found
