@@ -141,6 +141,9 @@ class _Bounded(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def seekable(self) -> bool:
+        return True
+
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         self._left = _MOST
         return self._file.seek(offset, whence)
@@ -163,11 +166,17 @@ def find_format(file: File, formats: Sequence[_F]) -> _F | None:
 
 def _look(file: File, look: _Look[_T]) -> _T:
     with open_file(file.path, file.size) as opened:
+        plain: IO[bytes] = opened
         packing = packed.packing_of(opened.read(packed.HEAD_BYTES))
         opened.seek(0)
-        plain = packed.open_unpacked(_Bounded(opened), packing) if packing else opened
+        for _ in range(packed.MOST_LAYERS):
+            if packing is None:
+                break
+            plain = packed.open_unpacked(_Bounded(plain), packing)
+            packing = packed.packing_of(_read(plain, packed.HEAD_BYTES))
+            plain.seek(0)
         # To go to the end of a file in an archive takes as long as of a packed one.
-        return look(plain, packing is not None or isinstance(opened, Member), file.size)
+        return look(plain, plain is not opened or isinstance(opened, Member), file.size)
 
 
 def _sniff(stream: IO[bytes], formats: Sequence[_F]) -> tuple[tuple[_F, Signs] | None, bytes]:
