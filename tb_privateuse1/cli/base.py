@@ -22,7 +22,7 @@ COMMANDS = {
     "baseline": "write a workload's figures to a file, and check recordings against it",
     "report": "write a trace, or the change between two, as one HTML file or as Markdown",
     "event": "print one event with all that the file has of it",
-    "export": "write a trace as Chrome, Perfetto, Parquet or CSV",
+    "export": "write a trace as Chrome, Perfetto, collapsed stacks, Parquet or CSV",
     "scalars": "write step time and more as TensorBoard scalars",
     "ingest": "read all traces of a logdir into the cache",
     "sql": "ask a trace's tables in SQL (needs the extra [sql])",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
     from tb_privateuse1.export.time_window import Window
 
-_FORMATS = ("chrome", "perfetto", "parquet", "csv")
+_FORMATS = ("chrome", "perfetto", "stacks", "parquet", "csv")
 
 
 def add(commands: Commands) -> None:

@@ -1,9 +1,10 @@
 """Find the files beside a trace that add to it.
 
 Memory snapshots are named after their trace (``Format.named_after``). Execution traces have any
-name (``Format.beside``). Such a file is of the trace whose process it is of, or may be of any if
-one of the two does not say its process. Names that have two ranks are of two traces. The reader
-of the trace compares what is in both: nothing of another process is joined.
+name (``Format.beside``), and so have memory timelines (``Format.joins_any``), which are recordings
+of their own where there is no other. Such a file is of the trace whose process it is of, or may be
+of any if one of the two does not say its process. Names that have two ranks are of two traces. The
+reader of the trace compares what is in both: nothing of another process is joined.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def files_beside(
     trace: File, head: Head, rank: int | None, candidates: Sequence[tuple[File, Head]]
 ) -> tuple[File, ...]:
     """Return the files that may add to a trace; ``candidates`` are those of its directory."""
+    if head.is_partial:
+        return ()
     fitting = [
         file
         for file, own in candidates
@@ -44,6 +47,13 @@ def additions(files: Iterable[File], heads: Heads) -> list[tuple[File, Head]]:
     ]
     heads_of = [(file, heads.trace(file)) for file in _distinct(candidates)]
     return [(file, head) for file, head in heads_of if head.adds]
+
+
+def without_joining(recordings: Sequence[File], heads: Heads) -> list[File]:
+    """Return the recordings of a directory without those that may add to another one of them."""
+    joining = [file for file in recordings if heads.trace(file).adds]
+    has_other = any(not heads.trace(file).is_partial for file in recordings)
+    return [file for file in recordings if not has_other or file not in joining]
 
 
 def named_after(stems: Mapping[File, str], files: Iterable[File], heads: Heads) -> dict[File, File]:

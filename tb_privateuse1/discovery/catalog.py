@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from tb_privateuse1.discovery import beside, recording_folders, workers
+from tb_privateuse1.discovery import beside, other_files, recording_folders, workers
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
 from tb_privateuse1.discovery.formats import (
     Folder,
     Format,
+    OtherKind,
     completed_name,
     is_own_name,
     is_source,
@@ -105,7 +106,7 @@ class Catalog:
         """
         if not self.runs.runs:
             for warning in self.runs.warnings:
-                if warning.code.startswith(("remote_", "archive_")):
+                if warning.code.startswith(("remote_", "archive_", other_files.CODE)):
                     raise TraceError(warning.code, warning.message, warning.hint)
             hint = say("Record one with tb_privateuse1.capture, or with torch.profiler's handler.")
             message = say("There are no traces in {logdir}.", logdir=self.runs.logdir)
@@ -204,16 +205,20 @@ def _walk(
         is_ambiguous = Path(root, basename(root)).exists()
     top = "." if is_ambiguous else basename(root)
     raw: list[tuple[str, Folder]] = []
+    others: list[tuple[str, OtherKind]] = []
     for directory in recording_folders.gather(directories, basename(root), heads.formats):
         below = directory.below
         raw += recording_folders.without_events(directory, heads)
         name = unique = _name(root_name, top, below)
         while unique in names:
             unique += "'"
-        entry = isolate(unique, functools.partial(_run, unique, directory, heads))
-        if isinstance(entry, Failure):
-            warnings.append(entry.finding())
-        elif entry:
+        found = isolate(unique, functools.partial(_run_and_others, unique, directory, heads))
+        if isinstance(found, Failure):
+            warnings.append(found.finding())
+            continue
+        entry, unused = found
+        others += unused
+        if entry:
             names.add(unique)
             if unique != name:
                 message = say(
@@ -225,6 +230,16 @@ def _walk(
                 warnings.append(Finding("run_name_collision", message))
             yield entry
     warnings += recording_folders.raw_folders(raw)
+    warnings += other_files.findings(others)
+
+
+def _run_and_others(
+    name: str, directory: Directory, heads: Heads
+) -> tuple[Entry | None, list[tuple[str, OtherKind]]]:
+    """Return the run of a directory, and its files that are known and that no recording uses."""
+    entry = _run(name, directory, heads)
+    recordings = entry[1].values() if entry else ()
+    return entry, other_files.of_directory(directory, recordings, heads)
 
 
 _T = TypeVar("_T", Run, Worker, Span)
@@ -272,7 +287,13 @@ def _single(path: str, heads: Heads) -> Entry:
     sidecars = [
         f for f in neighbors if pattern.match(f.name) or completed_name(f.name, heads.formats)
     ]
-    others = [f for f in neighbors if not _SIDECAR.match(f.name) and f not in (file, *sidecars)]
+    others = [
+        f
+        for f in neighbors
+        if stem(f.name, heads.formats) is not None
+        and not _SIDECAR.match(f.name)
+        and f not in (file, *sidecars)
+    ]
     run = printable(basename(folder or "") or ".")
     entry = _run(run, Directory(".", [*sidecars, *others[:_MOST_NEIGHBORS]]), heads, only=file)
     assert entry is not None  # there is a trace
@@ -304,7 +325,8 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
     additions = beside.additions(
         [f for f in directory.files if f not in taken and not _SIDECAR.match(f.name)], heads
     )
-    selected = [only] if only else [*_without_sources(traces, heads), *gathered]
+    selected = [*_without_sources(traces, heads), *gathered]
+    selected = [only] if only else beside.without_joining(selected, heads)
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
     added = beside.named_after(stems, directory.files, heads)
     if not only:

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tb_privateuse1.discovery import packed
+from tb_privateuse1.i18n import Text
+
+OTHER_HEAD_BYTES = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,30 @@ class Folder:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OtherKind:
+    """A kind of files that are recognized, and are no recordings by themselves."""
+
+    message: Text
+    """What such a file is; ``{path}`` is its name."""
+    hint: Text
+    """What to do about it, or what to put beside it."""
+    head: Callable[[bytes], object]
+    """Return something true for the first bytes of such a file, at most ``OTHER_HEAD_BYTES``."""
+    name: re.Pattern[str]
+    """Searched in the name without the ending of a packed file, too: where the first bytes alone
+    are not enough."""
+    is_listed: bool = False
+    """A logdir that has such a file says so."""
+    suffixes: tuple[str, ...] = ()
+    """Of its files' names, in lower case, where traces have others."""
+
+    def fits(self, name: str, head: bytes) -> bool:
+        """Return whether a file of this name and these first bytes is one."""
+        fits_name = self.name.search(packed.unpacked_name(name))
+        return fits_name is not None and bool(self.head(head[:OTHER_HEAD_BYTES]))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Format:
     """A format of trace files. All bytes are unpacked ones."""
 
@@ -77,14 +104,36 @@ class Format:
     joins_rank: bool = False
     """Its files add to the last recording of their rank in the same directory, by the rank in their
     names. Without such a recording one of them is a recording of its own."""
+    is_partial: bool = False
+    """Its files have no operators: nothing is put beside such a recording to complete it."""
+    joins_any: bool = False
+    """Its files may add to any recording of their directory that is not partial; ``complete``
+    finds out by what is in both. Without such a recording each is a recording of its own."""
+    others: tuple[OtherKind, ...] = ()
+    """Kinds of files about which there is something to say instead."""
     folder: Folder | None = None
     """The folder into which its tool writes; None if its files are recordings by themselves."""
 
 
 def suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
     """Return the endings of trace files' names, in lower case, packed ones included."""
-    plain = [suffix for each in formats for suffix in each.suffixes]
-    return (*plain, *(suffix + end for end in packed.SUFFIXES for suffix in plain))
+    return _with_packed(suffix for each in formats for suffix in each.suffixes)
+
+
+def _with_packed(plain: Iterable[str]) -> tuple[str, ...]:
+    known = tuple(plain)
+    return (*known, *(suffix + end for end in packed.SUFFIXES for suffix in known))
+
+
+def other_suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
+    """Return the endings of names of files that are listed and are no traces, in lower case."""
+    return _with_packed(end for each in formats for kind in each.others for end in kind.suffixes)
+
+
+def other_kind(name: str, head: bytes, formats: Iterable[Format]) -> OtherKind | None:
+    """Return what a file is that is no trace, by its name and first bytes; None if not known."""
+    kinds = (kind for each in formats for kind in each.others)
+    return next((kind for kind in kinds if kind.fits(name, head)), None)
 
 
 def folders(formats: Iterable[Format]) -> tuple[Folder, ...]:

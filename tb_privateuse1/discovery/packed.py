@@ -2,7 +2,7 @@
 
 What a file is packed with is in its first bytes; its name does not count. Standards: RFC 1952
 (gzip), RFC 8878 (Zstandard), the .xz file format 1.2, and bzip2's block headers. A stream may be
-followed by another one, which is unpacked too, or by padding.
+followed by another one, which is unpacked too, or by padding. The content may be packed in turn.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import io
 import lzma
 import os
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
@@ -26,6 +27,9 @@ SUFFIX_PATTERN = rf"(?:{'|'.join(map(re.escape, SUFFIXES))})?$"
 
 HEAD_BYTES = 16
 """The first bytes that ``packing_of`` needs."""
+
+MOST_LAYERS = 4
+"""How often a file may be packed. One can be made that unpacks to itself."""
 
 LIMIT_VARIABLE = "TB_PRIVATEUSE1_MAX_BYTES"
 MAX_BYTES = 32 << 30
@@ -90,28 +94,84 @@ def open_unpacked(file: IO[bytes] | io.RawIOBase, packing: str) -> IO[bytes]:
     """Open the content of a packed file. Reading raises one of ``BROKEN``, as late as it can."""
     if packing == "gzip":
         return cast(IO[bytes], igzip.open(file))  # type: ignore[no-untyped-call]
-    return cast(IO[bytes], _Content(unpack(cast(IO[bytes], file), packing)))
+    return cast(IO[bytes], Content(lambda: unpack(cast(IO[bytes], file), packing)))
 
 
-class _Content(io.RawIOBase):
-    """A file of blocks, to be read forward. A read may give less than it is asked for."""
+class Content(io.RawIOBase):
+    """A file of blocks. To seek backward opens them again.
 
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks = blocks
+    A read gives less than it is asked for only at the end, or in front of a damage.
+    """
+
+    def __init__(self, open_blocks: Callable[[], Iterator[bytes]]) -> None:
+        self._open_blocks = open_blocks
+        self._blocks = open_blocks()
         self._held = b""
+        self._place = 0
+        """Of the next byte in ``_held``."""
+        self._at = 0
 
     def readable(self) -> bool:
+        """Return that it can be read."""
         return True
 
+    def seekable(self) -> bool:
+        """Return that it can be sought in."""
+        return True
+
+    def tell(self) -> int:
+        """Return the place of the next read."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place, counted from the beginning. Raises ValueError for another ``whence``."""
+        if whence != io.SEEK_SET:
+            raise ValueError("the size of the content is not known")
+        if offset < self._at:
+            self._blocks = self._open_blocks()
+            self._held, self._place, self._at = b"", 0, 0
+        while self._at < offset and self.read(min(_BLOCK, offset - self._at)):
+            pass
+        return self._at
+
+    def peek(self, size: int) -> bytes:
+        """Return the next bytes and stay in front of them."""
+        block = self.read(size)
+        self._held, self._place = block + self._held[self._place :], 0
+        self._at -= len(block)
+        return block
+
     def read(self, size: int = -1) -> bytes:
-        while not self._held:
-            block = next(self._blocks, None)
-            if block is None:
-                return b""
-            self._held = block
-        size = len(self._held) if size < 0 else size
-        piece, self._held = self._held[:size], self._held[size:]
-        return piece
+        """Return the next bytes. Raises one of ``BROKEN`` behind all that could be unpacked."""
+        parts = list[bytes]()
+        left = sys.maxsize if size < 0 else size
+        while left and (self._place < len(self._held) or self._refill(bool(parts))):
+            parts.append(self._held[self._place : self._place + left])
+            self._place += len(parts[-1])
+            left -= len(parts[-1])
+        block = b"".join(parts)
+        self._at += len(block)
+        return block
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the rest as it comes, without a copy."""
+        yield self._held[self._place :]
+        yield from self._blocks
+
+    def _refill(self, has_some: bool) -> bool:
+        try:
+            self._held, self._place = next((block for block in self._blocks if block), b""), 0
+        except BrokenStream as error:
+            if not has_some:
+                raise
+            self._blocks = _raise(error)
+            return False
+        return bool(self._held)
+
+
+def _raise(error: BrokenStream) -> Iterator[bytes]:
+    raise error
+    yield b""
 
 
 class _Unclosed:

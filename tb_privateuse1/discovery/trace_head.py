@@ -17,7 +17,12 @@ from tb_privateuse1.discovery import packed
 from tb_privateuse1.discovery.archive_streams import Member
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
-from tb_privateuse1.discovery.formats import Format, Signs
+from tb_privateuse1.discovery.formats import (
+    Format,
+    OtherKind,
+    Signs,
+    other_kind,
+)
 from tb_privateuse1.discovery.remote import RemoteError
 
 _BLOCK = 64 << 10
@@ -45,14 +50,18 @@ class Head:
     processes: frozenset[int] = frozenset()
     """The numbers of processes in its beginning."""
     adds: bool = False
-    """It lies beside a trace and adds to its events (``Format.beside``)."""
+    """It lies beside a trace and may add to it (``Format.beside``, ``Format.joins_any``)."""
     joins_rank: bool = False
     """It adds to another recording of its rank (``Format.joins_rank``)."""
+    is_partial: bool = False
+    """It has no operators (``Format.is_partial``)."""
+    other: OtherKind | None = None
+    """What it is if it is no trace by itself."""
 
 
 _F = TypeVar("_F", bound=Format)
 _T = TypeVar("_T")
-_Look = Callable[[IO[bytes], bool, int], _T]
+_Look = Callable[[IO[bytes], bool, File], _T]
 
 
 class Heads:
@@ -71,7 +80,7 @@ class Heads:
         self._unanswered = 0
 
     def trace(self, file: File) -> Head:
-        """Return whether a file is a trace, and the rank in its metadata."""
+        """Return whether a file is a trace, and the rank in its metadata; else what it is."""
         return self._get(file, self._trace)
 
     def sidecar(self, file: File) -> Head:
@@ -100,20 +109,29 @@ class Heads:
             self._pool.shutdown(wait=False)
             self._pool = None
 
-    def _trace(self, stream: IO[bytes], zipped: bool, size: int) -> Head:
+    def _trace(self, stream: IO[bytes], zipped: bool, file: File) -> Head:
         sniffed, text = _sniff(stream, self.formats)
         if sniffed is None:
-            return _added(text, self.formats)
+            return _added(file.name, text, self.formats)
         processes = frozenset(map(int, set(_PROCESS.findall(text[:_BLOCK]))))
         kind, info = sniffed[0], sniffed[1].info
         if info.rank is None and kind.last_info:
             if not zipped:
-                stream.seek(max(size - _BLOCK, 0))
+                stream.seek(max(file.size - _BLOCK, 0))
                 text = _read(stream, _BLOCK)
-            elif size <= _SMALL_GZIP:
+            elif file.size <= _SMALL_GZIP:
                 text += _read(stream, _MOST)
             info = kind.last_info(text)
-        return Head(True, info.rank, info.world_size, processes, joins_rank=kind.joins_rank)
+        return Head(
+            True,
+            info.rank,
+            info.world_size,
+            processes,
+            adds=kind.joins_any,
+            joins_rank=kind.joins_rank,
+            is_partial=kind.is_partial,
+            other=other_kind(file.name, text, [kind]) if kind.joins_any else None,
+        )
 
     def _get(self, file: File, look: _Look[Head]) -> Head:
         if file not in self._known:
@@ -141,6 +159,9 @@ class _Bounded(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def seekable(self) -> bool:
+        return True
+
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         self._left = _MOST
         return self._file.seek(offset, whence)
@@ -163,11 +184,17 @@ def find_format(file: File, formats: Sequence[_F]) -> _F | None:
 
 def _look(file: File, look: _Look[_T]) -> _T:
     with open_file(file.path, file.size) as opened:
+        plain: IO[bytes] = opened
         packing = packed.packing_of(opened.read(packed.HEAD_BYTES))
         opened.seek(0)
-        plain = packed.open_unpacked(_Bounded(opened), packing) if packing else opened
+        for _ in range(packed.MOST_LAYERS):
+            if packing is None:
+                break
+            plain = packed.open_unpacked(_Bounded(plain), packing)
+            packing = packed.packing_of(_read(plain, packed.HEAD_BYTES))
+            plain.seek(0)
         # To go to the end of a file in an archive takes as long as of a packed one.
-        return look(plain, packing is not None or isinstance(opened, Member), file.size)
+        return look(plain, plain is not opened or isinstance(opened, Member), file)
 
 
 def _sniff(stream: IO[bytes], formats: Sequence[_F]) -> tuple[tuple[_F, Signs] | None, bytes]:
@@ -184,13 +211,14 @@ def _sniff(stream: IO[bytes], formats: Sequence[_F]) -> tuple[tuple[_F, Signs] |
         wanted *= 4  # sniff starts from the beginning each time: the sum stays linear
 
 
-def _added(text: bytes, formats: Sequence[Format]) -> Head:
+def _added(name: str, text: bytes, formats: Sequence[Format]) -> Head:
     """Return the head of a file that is no trace: it may add to one."""
     asked = (each.beside(text) for each in formats if each.beside)
     process = next((number for number in asked if number is not None), None)
+    other = other_kind(name, text, formats)
     if process is None:
-        return Head(False, None)
-    return Head(False, None, processes=frozenset({process} - {0}), adds=True)
+        return Head(False, None, other=other)
+    return Head(False, None, processes=frozenset({process} - {0}), adds=True, other=other)
 
 
 def _sidecar(stream: IO[bytes]) -> Head:

@@ -17,7 +17,14 @@ from pathlib import Path
 
 from tb_privateuse1.discovery import archive, packed, remote
 from tb_privateuse1.discovery.file import File, printable, remote_file
-from tb_privateuse1.discovery.formats import Format, folders, is_own_name, is_part, suffixes
+from tb_privateuse1.discovery.formats import (
+    Format,
+    folders,
+    is_own_name,
+    is_part,
+    other_suffixes,
+    suffixes,
+)
 from tb_privateuse1.discovery.recording_folders import parents_first
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
@@ -37,9 +44,9 @@ def directories(
 ) -> Iterator[tuple[str, list[File]]]:
     """Yield each directory from ``root`` down: its path from the root (``.``), its files.
 
-    Only files with the suffix of one of these formats or of a sidecar are listed. An unreadable
-    directory is a warning, a vanished file is skipped. ``unread``
-    gets the URLs of remote directories and files that exist but cannot be read now. Local
+    Only files with a suffix of these formats, of other known files or of a sidecar are listed. An
+    unreadable directory is a warning, a vanished file is skipped. ``unread`` gets the URLs of
+    remote directories and files that exist but cannot be read now. Local
     folders that are one recording (``Format.folder``) follow their parent directly. Without
     ``links_out``, links that lead out of a local root are a warning. Raises
     ``remote.RemoteError`` if a URL cannot be listed at all.
@@ -181,7 +188,7 @@ def _visible(name: str) -> bool:
 
 def _name_test(formats: Sequence[Format]) -> _Test:
     """Return the test by which a file's name says that the file may be of use."""
-    ends = (*suffixes(formats), *_SIDECAR_SUFFIXES)
+    ends = (*suffixes(formats), *_SIDECAR_SUFFIXES, *other_suffixes(formats))
     return lambda name: (
         _visible(name)
         and (name.lower().endswith(ends) or is_part(name, formats) or is_own_name(name, formats))

@@ -2,6 +2,7 @@
 
 __all__ = [
     "chrome",
+    "collapsed",
     "formats",
     "formulas",
     "query",

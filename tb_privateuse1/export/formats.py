@@ -12,14 +12,14 @@ from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.formats import stem
 from tb_privateuse1.discovery.trace_files import TraceFiles
-from tb_privateuse1.export import atomic_output, chrome, perfetto, table_files
+from tb_privateuse1.export import atomic_output, chrome, collapsed, perfetto, table_files
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.ingest import without_paths
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 
-FormatName = Literal["chrome", "perfetto", "parquet", "csv"]
+FormatName = Literal["chrome", "perfetto", "stacks", "parquet", "csv"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Format:
 FORMATS: Mapping[FormatName, Format] = {
     "chrome": Format(say("Chrome trace"), ".pt.trace.json.gz", "application/gzip"),
     "perfetto": Format(say("Perfetto trace"), ".perfetto-trace.gz", "application/gzip"),
+    "stacks": Format(say("Collapsed stacks"), ".stacks.txt.gz", "application/gzip"),
     "parquet": Format(say("All tables as Parquet"), ".parquet.zip", "application/zip"),
     "csv": Format(say("All tables as CSV"), ".csv.zip", "application/zip"),
 }
@@ -84,6 +85,8 @@ def _parts(
 ) -> Iterator[bytes]:
     if name == "perfetto":
         return perfetto.write(trace, window)
+    if name == "stacks":
+        return collapsed.write(trace, window)
     return _chrome(trace, files, window, keys)
 
 

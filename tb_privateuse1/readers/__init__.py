@@ -139,7 +139,19 @@ def _adds(reader: Reader, part: str) -> bool:
         return True
     if completed_name(name, READERS) is not None:
         return completed_name(name, [reader]) is not None
-    return reader.beside is not None and not is_part(name, READERS)
+    may_add = reader.joins_any or reader.beside is not None
+    return may_add and not is_part(name, READERS) and reader is _of_any(part)
+
+
+def _of_any(part: str) -> Reader | None:
+    """Return the reader of a file that may add to any recording of its directory."""
+    try:
+        joining = find_format(file_at(part), [reader for reader in READERS if reader.joins_any])
+    except RemoteError:
+        raise
+    except OSError:  # it is gone
+        joining = None
+    return joining or next((reader for reader in READERS if reader.beside), None)
 
 
 def choose_reader(path: str) -> Reader:

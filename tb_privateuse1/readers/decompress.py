@@ -1,8 +1,9 @@
 """Unpack a file block by block: plain or packed, complete or cut off.
 
-What it is packed with is in its first bytes (``discovery.packed``), not in its name. A stream that
-is cut or damaged yields what could be unpacked, and ``Source.fault`` says so. The unpacked size has
-a limit (``packed.most_bytes``).
+What it is packed with is in its first bytes (``discovery.packed``), not in its name. What is in it
+may be packed in turn. A stream that is cut or damaged yields what could be unpacked, and
+``Source.fault`` says so. The unpacked size has a limit (``packed.most_bytes``), that of each
+packing too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 
 from isal import igzip_lib
 
@@ -61,10 +62,11 @@ class Source:
                 packing = packed.packing_of(file.read(packed.HEAD_BYTES))
                 self._unpacked = 0 if packing else start
                 file.seek(self._unpacked)
-                for block in self._content(file, packing):
+                blocks = self._unpack(file, packing, packed_bytes) if packing else _read(file)
+                for block in blocks:
                     skip = max(0, start - self._unpacked)
                     self._unpacked += len(block)
-                    self._check(packed_bytes)
+                    self._check(self._unpacked, packed_bytes)
                     if self._progress:
                         self._progress("reading", file.tell(), size, self.events)
                     if skip < len(block):
@@ -78,9 +80,9 @@ class Source:
                 "unreadable", say("{path} cannot be read: {error}", path=self.path, error=error)
             ) from error
 
-    def _check(self, packed_bytes: int) -> None:
+    def _check(self, unpacked: int, packed_bytes: int) -> None:
         limit = packed.most_bytes(packed_bytes)
-        if self._unpacked > limit:
+        if unpacked > limit:
             message = say(
                 "{path} unpacks to more than {limit:,} bytes.", path=self.path, limit=limit
             )
@@ -90,18 +92,34 @@ class Source:
             )
             raise TraceError("too_large", message, hint)
 
-    def _content(self, file: BinaryIO, packing: str | None) -> Iterator[bytes]:
-        if packing is None:
-            yield from _read(file)
-        elif packing == "gzip":
-            yield from self._gunzip(file)
+    def _unpack(
+        self, file: IO[bytes], packing: str, packed_bytes: int, layers: int = 1
+    ) -> Iterator[bytes]:
+        """Yield the content of a packed file, unpacked in turn if it is packed itself."""
+        content = packed.Content(lambda: self._layer(file, packing, packed_bytes))
+        inner = packed.packing_of(content.peek(packed.HEAD_BYTES))
+        if inner is None:
+            yield from content.blocks()
+        elif layers == packed.MOST_LAYERS:
+            message = say("{path} is packed more than {count} times.", path=self.path, count=layers)
+            raise TraceError("too_large", message, say("Unpack it."))
         else:
-            try:
-                yield from packed.unpack(file, packing)
-            except packed.BrokenStream as error:
-                self.fault = error.fault
+            yield from self._unpack(cast(IO[bytes], content), inner, packed_bytes, layers + 1)
 
-    def _gunzip(self, file: BinaryIO) -> Iterator[bytes]:
+    def _layer(self, file: IO[bytes], packing: str, packed_bytes: int) -> Iterator[bytes]:
+        """Yield what a file unpacks to once; a broken stream ends, and ``fault`` says so."""
+        file.seek(0)
+        unpacked = 0
+        try:
+            blocks = self._gunzip(file) if packing == "gzip" else packed.unpack(file, packing)
+            for block in blocks:
+                unpacked += len(block)
+                self._check(unpacked, packed_bytes)
+                yield block
+        except packed.BrokenStream as error:
+            self.fault = self.fault or error.fault
+
+    def _gunzip(self, file: IO[bytes]) -> Iterator[bytes]:
         unpack = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
         start = done = 0
         out: list[bytes] = []
@@ -112,13 +130,15 @@ class Source:
                 try:
                     out.append(unpack.decompress(piece))
                 except _BROKEN:
-                    self.fault = "damaged"
+                    self.fault = self.fault or "damaged"
                     yield b"".join(out)
-                    yield _last(self.path, start, done + at)
+                    yield _last(file, start, done + at)
                     return
                 at += len(piece)
                 if unpack.eof:
                     at -= len(unpack.unused_data)
+                    if at + len(_GZIP) > len(block):  # the next stream may begin at the edge
+                        block += file.read(_BLOCK)
                     if block[at : at + 2] != _GZIP:  # the end, or padding behind it
                         yield b"".join(out)
                         return
@@ -128,7 +148,7 @@ class Source:
                     yield b"".join(out)
                     out.clear()
             done += len(block)
-        self.fault = "cut"
+        self.fault = self.fault or "cut"
         yield b"".join(out)
 
 
@@ -137,20 +157,19 @@ def _read(file: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
-def _last(path: str, start: int, stop: int) -> bytes:
+def _last(file: IO[bytes], start: int, stop: int) -> bytes:
     """Unpack a stream that starts at ``start`` byte by byte from ``stop`` up to its damage."""
     unpack = zlib.decompressobj(31)
     out: list[bytes] = []
-    with open_file(path) as file:
-        file.seek(start)
-        try:
-            while (left := stop - file.tell()) > 0:
-                unpack.decompress(file.read(min(left, _PIECE)))
-            for byte in file.read(_PIECE):
-                out.append(unpack.decompress(bytes([byte])))
-        except zlib.error:
-            pass
-        return b"".join(out)
+    file.seek(start)
+    try:
+        while (left := stop - file.tell()) > 0:
+            unpack.decompress(file.read(min(left, _PIECE)))
+        for byte in file.read(_PIECE):
+            out.append(unpack.decompress(bytes([byte])))
+    except zlib.error:
+        pass
+    return b"".join(out)
 
 
 def first_bytes(path: str, size: int) -> bytes:

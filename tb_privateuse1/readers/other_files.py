@@ -1,37 +1,53 @@
-"""Say what a file is that no reader reads, and what to do with it.
+"""Kinds of files that no reader reads: ``KINDS`` says what each is, and what to do with it.
 
 The first bytes decide; the name helps where a format has no mark of its own. Marks are from the
-formats' documents (Git LFS, SQLite, Parquet, Arrow, LZ4, 7-Zip, RAR, OpenSSL's ``enc``, age).
+formats' documents (Git LFS, SQLite, Parquet, Arrow, LZ4, 7-Zip, RAR, OpenSSL's ``enc``, age) and
+from what torch writes (torch/profiler/_memory_profiler.py, torch/autograd/profiler_util.py).
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from tb_privateuse1.discovery.file import basename
+from tb_privateuse1.discovery.formats import OTHER_HEAD_BYTES, OtherKind
 from tb_privateuse1.i18n import Text, fill, say
-from tb_privateuse1.readers.decompress import first_bytes
+from tb_privateuse1.readers.execution_trace_head import process_of
 from tb_privateuse1.trace.errors import TraceError
 
-_HEAD_BYTES = 512
-_ANY = re.compile(b"")
-_NO_NAME = re.compile("$.")
 
-
-class _Kind(NamedTuple):
-    message: Text
-    hint: Text
-    head: re.Pattern[bytes] = _ANY
-    name: re.Pattern[str] = _NO_NAME
-    """Where there is a name, the first bytes alone are not enough."""
-
-
-def _kind(message: Text, hint: Text, head: bytes = b"", name: str = "") -> _Kind:
+def _kind(
+    message: Text,
+    hint: Text,
+    head: bytes = b"",
+    name: str = "",
+    *,
+    is_listed: bool = False,
+    suffixes: tuple[str, ...] = (),
+) -> OtherKind:
     flags = re.IGNORECASE
-    return _Kind(message, hint, re.compile(head, flags | re.DOTALL), re.compile(name, flags))
+    return OtherKind(
+        message=message,
+        hint=hint,
+        head=re.compile(head, flags | re.DOTALL).match,
+        name=re.compile(name, flags),
+        is_listed=is_listed,
+        suffixes=suffixes,
+    )
 
 
+def are_stacks(text: bytes) -> bool:
+    """Return whether a text is of collapsed stacks: ``frame;frame;frame count`` in each line."""
+    lines = text.splitlines()
+    if len(lines) > 1 and not text.endswith(b"\n"):
+        lines.pop()  # the text goes on
+    parts = [line.rpartition(b" ") for line in lines]
+    return any(b";" in frames for frames, _, _ in parts) and all(
+        count.isdigit() and all(map(bytes.strip, frames.split(b";"))) for frames, _, count in parts
+    )
+
+
+_ANY_NAME = re.compile("")
 _UNPACK = say("Unpack it. Files packed with gzip, zstd, xz or bzip2 are read as they are.")
 _EXPORTED = say("Open the recording from which it was made.")
 _RAW_TIMELINE = say(
@@ -43,26 +59,46 @@ _DATABASE = _kind(
     rb"SQLite format 3\0",
 )
 
-_KINDS = (
+KINDS = (
     _kind(
         say("{path} is a pointer of Git LFS, not the file itself."),
         say("Run git lfs pull in its repository."),
         rb"version https://git-lfs\.github\.com/spec/",
+        is_listed=True,
     ),
     _kind(
         say("{path} is a pointer of git-annex, not the file itself."),
         say("Run git annex get in its repository."),
         rb"(?:\S*/)?annex/objects/",
+        is_listed=True,
     ),
     _kind(
         say("{path} is a picture of torch's memory timeline."),
         _RAW_TIMELINE,
         rb"<html>\s*<head><meta charset=\"utf-8\" /><title>GPU Memory Timeline HTML",
+        is_listed=True,
+        suffixes=(".html",),
     ),
     _kind(
         say("{path} is a memory timeline of torch with sums by category, without their events."),
         _RAW_TIMELINE,
         rb"\s*\[\s*\[\s*\d+\s*[,\]]",
+        is_listed=True,
+    ),
+    OtherKind(
+        message=say("{path} is an execution trace of torch: it has no times."),
+        hint=say("Put the Kineto trace of the same process beside it, and open that."),
+        head=lambda text: process_of(text) is not None,
+        name=_ANY_NAME,
+        is_listed=True,
+    ),
+    OtherKind(
+        message=say("{path} has collapsed stacks: sums of times by stack, without their events."),
+        hint=say("Open the recording from which it was made: the page Flame graph has its stacks."),
+        head=are_stacks,
+        name=_ANY_NAME,
+        is_listed=True,
+        suffixes=(".txt", ".stacks", ".folded", ".collapsed"),
     ),
     _kind(
         say("{path} is a web page or an XML document."),
@@ -85,18 +121,24 @@ _KINDS = (
         say("Import it with Nsight Systems, then export it: nsys export --type sqlite"),
         rb"[^{\[]",
         r"\.qdstrm$",
+        is_listed=True,
+        suffixes=(".qdstrm",),
     ),
     _kind(
         say("{path} is a report of Nsight Compute: it has kernels alone, without their times."),
         say("Record with torch.profiler, or open it in Nsight Compute."),
         rb"[^{\[]",
         r"\.ncu-rep$",
+        is_listed=True,
+        suffixes=(".ncu-rep",),
     ),
     _kind(
         say("{path} is a profile of XProf (JAX, TensorFlow)."),
         say("Open it with XProf. The trace.json.gz that it can write for its viewer is read."),
         rb"\x0a",
         r"\.xplane\.pb$",
+        is_listed=True,
+        suffixes=(".xplane.pb",),
     ),
     _kind(
         say("{path} is a Python pickle that is not read."),
@@ -118,13 +160,15 @@ _KINDS = (
 
 def recognize(path: str, error: TraceError) -> TraceError:
     """Return the error that says what an unreadable file is; ``error`` where that is not known."""
+    from tb_privateuse1.readers.decompress import first_bytes  # the kinds alone need no reader
+
     try:
-        head = first_bytes(path, _HEAD_BYTES)
+        head = first_bytes(path, OTHER_HEAD_BYTES)
     except TraceError:
         return error
-    for kind in _KINDS:
-        if kind is _DATABASE and error.code == "not_a_database":
-            continue  # its reader knows more about it
-        if kind.head.match(head) and kind.name.search(basename(path)):
-            return TraceError("not_a_trace", fill(kind.message, path=path), kind.hint)
-    return error
+    # Of a database that no reader knows, its reader says more.
+    kinds = (kind for kind in KINDS if kind is not _DATABASE or error.code != "not_a_database")
+    kind = next((kind for kind in kinds if kind.fits(basename(path), head)), None)
+    if kind is None:
+        return error
+    return TraceError("not_a_trace", fill(kind.message, path=path), kind.hint)

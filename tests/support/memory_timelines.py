@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 START_NS = 1_700_000_000_000_000_000
 
@@ -37,3 +38,16 @@ def write(path: Path, events: list[Event]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(events))
     return path
+
+
+def recorded(events: list[Event]) -> list[dict[str, Any]]:
+    """Return the memory events of the same changes, as the profiler's trace has them."""
+    return [
+        {
+            "ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 9,
+            "ts": f"{at // 1000}.{at % 1000:03}",
+            "args": {"Addr": 4096 + i, "Bytes": size, "Device Type": 0, "Device Id": -1},
+        }
+        for i, (at, action, size, _) in enumerate(events)
+        if action in (2, 4)
+    ]  # fmt: skip

@@ -94,7 +94,7 @@ export function fetchSql({ run, rank, span }: Place, query: string, asking: Aski
 
 /** A format, and a part of the recording; null: to its end. */
 export interface Exporting {
-  format: "chrome" | "perfetto" | "parquet" | "csv";
+  format: "chrome" | "perfetto" | "stacks" | "parquet" | "csv";
   start_ns: number | null;
   end_ns: number | null;
 }

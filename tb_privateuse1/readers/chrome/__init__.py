@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tb_privateuse1.readers import other_files
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.chrome import sniff
-from tb_privateuse1.readers.chrome.execution_trace_head import process_of
+from tb_privateuse1.readers.execution_trace_head import process_of
 from tb_privateuse1.trace.registry import OnCall
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ CHROME = Reader(
     last_info=sniff.last_info,
     own_names=_OWN_NAMES,
     beside=process_of,
+    others=other_files.KINDS,
     complete=OnCall("tb_privateuse1.readers.execution_trace", "complete"),
     read=read,
     read_parallel=OnCall("tb_privateuse1.readers.chrome.file_reading", "read_parallel"),

@@ -41,6 +41,7 @@ FLIGHT_RECORDER = Reader(
     suffixes=(".pickle", ".json", ".pkl"),
     sniff=sniff,
     own_names=_OWN,
+    is_partial=True,
     joins_rank=True,
     read=OnCall("tb_privateuse1.readers.flight_recorder.reading", "read"),
     record=OnCall("tb_privateuse1.readers.flight_recorder.reading", "read_entry"),

@@ -2,14 +2,16 @@
 
 They are a list of ``[time, action, bytes, category]``, in ns (torch/profiler/_memory_profiler.py,
 ``export_memory_timeline_raw``). No event has an address: there are no blocks, only changes of what
-is allocated. Sums by category are counters.
+is allocated. Sums by category are counters. ``completion`` adds these to the recording of the same
+profiler.
 """
 
 from __future__ import annotations
 
 import re
 
-from tb_privateuse1.discovery.formats import DistributedInfo, Signs
+from tb_privateuse1.discovery.formats import DistributedInfo, OtherKind, Signs
+from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.trace.registry import OnCall
 
@@ -30,10 +32,21 @@ def sniff(text: bytes) -> Signs:
     return Signs(found, DistributedInfo(), sure=found or len(text) >= _HEAD_BYTES)
 
 
+_UNUSED = OtherKind(
+    message=say("{path} is a memory timeline of torch, and no recording beside it is of its rank."),
+    hint=say("Put the recording of the same process beside it, or open it by itself."),
+    head=_HEAD.match,
+    name=re.compile(""),
+    is_listed=True,
+)
 MEMORY_TIMELINE = Reader(
     name="memory_timeline",
     suffixes=(".json",),
     sniff=sniff,
+    is_partial=True,
+    joins_any=True,
+    others=(_UNUSED,),
     read=OnCall("tb_privateuse1.readers.memory_timeline.reading", "read"),
     record=OnCall("tb_privateuse1.readers.memory_timeline.reading", "read_event"),
+    complete=OnCall("tb_privateuse1.readers.memory_timeline.completion", "complete"),
 )

@@ -20,9 +20,9 @@ from tb_privateuse1.trace.model import Threads
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I64
 
-_NEW_VERSION = 3
+CREATED, NEW_VERSION, RELEASED = 2, 3, 4
 _ACTIONS = ("preexisting", "create", "increment_version", "destroy")
-_CATEGORIES = (
+CATEGORIES = (
     "Parameter", "Optimizer state", "Input", "Temporary", "Activation", "Gradient",
     "Autograd detail", "Unknown",
 )  # fmt: skip
@@ -37,16 +37,13 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     Raises TraceError ``unreadable``, ``too_large`` or ``not_a_trace``.
     """
     tally = Tally()
-    events = _events(path, tally, progress)
-    at_ns, action, size, category = events.T
-    possible = (np.abs(at_ns) < _LIMIT) & (np.abs(size) < _LARGEST)
-    tally.add("sizes_impossible", int((~possible).sum()))
-    number = np.flatnonzero(possible)
+    events = read_events(path, tally, progress)
+    number = find_possible(events, tally)
     at_ns, action, size, category = events[number].T
     base = int(at_ns[at_ns > 0].min(initial=_LIMIT)) if (at_ns > 0).any() else 0
     at_ns = np.maximum(at_ns - base, 0)  # what was there before has no time
-    lasting = np.flatnonzero(action != _NEW_VERSION)
-    counters = _sums(at_ns, size, category, number)
+    lasting = np.flatnonzero(action != NEW_VERSION)
+    counters = sums(at_ns, size, category, number, 3, 1)
     return Raw(
         base_ns=base,
         strings=(
@@ -54,7 +51,7 @@ def read(path: str, progress: Progress | None = None) -> Raw:
             "0",
             say("Allocator"),
             say("Memory by category (bytes)"),
-            *_CATEGORIES,
+            *CATEGORIES,
         ),
         threads=Threads(*(np.array([i], np.int32) for i in (1, 1, 2))),
         groups={},
@@ -66,8 +63,11 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     )
 
 
-def _events(path: str, tally: Tally, progress: Progress | None) -> I64:
-    """Return the events as rows of four numbers."""
+def read_events(path: str, tally: Tally, progress: Progress | None = None) -> I64:
+    """Return the events as rows of time, action, size and category; what is wrong is counted.
+
+    Raises TraceError as ``read``.
+    """
     source = Source(path, progress)
     parts, length = [], 0
     for block in source.blocks():
@@ -81,7 +81,7 @@ def _events(path: str, tally: Tally, progress: Progress | None) -> I64:
         found: list[Any] = msgspec.json.decode(text, type=list[tuple[int, int, int, int]])
         events = np.array(found, np.int64).reshape(-1, 4)
         valid = (events[:, 1] >= 1) & (events[:, 1] <= 4)
-        valid &= (events[:, 3] >= 0) & (events[:, 3] < len(_CATEGORIES))
+        valid &= (events[:, 3] >= 0) & (events[:, 3] < len(CATEGORIES))
         tally.add(
             "malformed_events", int((~valid).sum()), found[int(valid.argmin())] if found else ""
         )
@@ -113,15 +113,25 @@ def _changes(at_ns: I64, size: I64, number: I64) -> Group:
     )
 
 
-def _sums(at_ns: I64, size: I64, category: I64, number: I64) -> Counters:
-    """Return the bytes of each category after each of its changes."""
+def find_possible(events: I64, tally: Tally) -> I64:
+    """Return the rows of possible times and sizes; the others are counted."""
+    possible = (np.abs(events[:, 0]) < _LIMIT) & (np.abs(events[:, 2]) < _LARGEST)
+    tally.add("sizes_impossible", int((~possible).sum()))
+    return np.flatnonzero(possible)
+
+
+def sums(at_ns: I64, size: I64, category: I64, number: I64, name: int, process: int) -> Counters:
+    """Return the bytes of each category after each of its changes.
+
+    ``name`` is the string of the counters' name, in front of those of the categories.
+    """
     used = np.unique(category)
     order = np.argsort(category, kind="stable")
     totals = [np.cumsum(size[category == own]) for own in used.tolist()]
     series = CounterSeries(
-        np.full(len(used), 3, np.int32),
-        (used + 4).astype(np.int32),
-        np.full(len(used), 1, np.int32),
+        np.full(len(used), name, np.int32),
+        (used + name + 1).astype(np.int32),
+        np.full(len(used), process, np.int32),
     )
     samples = CounterSamples(
         series=np.searchsorted(used, category[order]).astype(np.int32),
@@ -134,7 +144,7 @@ def _sums(at_ns: I64, size: I64, category: I64, number: I64) -> Counters:
 
 def read_event(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str, Any]:
     """Return the fields of an event by its number. Raises TraceError ``no_event``."""
-    events = _events(path, Tally(), None)
+    events = read_events(path, Tally())
     if not 0 <= event < len(events):
         hint = say("Was it written again since it was read? Reload the list of runs.")
         raise TraceError("no_event", say("{path} has no such event.", path=path), hint)
@@ -143,7 +153,7 @@ def read_event(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str,
         "time_ns": at_ns,
         "action": _ACTIONS[action - 1],
         "bytes": size,
-        "category": _CATEGORIES[category],
+        "category": CATEGORIES[category],
     }
 
 

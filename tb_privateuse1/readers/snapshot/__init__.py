@@ -37,6 +37,7 @@ SNAPSHOT = Reader(
     suffixes=(_SUFFIX, ".pickle"),
     sniff=sniff,
     own_names=_OWN,
+    is_partial=True,
     named_after=_OWN,
     read=OnCall("tb_privateuse1.readers.snapshot.reading", "read"),
     record=OnCall("tb_privateuse1.readers.snapshot.reading", "read_entry"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tb_privateuse1 import readers
 from tb_privateuse1.discovery import packed
 from tb_privateuse1.discovery.catalog import scan
-from tb_privateuse1.readers import READERS
+from tb_privateuse1.readers import READERS, decompress
 from tb_privateuse1.readers.decompress import Source, read_bytes
 from tb_privateuse1.trace.errors import TraceError
 from tests.support import trace_files
@@ -145,3 +145,76 @@ def test_a_trace_is_read_whatever_its_name_says(tmp_path: Path, packing: str, su
 def test_names_of_packed_files() -> None:
     assert packed.unpacked_name("a.json.ZST") == "a.json"
     assert packed.unpacked_name("a.json") == "a.json"
+
+
+@pytest.mark.parametrize("inner", PACK)
+@pytest.mark.parametrize("outer", PACK)
+def test_a_packing_in_another_is_unpacked(tmp_path: Path, outer: str, inner: str) -> None:
+    path = tmp_path / "host_1.123.json.gz"
+    plain = trace_files.trace(tmp_path / "other.json").read_bytes()
+    path.write_bytes(PACK[outer](PACK[inner](plain)))
+    (tmp_path / "other.json").unlink()
+    assert unpacked(path) == (plain, None)
+    assert scan(str(tmp_path), READERS).runs.runs[0].workers[0].worker == "host_1"
+    assert len(readers.read(str(path)).groups)
+
+
+@pytest.mark.parametrize("inner", PACK)
+@pytest.mark.parametrize("outer", PACK)
+def test_a_packing_in_another_that_is_cut_yields_what_it_holds(
+    tmp_path: Path, outer: str, inner: str
+) -> None:
+    path = tmp_path / "t"
+    text = TEXT[:20_000]
+    path.write_bytes((PACK[outer](PACK[inner](text)) * 3)[:-20])
+    data, fault = unpacked(path)
+    assert fault in ("cut", "damaged")
+    assert (text * 3).startswith(data)
+    assert len(data) >= len(text) * 2
+
+
+def test_a_damage_in_the_inner_stream_loses_what_is_behind_it(tmp_path: Path) -> None:
+    inner = bytearray(PACK["gzip"](TEXT))
+    inner[len(inner) // 2 : len(inner) // 2 + 300] = b"\xff" * 300
+    path = tmp_path / "t"
+    path.write_bytes(PACK["gzip"](bytes(inner)))
+    data, fault = unpacked(path)
+    path.write_bytes(bytes(inner))
+    assert (data, fault) == unpacked(path)
+    assert fault == "damaged"
+
+
+def test_packings_in_each_other_have_a_limit_of_depth(tmp_path: Path) -> None:
+    content = TEXT
+    path = tmp_path / "t.pt.trace.json.gz"
+    for _ in range(packed.MOST_LAYERS):
+        content = PACK["gzip"](content)
+    path.write_bytes(content)
+    assert unpacked(path) == (TEXT, None)
+    path.write_bytes(PACK["gzip"](content))
+    with pytest.raises(TraceError, match="packed more than 4 times"):
+        unpacked(path)
+    assert scan(str(tmp_path), READERS).runs.runs
+
+
+def test_every_packing_counts_against_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "_RATIO_FROM", 1 << 20)
+    path = tmp_path / "t"
+    # Streams without content: the inner packing unpacks to nothing, however large it is.
+    empty = PACK["gzip"](b"")
+    path.write_bytes(PACK["gzip"](empty * 100_000))
+    with pytest.raises(TraceError) as caught:
+        unpacked(path)
+    assert caught.value.code == "too_large"
+
+
+def test_a_stream_that_begins_at_the_edge_of_a_block_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = PACK["gzip"](b"one")
+    monkeypatch.setattr(decompress, "_BLOCK", len(first))
+    path = tmp_path / "t"
+    path.write_bytes(first + PACK["gzip"](b"two"))
+    assert unpacked(path) == (b"onetwo", None)

@@ -20,7 +20,7 @@ interface ExportProps {
 type Part = "all" | "shown" | "area";
 
 const texts = t.exportMenu;
-const FORMATS = ["chrome", "perfetto", "parquet", "csv"] as const;
+const FORMATS = ["chrome", "perfetto", "stacks", "parquet", "csv"] as const;
 
 export function ExportMenu(props: ExportProps) {
   return (

@@ -132,6 +132,7 @@ export const exportMenu = {
       about: "as recorded, with what was inferred; for chrome://tracing, Perfetto, HTA",
     },
     perfetto: { title: "Perfetto trace (protobuf)", about: "smaller, with GPU tracks, counters and arrows" },
+    stacks: { title: "Collapsed stacks", about: "the flame graph; for flamegraph.pl and speedscope" },
     parquet: { title: "All tables, Parquet", about: "for pandas, DuckDB and others; a ZIP archive" },
     csv: { title: "All tables, CSV", about: "for spreadsheets; a ZIP archive" },
   },

@@ -120,6 +120,7 @@ export const exportMenu: Translation<typeof english.exportMenu> = {
       about: "与采集时相同，并含推断的内容；用于 chrome://tracing、Perfetto、HTA",
     },
     perfetto: { title: "Perfetto trace（protobuf）格式", about: "更小，含 GPU 轨道、计数器与箭头" },
+    stacks: { title: "折叠调用栈", about: "火焰图；用于 flamegraph.pl 与 speedscope" },
     parquet: { title: "所有表格，Parquet", about: "用于 pandas、DuckDB 等；ZIP 压缩包" },
     csv: { title: "所有表格，CSV", about: "用于电子表格；ZIP 压缩包" },
   },
