@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.interruption import Interrupted
 
 _log = logging.getLogger(__name__)
 
@@ -83,26 +84,39 @@ class Savings:
         self._all_replayed &= removal is not None or is_small
         if is_small:
             return Saving(claimed, how)
+        try:
+            return self._net_or_replayed(how, claim, removal)
+        except Interrupted:
+            raise
+        except Exception as error:  # a failing replay must cost neither this finding nor others
+            _log.exception("a finding cannot be replayed")
+            self._replays += 1
+            self._all_replayed = False
+            how = say(
+                "{how} Not replayed: the replay raised `{error}` (see the log).",
+                how=how,
+                error=f"{type(error).__name__}: {error}",
+            )
+            return Saving(claimed, how)
+
+    def _net_or_replayed(self, how: str, claim: intervals.Set, removal: Removal | None) -> Saving:
+        """Return the saving of a claim by the replay without it, or why there is none."""
         if removal is None or self._case.limits.known != "device":
             return self._net(claim, how)
-        if self._replays == _MOST_REPLAYS:
+        if self._replays >= _MOST_REPLAYS:
             return self._net(claim, say("{how} Not replayed: there are greater findings.", how=how))
         part, replay = self._part, self._replay
         if part is None or replay is None:
             how = say("{how} Not replayed: a step is too long for that.", how=how)
             return self._net(claim, how)
+        claimed = intervals.length(claim)
         replayed = intervals.length(intervals.intersect(claim, part.window))
         if not replayed:
             return self._net(claim, how)
+        removed = replay.without(removal)
+        then = replay.account(removal)
+        after = next_limit(self._case, claim, intervals.length(part.window), self._now, then)
         self._replays += 1
-        try:
-            removed = replay.without(removal)
-            window_ns = intervals.length(part.window)
-            then = replay.account(removal)
-            after = next_limit(self._case, claim, window_ns, self._now, then)
-        except Exception:  # a failing user's rule must not cost the other findings
-            _log.exception("what a rule takes away cannot be replayed")
-            return Saving(claimed, how)
         # The other steps are assumed to gain in proportion to the replayed ones.
         scale = claimed / replayed
         gains = Gains(

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.event_waits import EventWaits
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
@@ -16,7 +17,6 @@ from tb_privateuse1.trace.model import (
     MISSING,
     NONE,
     DeviceAnnotations,
-    EventWaits,
     Kernels,
     Lanes,
     Ops,

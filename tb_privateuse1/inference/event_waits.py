@@ -8,7 +8,8 @@ import numpy as np
 
 from tb_privateuse1.inference.base import rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
-from tb_privateuse1.trace.model import NONE, EventWaits, Lanes, Launches
+from tb_privateuse1.trace.event_waits import EventWaits
+from tb_privateuse1.trace.model import NONE, Lanes, Launches
 from tb_privateuse1.trace.table import I32, I64
 
 _CATEGORY = re.compile(r"_sync$", re.IGNORECASE)

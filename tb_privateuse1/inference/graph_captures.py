@@ -16,6 +16,7 @@ import numpy as np
 
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.captures import CapturedOps, Captures
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, with_descendants
 from tb_privateuse1.trace.model import (
     FRAME,
@@ -24,8 +25,6 @@ from tb_privateuse1.trace.model import (
     MEMSET,
     NONE,
     OPERATOR,
-    CapturedOps,
-    Captures,
     Trace,
 )
 from tb_privateuse1.trace.table import I8, I32, I64, Bools

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
+from tb_privateuse1.trace.columns import Code, MaybeText, Name, SmallNumber, ThreadRow
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Threads
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.table import I8, I32, I64, Table
+from tb_privateuse1.trace.table import I32, I64, Table
 
 _IDS = (
     "external_id",
@@ -132,11 +133,11 @@ class Group:
 class Flows(Table):
     """The ends of flow arrows between events, one per row; ``finish`` is 1 at the arrow's head."""
 
-    category: I32
+    category: Name
     id: I64
     ts_ns: I64
-    thread: I32
-    finish: I32
+    thread: ThreadRow
+    finish: SmallNumber
 
 
 @dataclass(frozen=True)
@@ -148,14 +149,14 @@ class TensorUses(Table):
     tensor may have again, ``NONE`` without memory.
     """
 
-    event: I32
-    access: I8
-    argument: I32
+    event: SmallNumber
+    access: Code
+    argument: SmallNumber
     storage: I64
     offset: I64
     elements: I64
     item_bytes: I64
-    device_name: I32
+    device_name: MaybeText
 
 
 @dataclass(frozen=True)

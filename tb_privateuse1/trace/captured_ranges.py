@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import NONE, Captures
+from tb_privateuse1.trace.captures import Captures
+from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, Bools
 
 _NODE = (1 << 32) - 1

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_privateuse1.trace.table import I32, I64, Table
+from tb_privateuse1.trace.columns import (
+    MaybeKernelRow,
+    MaybeOpRow,
+    MaybeText,
+    Name,
+    Number,
+    SmallNumber,
+)
+from tb_privateuse1.trace.table import Table
 
 
 @dataclass(frozen=True)
@@ -14,15 +22,15 @@ class Collectives(Table):
     ``kind`` is ``all_reduce``, …, ``other``; ``bytes`` are counted as the NCCL tests do.
     """
 
-    kernel: I32
-    op: I32
-    kind: I32
-    group: I32
-    purpose: I32
-    group_size: I64
-    bytes: I64
-    peer: I32
+    kernel: MaybeKernelRow
+    op: MaybeOpRow
+    kind: Name
+    group: MaybeText
+    purpose: MaybeText
+    group_size: Number
+    bytes: Number
+    peer: SmallNumber
     """The rank that a message goes to or comes from; ``NONE`` if it is none or not recorded."""
-    sent_bytes: I64
-    received_bytes: I64
+    sent_bytes: Number
+    received_bytes: Number
     """Of this rank, by its arguments alone; ``MISSING`` without them."""

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.columns import (
+    Code,
+    MaybeText,
+    Name,
+    Nanoseconds,
+    Number,
+    SmallNumber,
+)
+from tb_privateuse1.trace.table import Bools, Table
 
 SCHEDULED, STARTED, COMPLETED, RETIRED = range(4)
 """``RETIRED``: the backend has dropped it, and records no times: it ended, or failed."""
@@ -23,20 +31,20 @@ class CollectiveEntries(Table):
     backend noticed them. ``whole``: the recorder still has the first entry of its rank.
     """
 
-    name: I32
-    group: I32
-    purpose: I32
-    members: I32
-    sequence: I64
+    name: Name
+    group: MaybeText
+    purpose: MaybeText
+    members: MaybeText
+    sequence: Number
     message: Bools
-    state: I8
+    state: Code
     whole: Bools
-    created_ns: I64
-    started_ns: I64
-    completed_ns: I64
-    shapes: I32
-    dtypes: I32
-    out_shapes: I32
-    out_dtypes: I32
-    stack: I32
-    event: I32
+    created_ns: Nanoseconds
+    started_ns: Nanoseconds
+    completed_ns: Nanoseconds
+    shapes: MaybeText
+    dtypes: MaybeText
+    out_shapes: MaybeText
+    out_dtypes: MaybeText
+    stack: MaybeText
+    event: SmallNumber

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_privateuse1.trace.table import I64, Bools, Table
+from tb_privateuse1.trace.columns import (
+    Number,
+)
+from tb_privateuse1.trace.table import Bools, Table
 
 
 @dataclass(frozen=True)
@@ -16,9 +19,9 @@ class Checkpoints(Table):
     of its window, damaged places and long events so far, and whether the file is a bare list.
     """
 
-    offset_bytes: I64
-    event: I64
-    window_bytes: I64
-    damages: I64
-    long: I64
+    offset_bytes: Number
+    event: Number
+    window_bytes: Number
+    damages: Number
+    long: Number
     bare: Bools

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_privateuse1.trace.table import I32, I64, Table
+from tb_privateuse1.trace.columns import (
+    MaybeText,
+    Number,
+)
+from tb_privateuse1.trace.table import Table
 
 
 @dataclass(frozen=True)
@@ -17,10 +21,10 @@ class Configs(Table):
     ``unit`` is the device's unit that runs it, as its tool names it (``AI_CPU``).
     """
 
-    grid: I32
-    block: I32
-    registers: I64
-    shared_bytes: I64
-    blocks_per_sm: I32
-    occupancy: I32
-    unit: I32
+    grid: MaybeText
+    block: MaybeText
+    registers: Number
+    shared_bytes: Number
+    blocks_per_sm: MaybeText
+    occupancy: MaybeText
+    unit: MaybeText

@@ -14,15 +14,35 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1.trace.captures import CapturedOps, Captures
 from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
+from tb_privateuse1.trace.columns import (
+    Code,
+    LaneRow,
+    MaybeCapturedOpRow,
+    MaybeCaptureRow,
+    MaybeConfigRow,
+    MaybeFrameRow,
+    MaybeLaunchRow,
+    MaybeOpRow,
+    MaybeStepRow,
+    MaybeText,
+    Name,
+    Nanoseconds,
+    Number,
+    OpRow,
+    SmallNumber,
+    ThreadRow,
+)
+from tb_privateuse1.trace.event_waits import EventWaits
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.table import Bools, Table
 from tb_privateuse1.trace.vendor import GENERIC, Vendor
 
 NONE = -1
@@ -60,9 +80,9 @@ Timeline = Literal["measured", "inferred", "none"]
 class Threads(Table):
     """Host threads. ``pid`` and ``tid`` are strings: torch writes numbers and words there."""
 
-    pid: I32
-    tid: I32
-    name: I32
+    pid: MaybeText
+    tid: MaybeText
+    name: MaybeText
 
 
 @dataclass(frozen=True)
@@ -75,31 +95,33 @@ class Ops(Table):
     between the operator's two events, ``MISSING`` without one.
     """
 
-    name: I32
-    kind: I8
-    start_ns: I64
-    end_ns: I64
-    self_ns: I64
-    elapsed_ns: I64
-    thread: I32
-    external_id: I64
-    parent: I32
-    frame: I32
-    step: I32
-    shapes: I32
-    dtypes: I32
-    strides: I32
-    concrete: I32
+    ORDER = ("thread", "start_ns")
+
+    name: Name
+    kind: Code
+    start_ns: Nanoseconds
+    end_ns: Nanoseconds
+    self_ns: Nanoseconds
+    elapsed_ns: Nanoseconds
+    thread: ThreadRow
+    external_id: Number
+    parent: MaybeOpRow
+    frame: MaybeFrameRow
+    step: MaybeStepRow
+    shapes: MaybeText
+    dtypes: MaybeText
+    strides: MaybeText
+    concrete: MaybeText
     """The values of the inputs that are no tensors (``Concrete Inputs``), a JSON list of texts."""
-    kernel_flops: I64
-    kernel_bytes: I64
+    kernel_flops: Number
+    kernel_bytes: Number
     """What Inductor says of its kernel (``kernel_flop``, ``kernel_num_gb``), or ``MISSING``."""
-    stack: I32
-    sequence: I64
-    forward_thread: I64
+    stack: MaybeText
+    sequence: Number
+    forward_thread: Number
     single: Bools
     """The only range directly inside one of its kind and name: torch counts both as one call."""
-    event: I32
+    event: SmallNumber
 
 
 @dataclass(frozen=True)
@@ -109,16 +131,18 @@ class Frames(Table):
     ``parent`` is the innermost enclosing frame, ``op`` the innermost enclosing row of ``Ops``.
     """
 
-    name: I32
-    start_ns: I64
-    end_ns: I64
-    self_ns: I64
-    thread: I32
-    parent: I32
-    op: I32
-    python_id: I64
-    module_id: I64
-    event: I32
+    ORDER = ("thread", "start_ns")
+
+    name: Name
+    start_ns: Nanoseconds
+    end_ns: Nanoseconds
+    self_ns: Nanoseconds
+    thread: ThreadRow
+    parent: MaybeFrameRow
+    op: MaybeOpRow
+    python_id: Number
+    module_id: Number
+    event: SmallNumber
 
 
 @dataclass(frozen=True)
@@ -130,25 +154,25 @@ class Launches(Table):
     has it.
     """
 
-    name: I32
-    start_ns: I64
-    end_ns: I64
-    thread: I32
-    correlation: I64
-    op: I32
-    around: I32
-    frame: I32
-    kernel_name: I32
-    event: I32
+    name: Name
+    start_ns: Nanoseconds
+    end_ns: Nanoseconds
+    thread: ThreadRow
+    correlation: Number
+    op: MaybeOpRow
+    around: MaybeOpRow
+    frame: MaybeFrameRow
+    kernel_name: MaybeText
+    event: SmallNumber
 
 
 @dataclass(frozen=True)
 class Lanes(Table):
     """Streams of devices: each runs its device activities one after another."""
 
-    device: I64
-    stream: I64
-    name: I32
+    device: Number
+    stream: Number
+    name: MaybeText
 
 
 @dataclass(frozen=True)
@@ -163,65 +187,28 @@ class Kernels(Table):
     ``event`` is ``NONE`` if inferred.
     """
 
-    name: I32
-    kind: I8
+    ORDER = ("start_ns",)
+
+    name: Name
+    kind: Code
     communication: Bools
-    start_ns: I64
-    end_ns: I64
-    lane: I32
-    launch: I32
-    op: I32
-    capture: I32
-    captured_op: I32
-    step: I32
-    config: I32
-    correlation: I64
-    bytes: I64
-    evidence: I8
-    start_bound_ns: I64
-    shift_bound_ns: I64
-    duration_bound_ns: I64
-    error_group: I32
-    event: I32
-
-
-@dataclass(frozen=True)
-class EventWaits(Table):
-    """Waits for a device event or a stream, as the profiler recorded them, by their calls.
-
-    The work on ``awaited_lane`` that was launched before the call ``record`` (a row of
-    ``Launches``) ends first; without that call, before the call ``launch`` that waits. Then the
-    stream ``lane`` goes on, or if it is ``NONE`` the host.
-    """
-
-    launch: I32
-    lane: I32
-    record: I32
-    awaited_lane: I32
-
-
-@dataclass(frozen=True)
-class Captures(Table):
-    """Host ranges of the capture of a graph that is replayed, merged by their path of names.
-
-    ``kind`` is ``OPERATOR``, ``ANNOTATION`` or ``FRAME``, ``parent`` the row of the range around.
-    """
-
-    name: I32
-    kind: I8
-    parent: I32
-
-
-@dataclass(frozen=True)
-class CapturedOps(Table):
-    """Calls of operators in the capture of a replayed graph, by ``parent``, the call around."""
-
-    name: I32
-    parent: I32
-    shapes: I32
-    dtypes: I32
-    strides: I32
-    concrete: I32
+    start_ns: Nanoseconds
+    end_ns: Nanoseconds
+    lane: LaneRow
+    launch: MaybeLaunchRow
+    op: MaybeOpRow
+    capture: MaybeCaptureRow
+    captured_op: MaybeCapturedOpRow
+    step: MaybeStepRow
+    config: MaybeConfigRow
+    correlation: Number
+    bytes: Number
+    evidence: Code
+    start_bound_ns: Nanoseconds
+    shift_bound_ns: Nanoseconds
+    duration_bound_ns: Nanoseconds
+    error_group: SmallNumber
+    event: SmallNumber
 
 
 @dataclass(frozen=True)
@@ -231,28 +218,32 @@ class DeviceAnnotations(Table):
     Each spans the device activities of its range on one lane; it is no activity itself.
     """
 
-    name: I32
-    start_ns: I64
-    end_ns: I64
-    lane: I32
-    event: I32
+    ORDER = ("start_ns",)
+
+    name: Name
+    start_ns: Nanoseconds
+    end_ns: Nanoseconds
+    lane: LaneRow
+    event: SmallNumber
 
 
 @dataclass(frozen=True)
 class Memory(Table):
     """``[memory]`` instants, by time. ``bytes`` is negative for a release."""
 
-    ts_ns: I64
-    thread: I32
-    op: I32
-    device_type: I64
-    device: I64
-    address: I64
-    bytes: I64
-    allocated_bytes: I64
-    reserved_bytes: I64
-    event: I32
-    stack: I32
+    ORDER = ("ts_ns",)
+
+    ts_ns: Nanoseconds
+    thread: ThreadRow
+    op: MaybeOpRow
+    device_type: Number
+    device: Number
+    address: Number
+    bytes: Number
+    allocated_bytes: Number
+    reserved_bytes: Number
+    event: SmallNumber
+    stack: MaybeText
     """Python frames of an allocation, innermost first, joined by ``;``, of a memory snapshot."""
 
 
@@ -265,14 +256,16 @@ class Tensors(Table):
     ``offset`` and ``elements`` count elements of ``item_bytes``; ``device_name`` is torch's.
     """
 
-    op: I32
-    access: I8
-    argument: I32
-    storage: I32
-    offset: I64
-    elements: I64
-    item_bytes: I64
-    device_name: I32
+    ORDER = ("op",)
+
+    op: OpRow
+    access: Code
+    argument: SmallNumber
+    storage: SmallNumber
+    offset: Number
+    elements: Number
+    item_bytes: Number
+    device_name: MaybeText
 
 
 @dataclass(frozen=True)
@@ -283,11 +276,13 @@ class Steps(Table):
     window (docs/reference/definitions.md). In a ``primed`` step our capture kept the device busy.
     """
 
-    name: I32
-    host_start_ns: I64
-    host_end_ns: I64
-    start_ns: I64
-    end_ns: I64
+    ORDER = ("host_start_ns",)
+
+    name: Name
+    host_start_ns: Nanoseconds
+    host_end_ns: Nanoseconds
+    start_ns: Nanoseconds
+    end_ns: Nanoseconds
     incomplete: Bools
     primed: Bools
 

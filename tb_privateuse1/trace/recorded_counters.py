@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_privateuse1.trace.table import F64, I32, I64, Table
+from tb_privateuse1.trace.columns import (
+    MaybeText,
+    Nanoseconds,
+    SeriesRow,
+    SmallNumber,
+)
+from tb_privateuse1.trace.table import F64, Table
 
 COMPUTED = "tb_privateuse1"
 """The category of counters that our export computed from the rest of the trace: none is read."""
@@ -17,9 +23,9 @@ class CounterSeries(Table):
     ``process`` is the name of the process that the trace puts it under, or the process's number.
     """
 
-    name: I32
-    key: I32
-    process: I32
+    name: MaybeText
+    key: MaybeText
+    process: MaybeText
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,9 @@ class CounterSamples(Table):
     The unit is whatever the trace means: it is often in the name or the key. Values are finite.
     """
 
-    series: I32
-    ts_ns: I64
+    ORDER = ("series", "ts_ns")
+
+    series: SeriesRow
+    ts_ns: Nanoseconds
     value: F64
-    event: I32
+    event: SmallNumber

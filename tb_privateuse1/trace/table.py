@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import sys
 from collections.abc import Iterator
-from typing import Any, Self, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +19,58 @@ F64 = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-_DTYPES: dict[str, type[np.generic]] = {
-    "I8": np.int8,
-    "I32": np.int32,
-    "I64": np.int64,
-    "F64": np.float64,
-    "Bools": np.bool_,
+_DTYPES: dict[Any, type[np.generic]] = {
+    I8: np.int8,
+    I32: np.int32,
+    I64: np.int64,
+    F64: np.float64,
+    Bools: np.bool_,
 }
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Annotation of integers that are rows of a table of the Trace, or indices of its strings."""
+
+    table: str
+    """A name in ``model.TABLES``, or ``strings``."""
+    optional: bool = False
+    """``NONE`` stands for no row."""
+
+
+@dataclass(frozen=True)
+class RowsBy:
+    """Annotation of integers that are rows of several tables, or ``NONE``.
+
+    The column ``column`` has the index in ``tables`` of each row's table.
+    """
+
+    column: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Annotation of integers that refer to no row: times, sizes, ids, codes."""
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """The type of a column: its dtype, and whether its values refer to rows."""
+
+    dtype: type[np.generic]
+    kind: Rows | RowsBy | Plain | None
+    """None: not declared."""
+
+
 class Table:
-    """A frozen dataclass of equally long read-only columns."""
+    """A frozen dataclass of equally long read-only columns.
+
+    The type of a field is the name of a type of columns, see ``columns``.
+    """
+
+    ORDER: ClassVar[tuple[str, ...]] = ()
+    """The columns by which rows are sorted, the most significant one first."""
 
     def __post_init__(self) -> None:
         lengths = set()
@@ -60,4 +104,26 @@ class Table:
     @classmethod
     def column_types(cls) -> dict[str, type[np.generic]]:
         """Return the columns' dtypes by name."""
-        return {f.name: _DTYPES[cast(str, f.type)] for f in dataclasses.fields(cast(Any, cls))}
+        return {name: declared.dtype for name, declared in declared_types(cls).items()}
+
+    @classmethod
+    def references(cls) -> dict[str, Rows]:
+        """Return the columns whose values are rows of the Trace's tables, by name."""
+        types = declared_types(cls)
+        return {name: one.kind for name, one in types.items() if isinstance(one.kind, Rows)}
+
+
+@functools.cache
+def declared_types(kind: type[Any]) -> dict[str, ColumnType]:
+    """Return the declared types of the columns of a kind of Table, by name.
+
+    Annotations are names in the table's module: ``typing.get_type_hints`` is too slow at start.
+    """
+    names = vars(sys.modules[kind.__module__])
+    found = {}
+    for f in dataclasses.fields(kind):
+        annotation = names[cast(str, f.type)]
+        declared = next(iter(getattr(annotation, "__metadata__", ())), None)
+        array = annotation if declared is None else annotation.__origin__
+        found[f.name] = ColumnType(_DTYPES[array], declared)
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,13 +17,17 @@ from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.idle import blocking_calls
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import LOADER, STEP, starts_with
+from tb_privateuse1.trace.columns import Code, ThreadRow
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import ANNOTATION, NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.table import I32, I64, Bools, RowsBy, Table
 
 OPS, LAUNCHES, FRAMES, KERNELS = range(4)
 """Values of a column ``table``: where the row of the responsible event is."""
 TABLES: tuple[TableName, ...] = ("ops", "launches", "frames", "kernels")
+
+EventRow = Annotated[I32, RowsBy("table", TABLES)]
+EventRow64 = Annotated[I64, RowsBy("table", TABLES)]
 
 _OTHER_RANKS = re.compile(r"wait_tensors?\b|\bbarrier|monitored_barrier|\bwait\(\)")
 """Operators and annotations that return when other ranks have arrived."""
@@ -62,11 +66,11 @@ class HostRanges(Table):
     ``row`` is the responsible row of the table ``table``.
     """
 
-    thread: I32
+    thread: ThreadRow
     start_ns: I64
     end_ns: I64
-    table: I8
-    row: I32
+    table: Code
+    row: EventRow
 
 
 def host_activity(trace: Trace) -> Mapping[ClassName, HostRanges]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
+from tb_privateuse1.analysis.account.host_activity import EventRow
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import Code, MaybeThreadRow
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I8, I32, I64, Table
 
@@ -24,10 +26,10 @@ class Stretches(Table):
 
     start_ns: I64
     end_ns: I64
-    time_class: I8
-    thread: I32
-    table: I8
-    row: I32
+    time_class: Code
+    thread: MaybeThreadRow
+    table: Code
+    row: EventRow
 
 
 def of_class(

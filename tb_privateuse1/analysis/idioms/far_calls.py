@@ -25,10 +25,11 @@ from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.relations import read_call
 from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import OpRow, SmallNumber
 from tb_privateuse1.trace.device_times import is_on_host_alone
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.table import I8, I64, Bools, Table
 
 F64 = NDArray[np.float64]
 
@@ -56,8 +57,8 @@ class Calls(Table):
     FLOPs, or bytes.
     """
 
-    op: I32
-    kind: I32
+    op: OpRow
+    kind: SmallNumber
     alike: I64
     type: I8
     at_most: Bools

@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork, parse
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace.columns import ThreadRow64
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Table
@@ -36,7 +37,7 @@ _FIRST = {"mm": 0, "addmm": 1, "linear": 0}
 class Rounds(Table):
     """Rounds by thread and start: rows of the products, and how many of them are new."""
 
-    thread: I64
+    thread: ThreadRow64
     start_ns: I64
     end_ns: I64
     rows: I64

@@ -22,9 +22,10 @@ from tb_privateuse1.analysis.work.arguments import (
     item_bytes,
 )
 from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.trace.columns import OpRow64, ThreadRow
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I32, I64, Bools, Table
+from tb_privateuse1.trace.table import I64, Bools, Table
 
 PLACES = ("select", "slice", "narrow")
 PARTS = ("unbind", "split", "chunk")
@@ -40,11 +41,11 @@ class ItemLoops(Table):
     ``independent`` says that no round can need another.
     """
 
-    thread: I32
+    thread: ThreadRow
     start_ns: I64
     end_ns: I64
     rounds: I64
-    place: I64
+    place: OpRow64
     independent: Bools
 
 

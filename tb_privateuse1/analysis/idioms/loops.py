@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.work.arguments import Tensor, UnknownWork, parse_arguments
 from tb_privateuse1.analysis.work.relations import read_call
 from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import ThreadRow
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table
@@ -28,7 +29,7 @@ class Ranges(Table):
     ``independent`` says that rounds are known not to need each other.
     """
 
-    thread: I32
+    thread: ThreadRow
     start_ns: I64
     end_ns: I64
     independent: Bools

@@ -18,9 +18,10 @@ from tb_privateuse1.analysis.work.list_types import types_by_shape, with_types
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import MaybeStepRow, OpRow, ThreadRow
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, OPERATOR, Trace
-from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.table import I8, I64, Bools, Table
 
 OTHER, PRODUCT, SOFTMAX, ELEMENTWISE, COPY, CAST, ROWS, TOTAL = range(8)
 """``Nodes.role``. ``ROWS`` reduces the last dimension, ``TOTAL`` any other: a pass of its own."""
@@ -44,12 +45,12 @@ class Nodes(Table):
     ``written_bytes`` is the size of a result, ``MISSING`` if it is unknown.
     """
 
-    op: I32
+    op: OpRow
     role: I8
     call: I64
     word: I64
-    thread: I32
-    step: I32
+    thread: ThreadRow
+    step: MaybeStepRow
     duration_ns: I64
     shortest_ns: I64
     written_bytes: I64

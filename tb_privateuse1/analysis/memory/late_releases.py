@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.memory.allocations import RELEASED, Blocks, Level
 from tb_privateuse1.analysis.memory.categories import Split
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, UnknownWork, parse_arguments
+from tb_privateuse1.trace.columns import StepRow64
 from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.model import NONE, Memory, Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
@@ -37,7 +38,7 @@ class LateReleases(Table):
     """
 
     block: I64
-    step: I64
+    step: StepRow64
     gradient: Bools
     followed: Bools
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tb_privateuse1.trace.collective_entries import SCHEDULED, STARTED, CollectiveEntries
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.references import map_rows, places_of
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 
@@ -67,13 +68,10 @@ def reduce_entries(trace: Trace) -> RankEntries | None:
     table = trace.collective_entries
     if not len(table):
         return None
-    columns = dict(table.columns())
-    texts = {name: c for name, c in columns.items() if c.dtype == np.int32 and name != "event"}
-    used = np.unique(np.concatenate(list(texts.values())))
+    used = np.unique(np.concatenate([getattr(table, name) for name in table.references()]))
     used = used[used >= 0]
-    for name, column in texts.items():
-        at = np.searchsorted(used, column)
-        columns[name] = np.where(column >= 0, at, NONE).astype(np.int32)
+    places = {"strings": places_of(used, len(trace.strings))}
+    columns = dict(map_rows(table, places).columns())
     for name in ("created_ns", "started_ns", "completed_ns"):
         column = columns[name]
         columns[name] = np.where(column == MISSING, MISSING, column + trace.base_ns)
@@ -89,11 +87,7 @@ def join_entries(ranks: Sequence[RankEntries | None]) -> Entries:
         if rank is None:
             continue
         place = np.array([known.setdefault(t, len(known)) for t in rank.texts] + [NONE], np.int32)
-        columns = {
-            name: place[column] if column.dtype == np.int32 and name != "event" else column
-            for name, column in rank.table.columns()
-        }
-        tables.append(CollectiveEntries(**columns))
+        tables.append(map_rows(rank.table, {"strings": place}))
         parts.append(np.full(len(rank.table), number, np.int32))
     names = CollectiveEntries.column_types()
     joined = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +9,10 @@ import numpy as np
 from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.collective_calls import Collectives
-from tb_privateuse1.trace.model import NONE, EventWaits, Tensors, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.event_waits import EventWaits
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.references import take_rows
+from tb_privateuse1.trace.table import I64
 
 
 @dataclass(frozen=True)
@@ -55,59 +56,28 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
         np.flatnonzero((t.end_ns > start) & (t.start_ns < stop))
         for t in (trace.ops, trace.launches, trace.kernels)
     )
-    op, launch = _numbers(ops, len(trace.ops)), _numbers(launches, len(trace.launches))
-    step = _numbers(np.arange(low, high), len(table))
-    own = trace.ops.take(ops)
-    calls, activities = trace.launches.take(launches), trace.kernels.take(kernels)
-    part = dataclasses.replace(
+    part = take_rows(
         trace,
-        ops=dataclasses.replace(
-            own,
-            parent=op[own.parent],
-            frame=np.full(len(own), NONE, np.int32),
-            step=step[own.step],
-        ),
-        launches=dataclasses.replace(calls, op=op[calls.op]),
-        kernels=dataclasses.replace(
-            activities,
-            op=op[activities.op],
-            launch=launch[activities.launch],
-            step=step[activities.step],
-        ),
-        steps=table.take(np.arange(low, high)),
-        event_waits=_event_waits(trace, launch),
-        tensors=_tensors(trace, op),
-        collectives=_collectives(trace, op, _numbers(kernels, len(trace.kernels))),
-        **{name: type(getattr(trace, name)).empty() for name in _LEFT_OUT},
+        {
+            "ops": ops,
+            "launches": launches,
+            "kernels": kernels,
+            "steps": np.arange(low, high),
+            "event_waits": _event_waits(trace.event_waits, launches),
+            "collectives": _collectives(trace.collectives, ops, kernels),
+            "frames": np.empty(0, np.int64),
+            "memory": np.empty(0, np.int64),
+        },
     )
     return Excerpt(
         part, chosen - low, ops, launches, kernels, judged_window.judged_window(trace, chosen)
     )
 
 
-_LEFT_OUT = ("frames", "memory")
-
-
-def _collectives(trace: Trace, op: I32, kernel: I32) -> Collectives:
-    own = trace.collectives
-    links = dataclasses.replace(own, op=op[own.op], kernel=kernel[own.kernel])
-    return links.take((links.op >= 0) | (links.kernel >= 0))
-
-
-def _tensors(trace: Trace, op: I32) -> Tensors:
-    links = dataclasses.replace(trace.tensors, op=op[trace.tensors.op])
-    return links.take(links.op >= 0)
-
-
-def _event_waits(trace: Trace, launch: I32) -> EventWaits:
-    own = trace.event_waits
-    waits = dataclasses.replace(own, launch=launch[own.launch], record=launch[own.record])
+def _event_waits(waits: EventWaits, launches: I64) -> I64:
     # An event that was recorded before the excerpt has nothing in it to wait for.
-    return waits.take((waits.launch >= 0) & ((waits.record >= 0) | (own.record < 0)))
+    return np.flatnonzero(np.isin(waits.record, launches) | (waits.record < 0))
 
 
-def _numbers(rows: I64, count: int) -> I32:
-    """Return the number of each row among ``rows``; ``NONE`` for others and for ``NONE``."""
-    found = np.full(count + 1, NONE, np.int32)
-    found[rows] = np.arange(len(rows))
-    return found
+def _collectives(calls: Collectives, ops: I64, kernels: I64) -> I64:
+    return np.flatnonzero(np.isin(calls.op, ops) | np.isin(calls.kernel, kernels))

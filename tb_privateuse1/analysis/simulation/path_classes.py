@@ -13,8 +13,9 @@ import numpy as np
 
 from tb_privateuse1.analysis.account import host_chain, stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
-from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS
+from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, EventRow64
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import MaybeThreadRow64, StepRow64
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, OPERATOR, UNKNOWN, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
 
@@ -36,13 +37,13 @@ class Path(Table):
     waits; ``NONE`` without one. ``thread`` is set for the host's own time, else ``NONE``.
     """
 
-    step: I64
+    step: StepRow64
     start_ns: I64
     end_ns: I64
     time_class: I8
     table: I8
-    row: I64
-    thread: I64
+    row: EventRow64
+    thread: MaybeThreadRow64
 
 
 def join_pieces(paths: list[Path]) -> Path:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.trace import groupby
-from tb_privateuse1.trace.model import NONE, EventWaits, Trace
+from tb_privateuse1.trace.event_waits import EventWaits
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.table import I32, I64, Table
+from tb_privateuse1.trace.columns import ThreadRow
+from tb_privateuse1.trace.table import I64, Table
 
 _LONG_NS = 5_000
 """To wake a thread takes this long: a shorter pause is none."""
@@ -33,10 +34,10 @@ _LONGER = 0.75
 class Turns(Table):
     """Hand-offs: a thread waits while another one works, from leaving to returning."""
 
-    thread: I32
+    thread: ThreadRow
     leave_ns: I64
     return_ns: I64
-    worker: I32
+    worker: ThreadRow
     begin_ns: I64
     done_ns: I64
 

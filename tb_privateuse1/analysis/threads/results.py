@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.threads import activity
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import ThreadRow
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table
 
@@ -36,9 +37,9 @@ of this share must be no greater."""
 class Results(Table):
     """Pauses of a thread that end with the result of a worker: of one worker, the nearest."""
 
-    worker: I32
+    worker: ThreadRow
     done_ns: I64
-    thread: I32
+    thread: ThreadRow
     leave_ns: I64
     return_ns: I64
 

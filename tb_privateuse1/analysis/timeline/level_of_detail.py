@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.timeline import rectangles
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import SmallNumber
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Table
 
@@ -41,9 +42,9 @@ _AT_ONCE = 1 << 20
 class Tracks(Table):
     """``owner`` is the row in ``Trace.threads`` or ``Trace.lanes``; 0 for the steps."""
 
-    kind: I32
-    owner: I32
-    rows: I32
+    kind: SmallNumber
+    owner: SmallNumber
+    rows: SmallNumber
     """The number of its rows: they are consecutive, in the order of the tracks."""
     busy_ns: I64
     """Total duration of the ranges in its first row."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace.table import I32, I64, Table
+from tb_privateuse1.trace.columns import SmallNumber
+from tb_privateuse1.trace.table import I64, Table
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Ranges(Table):
     start_ns: I64
     end_ns: I64
     busy_ns: I64
-    count: I32
-    ref: I32
+    count: SmallNumber
+    ref: SmallNumber
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Exact(Table):
 
     start_ns: I64
     end_ns: I64
-    ref: I32
+    ref: SmallNumber
 
     def each(self) -> Ranges:
         """Return the same as mergeable rectangles, each with a count of one."""

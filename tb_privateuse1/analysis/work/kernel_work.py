@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.replays import with_replays, working_operators
+from tb_privateuse1.trace.columns import MaybeOpRow
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Trace
@@ -24,7 +25,7 @@ class KernelWork(Table):
     Activities of a graph's replay do the work of the operators of its capture; ``op`` is ``NONE``.
     """
 
-    op: I32
+    op: MaybeOpRow
     flops: I64
     read_bytes: I64
     written_bytes: I64

@@ -19,7 +19,9 @@ from tb_privateuse1.analysis.simulation import prediction
 from tb_privateuse1.analysis.simulation.assumptions import without_profiler
 from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.interruption import Interrupted
 from tb_privateuse1.trace.model import Trace
+from tests.support import chinese
 from tests.support.program import Program, check
 from tests.support.repeats import repeats
 
@@ -60,6 +62,44 @@ def test_a_gain_of_the_replay_is_saved() -> None:
 
 def test_time_that_becomes_another_wait_is_not_promised() -> None:
     assert advise(reading(again=True), rules=(item_sync.RULE,)).found == ()
+
+
+@pytest.mark.parametrize("at", ["build_graph", "without", "account"])
+def test_a_replay_that_fails_leaves_the_claim(
+    at: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The finding stays, says why it was not replayed, and the log has the traceback."""
+
+    def fails(*_: object) -> None:
+        raise IndexError("a mistake")
+
+    trace = reading(again=False)
+    if at == "build_graph":
+        monkeypatch.setattr(savings, "_MOST_EVENTS", 12)  # an excerpt has a graph of its own
+        monkeypatch.setattr(savings, at, fails)
+    else:
+        monkeypatch.setattr(savings.RemovalReplay, at, fails)
+    result = advise(trace, rules=(item_sync.RULE,))
+    check(result)
+    row = the(result, "item_sync")
+    assert row.saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+    assert row.next is None
+    assert row.how.endswith(
+        "Not replayed: the replay raised `IndexError: a mistake` (see the log)."
+    )
+    chinese.check((row.how,))
+    (record,) = caplog.records
+    assert record.exc_info is not None
+    assert record.exc_info[0] is IndexError
+
+
+def test_a_replay_that_is_interrupted_ends_the_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(*_: object) -> None:
+        raise Interrupted
+
+    monkeypatch.setattr(savings.RemovalReplay, "without", ends)
+    with pytest.raises(Interrupted):
+        advise(reading(again=False), rules=(item_sync.RULE,))
 
 
 def test_two_removed_waits_gain_more_than_each_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import signature
 from tb_privateuse1.views.encoding import encode_columns
 from tb_privateuse1.views.whatif import WhatIf, whatif
+from tests.support import chinese
 from tests.support.make import kernel, launch, op, trace
 from tests.support.results import result
 from tests.support.shared_traces import TRACES, load, needs_traces
@@ -209,3 +211,21 @@ def test_without_a_steady_step_a_note_says_so() -> None:
     )  # fmt: skip
     (note,) = [note for note in ask(made).notes if note.code == "not_steady"]
     assert note.hint
+
+
+def test_a_ranking_that_fails_leaves_the_prediction(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> None:
+        raise IndexError("a mistake")
+
+    made = inferred()
+    expected = ask(made, ranking=False)
+    monkeypatch.setattr(ranking, "rank_gains", fails)
+    found = ask(made)
+    (note,) = (note for note in found.notes if note.code == "ranking_failed")
+    assert "`IndexError: a mistake`" in note.message
+    assert dataclasses.replace(found, notes=expected.notes) == expected
+    (record,) = caplog.records
+    assert record.exc_info is not None
+    chinese.check((note.message, note.hint or ""))

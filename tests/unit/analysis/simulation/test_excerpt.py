@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.simulation import excerpt
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace.model import Trace
+from tests.support import valid_trace
 from tests.support.program import Program
 
 STEPS = 20
@@ -83,3 +85,21 @@ def test_a_step_that_is_too_long_alone(trace: Trace) -> None:
     """A single step that is too long gives None."""
     assert excerpt.cut_excerpt(trace, np.arange(STEPS), 5) is None
     assert excerpt.cut_excerpt(trace, np.empty(0, np.int64), 60) is None
+
+
+def test_every_reference_is_one_of_its_own_rows() -> None:
+    """Calls in annotations and frames, and memory: no reference leads out of the excerpt."""
+    run = Program()
+    for _ in range(STEPS):
+        with run.step(), run.frame("train.py(1): step"), run.range("forward"):
+            run.launch("gemm", 50)
+            run.op("aten::mm", 10, kernel=50)
+    whole = run.trace()
+    assert (whole.launches.around >= 0).all()
+    assert (whole.launches.frame >= 0).all()
+    part = excerpt.cut_excerpt(whole, np.arange(STEPS), 40)
+    assert part is not None
+    valid_trace.check(part.trace)
+    thread_roles(part.trace)
+    own, was = part.trace.launches.around, whole.launches.around[part.launches]
+    assert np.array_equal(part.ops[own], was)

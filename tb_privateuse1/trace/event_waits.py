@@ -1,0 +1,23 @@
+"""The recorded waits of streams and the host for a device event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_privateuse1.trace.columns import LaneRow, LaunchRow, MaybeLaneRow, MaybeLaunchRow
+from tb_privateuse1.trace.table import Table
+
+
+@dataclass(frozen=True)
+class EventWaits(Table):
+    """Waits for a device event or a stream, as the profiler recorded them, by their calls.
+
+    The work on ``awaited_lane`` that was launched before the call ``record`` (a row of
+    ``Launches``) ends first; without that call, before the call ``launch`` that waits. Then the
+    stream ``lane`` goes on, or if it is ``NONE`` the host.
+    """
+
+    launch: LaunchRow
+    lane: MaybeLaneRow
+    record: MaybeLaunchRow
+    awaited_lane: LaneRow
