@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -113,12 +112,16 @@ class Table:
         return {name: one.kind for name, one in types.items() if isinstance(one.kind, Rows)}
 
 
-@functools.cache
+_KNOWN: dict[type[Any], dict[str, ColumnType]] = {}
+
+
 def declared_types(kind: type[Any]) -> dict[str, ColumnType]:
     """Return the declared types of the columns of a kind of Table, by name.
 
     Annotations are names in the table's module: ``typing.get_type_hints`` is too slow at start.
     """
+    if (known := _KNOWN.get(kind)) is not None:
+        return known
     names = vars(sys.modules[kind.__module__])
     found = {}
     for f in dataclasses.fields(kind):
@@ -126,4 +129,5 @@ def declared_types(kind: type[Any]) -> dict[str, ColumnType]:
         declared = next(iter(getattr(annotation, "__metadata__", ())), None)
         array = annotation if declared is None else annotation.__origin__
         found[f.name] = ColumnType(_DTYPES[array], declared)
+    _KNOWN[kind] = found
     return found

@@ -17,7 +17,7 @@ from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.overview import overview
 from tests.support import invariants
 from tests.support.results import ranks
-from tests.support.shared_traces import FOLDER, TRACES, load
+from tests.support.shared_traces import FOLDER, MORE, TRACES, load
 
 EXPECTED: list[dict[str, Any]] = (
     json.loads((FOLDER / "expected.json").read_text()) if FOLDER.exists() else []
@@ -151,3 +151,8 @@ def test_every_view_answers_and_every_sum_closes(path: Path) -> None:
     invariants.check(trace)
     if overview(trace).provenance.timeline == "none":
         assert trace.meta.findings, "a trace without device times says why"
+
+
+@pytest.mark.parametrize("path", MORE, ids=lambda p: "/".join(p.parts[-3:-1]))
+def test_views_rules_and_lookups_answer(path: Path) -> None:
+    invariants.answers(load(path))

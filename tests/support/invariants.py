@@ -1,12 +1,15 @@
-"""What must hold of every trace, sound or not: every view answers, and every sum closes."""
+"""What must hold of every trace, sound or not: views and lookups answer, and sums close."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
+
+import numpy as np
 
 from tb_privateuse1.analysis.account.classes import IDLE
 from tb_privateuse1.analysis.comparison.items_per_step import By
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff
@@ -14,25 +17,58 @@ from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.lookups import LOOKUPS
+from tb_privateuse1.views.lookups.base import TABLES
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import Overview, overview
 from tb_privateuse1.views.quality import quality
+from tests.support import valid_trace
 from tests.support.results import ranks, result
+
+_OPTIONS: dict[str, dict[str, Any]] = {"whatif": {"limit": 3}}
+"""Each row of the ranking takes several replays."""
 
 
 def check(trace: Trace) -> None:
-    """Raises AssertionError, or whatever a view raises."""
-    for view in VIEWS.values():
-        assert encode(result(view, trace))
+    """Raises AssertionError, or whatever a view or a lookup raises."""
+    answers(trace)
     of_time(trace)
     of_trees(trace)
     of_memory(trace)
     of_findings(trace)
     of_ranks(trace)
     of_differences(trace)
+
+
+def answers(trace: Trace) -> None:
+    """The trace and what is derived from it are valid; views, rules and lookups answer."""
+    valid_trace.check(trace)
+    with valid_trace.checked_tables(trace):
+        for name, view in VIEWS.items():
+            assert encode(result(view, trace, **_OPTIONS.get(name, {})))
+    of_lookups(trace)
     of_advice(trace)
+
+
+def of_lookups(trace: Trace) -> None:
+    """Each lookup answers: of the middle row of each table that it can be asked about."""
+    rows = {
+        table: len(getattr(trace, table)) // 2 for table in TABLES if len(getattr(trace, table))
+    }
+    of_rows = [{"table": table, "index": row} for table, row in rows.items()]
+    operators = np.flatnonzero(trace.ops.kind == OPERATOR)[:1].tolist()
+    asked: dict[str, list[dict[str, Any]]] = {
+        "links": of_rows,
+        "namesakes": of_rows,
+        "work": of_rows,
+        "calls": [{"index": row} for row in operators],
+        "instances": [{"index": rows["kernels"]}] if "kernels" in rows else [],
+    }
+    for name, lookup in LOOKUPS.items():
+        for options in asked.get(name, [{}]):
+            assert encode(result(lookup, trace, **options))
 
 
 def of_advice(trace: Trace) -> None:

@@ -18,6 +18,11 @@ from tb_privateuse1.trace.model import Trace
 FOLDER = Path(__file__).parents[3] / "shared" / "traces"
 _STORED = Path(__file__).parents[2] / "build" / "test-traces"
 TRACES = sorted(FOLDER.glob("*/*/*.pt.trace.json*"))
+MORE = sorted([
+    *FOLDER.glob("npu/*/trace_view.json"),
+    *(FOLDER.parent / "more").rglob("*.pt.trace.json*"),
+])  # fmt: skip
+"""Recordings whose figures no test compares."""
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 

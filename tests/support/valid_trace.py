@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,12 +18,30 @@ def check(trace: Trace) -> None:
         table = getattr(trace, name)
         if type(table) is not kind:
             found.append(f"{name} is a {type(table).__name__}")
-        found += (f"{name}.{text}" for text in problems(table, trace))
+        found += (f"{name}.{text}" for text in (*problems(table, trace), *_of_order(table)))
     assert not found, "\n".join(found)
 
 
+@contextlib.contextmanager
+def checked_tables(trace: Trace) -> Iterator[None]:
+    """Check each table that is derived from a trace when it is made. Raises AssertionError."""
+    made, found = Table.__post_init__, set()
+
+    def check_too(self: Table) -> None:
+        made(self)
+        if type(self) not in TABLES.values():  # parts of the trace's own tables lack columns
+            found.update(f"{type(self).__name__}.{text}" for text in problems(self, trace))
+
+    Table.__post_init__ = check_too  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Table.__post_init__ = made  # type: ignore[method-assign]
+    assert not found, "\n".join(sorted(found))
+
+
 def problems(table: Table, trace: Trace) -> Iterator[str]:
-    """Yield what is wrong with a table whose references are to rows of a trace."""
+    """Yield the columns of a table whose shape, dtype or rows of a trace are not as declared."""
     rows = len(table)
     for name, declared in declared_types(type(table)).items():
         column = getattr(table, name)
@@ -38,7 +57,6 @@ def problems(table: Table, trace: Trace) -> Iterator[str]:
             number = getattr(table, declared.kind.column)
             for i, of in enumerate(declared.kind.tables):
                 yield from _of_rows(name, column[number == i], trace, of, NONE)
-    yield from _of_order(table)
 
 
 def _of_rows(name: str, column: I64, trace: Trace, table: str, least: int) -> Iterator[str]:
