@@ -20,7 +20,7 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.inference import collective_entries
-from tb_privateuse1.readers import READERS
+from tb_privateuse1.readers import READERS, flight_recorder
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -29,6 +29,7 @@ from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import parse_request
 from tests.support import make, trace_files
+from tests.support.flight_recorders import Rank
 
 overview = importlib.import_module("tb_privateuse1.views.overview")  # not the view of that name
 SECRET = "/home/somebody/secret"
@@ -129,14 +130,22 @@ def test_a_run_of_the_list(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_an_attached_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = write(tmp_path, "host_0.1.pt.trace.json")
-    broken = tuple(
-        dataclasses.replace(one, complete=fails) if one.complete else one for one in READERS
-    )
+    dumps = [str(dump) for dump in (Rank(0).call().dump(tmp_path), tmp_path / "nccl_trace_rank_1")]
+    Path(dumps[1]).write_bytes(b"no dump")
     raw = READERS[0].read(str(path), None)
+    whole = readers.complete(raw, dumps)
+    assert [one.code for one in whole.findings[len(raw.findings) :]] == ["part_unreadable"]
+    real = flight_recorder.FLIGHT_RECORDER.add
+    assert real is not None
+    add = only("rank_1", real, lambda _, path: path)
+    broken = tuple(
+        dataclasses.replace(one, add=add) if one is flight_recorder.FLIGHT_RECORDER else one
+        for one in READERS
+    )
     monkeypatch.setattr(readers, "READERS", broken)
-    found = readers.complete(raw)
-    assert found.groups.keys() == raw.groups.keys()
-    assert {one.code for one in found.findings[len(raw.findings) :]} == {"internal"}
+    found = readers.complete(raw, dumps)
+    assert len(found.entries) == len(whole.entries) == 1
+    assert [one.code for one in found.findings[len(raw.findings) :]] == ["internal"]
 
 
 CARDS = {
