@@ -79,10 +79,31 @@ def serve_stdio(answers: Answers) -> None:
     async def run() -> None:
         async with anyio.create_task_group() as tasks, stdio_server() as (incoming, outgoing):
             tasks.start_soon(_end_at_signal, answers)
-            await server.run(incoming, outgoing, server.create_initialization_options())
+            sending, readable = anyio.create_memory_object_stream[Any](0)
+            tasks.start_soon(_answer_unreadable, incoming, sending, outgoing)
+            await server.run(readable, outgoing, server.create_initialization_options())
             tasks.cancel_scope.cancel()
 
     anyio.run(run)
+
+
+async def _answer_unreadable(incoming: Any, readable: Any, outgoing: Any) -> None:
+    """Pass messages on, and answer those that are no JSON-RPC: the SDK would drop them.
+
+    A client would wait for its answer. Which request it was cannot be told: the error has no id.
+    """
+    import mcp_types as types
+    from mcp.shared.message import SessionMessage
+
+    message = "This line is no message of JSON-RPC in valid Unicode."
+    error = types.ErrorData(code=types.PARSE_ERROR, message=message)
+    async with incoming, readable:
+        async for item in incoming:
+            if isinstance(item, Exception):
+                answer = types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
+                await outgoing.send(SessionMessage(answer))
+            else:
+                await readable.send(item)
 
 
 async def _end_at_signal(answers: Answers) -> None:

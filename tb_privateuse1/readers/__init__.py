@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tb_privateuse1.discovery.file import basename, file_at, printable
@@ -20,6 +21,7 @@ from tb_privateuse1.discovery.formats import (
 )
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_head import find_format
+from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import (
     ascend,
     chrome,
@@ -32,6 +34,7 @@ from tb_privateuse1.readers import (
 )
 from tb_privateuse1.readers.base import ALONE, Processes, Reader
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import Failure, isolate
 
 if TYPE_CHECKING:
@@ -100,23 +103,33 @@ def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
     """Return a trace's columns with what the other files of its folder add to them."""
     of_rank = {part: reader for part in parts if (reader := _of_rank(part)) is not None}
     for reader in READERS:
-        if reader.complete is None:
-            continue
-        adding = [p for p in parts if of_rank.get(p, reader) is reader and _adds(reader, p)]
-        if adding or (reader.alters is not None and reader.alters(raw)):
-            raw = _completed(raw, reader.complete, adding, reader.name)
+        for part in parts:
+            if reader.add and of_rank.get(part, reader) is reader and _adds(reader, part):
+                item = printable(basename(part))
+                raw = _changed(raw, reader, item, partial(reader.add, raw, part))
+        if reader.alter:
+            raw = _changed(raw, reader, reader.name, partial(reader.alter, raw))
     return raw
 
 
-def _completed(
-    raw: Raw, complete: Callable[[Raw, Sequence[str]], Raw], parts: Sequence[str], reader: str
-) -> Raw:
-    """Return the columns with what files add; without them and with a finding if that fails."""
-    item = ", ".join(printable(basename(part)) for part in parts) or reader
-    found = isolate(item, lambda: complete(raw, parts))
-    if isinstance(found, Failure):
-        return dataclasses.replace(raw, findings=(*raw.findings, found.finding()))
-    return found
+def _changed(raw: Raw, reader: Reader, item: str, change: Callable[[], Raw]) -> Raw:
+    """Return the changed columns; the same ones with a finding if the change fails.
+
+    Raises ``discovery.remote.RemoteError``: that may be otherwise in a moment.
+    """
+    try:
+        changed = isolate(item, change)
+    except RemoteError:
+        raise
+    except TraceError as error:
+        hint = error.hint or say("What it adds to the recording is missing.")
+        found = Finding("part_unreadable", error.message, hint)
+    else:
+        if not isinstance(changed, Failure):
+            return changed
+        found = changed.finding()
+    found = dataclasses.replace(found, affects=reader.affects)
+    return dataclasses.replace(raw, findings=(*raw.findings, found))
 
 
 def _of_rank(part: str) -> Reader | None:

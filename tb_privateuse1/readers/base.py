@@ -6,11 +6,12 @@ imports the modules that read when they are called (``trace.registry.OnCall``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tb_privateuse1.discovery.formats import Format
+from tb_privateuse1.trace.findings import Figures
 
 if TYPE_CHECKING:
     import msgspec
@@ -60,13 +61,14 @@ class Reader(Format):
     """Read one event again, by its number, with all fields that the file has of it.
 
     The checkpoints are those of ``Raw``. Raises TraceError ``no_event``, and as ``read`` does."""
-    complete: Callable[[Raw, Sequence[str]], Raw] | None = None
-    """Add to the events of a folder's trace (``Format.folder``) what its other files have.
+    add: Callable[[Raw, str], Raw] | None = None
+    """Add to a trace's events what another file beside it has, also to a trace of another format.
 
-    It is asked for each trace with such files, also one of another format. A file that cannot be
-    read is a finding."""
-    alters: Callable[[Raw], bool] | None = None
-    """Return whether ``complete`` alters a trace without other files; None: it never does."""
+    Raises TraceError for a file that cannot be read: it is a finding."""
+    affects: tuple[Figures, ...] = ()
+    """The figures that lack such a file."""
+    alter: Callable[[Raw], Raw] | None = None
+    """Alter the trace with all that was added to it; None: it stays as it is."""
     has_memory: bool = True
     """Whether such files can have events of torch's memory allocator."""
     verbatim: Callable[[str], Verbatim] | None = None

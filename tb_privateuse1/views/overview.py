@@ -64,7 +64,6 @@ class Totals:
     """Device activity over the trace, or over the selected step. Null: no device times.
 
     If a stream is missing, times are lower bounds, and those that the others leave at 0 are null.
-
     A ``_bound_ns`` is how far off the figure may be; 0 if measured, null if that is not known.
     """
 
@@ -158,7 +157,8 @@ class Overview(Result):
     modelled: ModelledTime | None
     """How much of the device's time has a model of its work; null without an MFU."""
     account: Account | None
-    """Where all time of the steps' windows goes; null if brief, or without the device's times."""
+    """Where all time of the steps' windows goes; null if brief, or where a device was used and has
+    no times."""
     device_accounts: tuple[DeviceAccount, ...]
     """The same of each device; empty with only one."""
     account_steps: tuple[StepAccount, ...]
@@ -183,7 +183,8 @@ def overview(
 ) -> Overview:
     """Figures over the whole trace; ``step`` limits totals and top lists to one step.
 
-    ``brief`` is what all pages need first, the rest is empty. Raises TraceError ``unknown_step``.
+    ``brief`` is what all pages need first, the rest is null or empty. Raises TraceError
+    ``unknown_step``.
     """
     row = step_row(trace, step)
     first = BUDGET.compute(trace, ("overview", row), lambda: _first_figures(trace, row))
@@ -358,10 +359,9 @@ def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
     first, group = grouped(kernels.name, kinds)
     labels = [(breakdown.KINDS[kinds[i]], trace.text(kernels.name[i])) for i in first]
     time = kernels.end_ns - kernels.start_ns
-    whole = int(time.sum())
     error = sum_bounds.duration_sum_bounds(group, kernels, len(labels))
     error = device_times.known_bounds(trace, error)
-    return _top(labels, group, time, error, _bounded(kernels), whole)
+    return _top(labels, group, time, error, _bounded(kernels), int(time.sum()))
 
 
 def _bounded(kernels: Kernels) -> I64:

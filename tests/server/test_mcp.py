@@ -201,10 +201,14 @@ def test_the_standard_output_has_the_protocol_only(logdir: Path) -> None:
     with started(logdir) as process:
         assert process.stdin
         assert process.stdout
-        process.stdin.write("no json\n" + json.dumps(first) + "\n")
+        half = {"jsonrpc": "2.0", "id": 2, "method": "ping", "params": {"text": "\ud83d"}}
+        process.stdin.write("no json\n" + json.dumps(half) + "\n" + json.dumps(first) + "\n")
         process.stdin.flush()
-        while (answer := json.loads(process.stdout.readline())).get("id") != 1:
-            assert answer["jsonrpc"] == "2.0"
+        for _ in range(2):  # a client must not wait for what cannot be read
+            refusal = json.loads(process.stdout.readline())
+            assert (refusal["id"], refusal["error"]["code"]) == (None, -32700)
+        answer = json.loads(process.stdout.readline())
+        assert answer["id"] == 1
         assert answer["result"]["serverInfo"]["name"] == "tb-privateuse1"
         rest, _ = process.communicate(timeout=60)
         assert process.returncode == 0

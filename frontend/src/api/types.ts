@@ -566,6 +566,7 @@ export interface DiffReport {
   place: ReportPlace;
   base: ReportPlace;
   diffs: Diff[];
+  failures: PartFailure[];
 }
 
 /** An operator, kernel, module or annotation in both traces; figures are per step. */
@@ -1513,6 +1514,12 @@ export interface Part {
   share: number;
 }
 
+/** A part of the report that could not be computed, or a table of it. */
+export interface PartFailure {
+  part: "summary" | "ranks" | "time" | "roofline" | "timeline" | "issues" | "recording";
+  finding: Finding;
+}
+
 /** A class of time on the critical path, per step; they sum to the step. */
 export interface PathClass {
   name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
@@ -2174,16 +2181,17 @@ export interface Totals {
   unlinked: number | null;
 }
 
-/** The results of one trace. */
+/** The results of one trace; null where a view failed. */
 export interface TraceReport {
   place: ReportPlace;
-  overview: Overview;
-  step_counts: StepCounts;
-  advice: AdviceTable;
+  overview: Overview | null;
+  step_counts: StepCounts | null;
+  advice: AdviceTable | null;
   hotspots: HotspotTable[];
   roofline: Roofline | null;
-  method: Method;
+  method: Method | null;
   distributed: Distributed | null;
+  failures: PartFailure[];
 }
 
 /** One track; its rows of rectangles lie below each other. */

@@ -3,7 +3,7 @@ import type { DiffReport as Compared } from "../api/types";
 import { DiffSummary, Largest } from "../pages/diff";
 import { report as texts } from "../i18n/report";
 import type { ReportData } from "./data";
-import { Header, Part, PlaceLine } from "./header";
+import { Header, Part, PartFailures, PlaceLine } from "./header";
 import { FilesTable, Provenance } from "./provenance";
 import { placeSelected } from "./place";
 
@@ -11,7 +11,6 @@ const ROWS = 12;
 
 export function DiffReport({ data, diff }: { data: ReportData; diff: Compared }) {
   const [first] = diff.diffs;
-  if (!first) return null;
   const tables = diff.diffs.filter((one) => one.rows.length > 0);
   return (
     <>
@@ -26,7 +25,8 @@ export function DiffReport({ data, diff }: { data: ReportData; diff: Compared })
       <main>
         <section class="reportpart diff" id="summary" data-testid="part-summary">
           <h2 class="unseen">{texts.parts.summary}</h2>
-          <DiffSummary result={first} other={placeSelected(diff.base)} />
+          <PartFailures failures={diff.failures} part="summary" />
+          {first && <DiffSummary result={first} other={placeSelected(diff.base)} />}
         </section>
         <Part name="changes">
           <div class="columns equal tables">

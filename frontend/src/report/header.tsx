@@ -1,7 +1,8 @@
 // The head of a report: what it is about, when it was recorded, and the way to its parts.
 import type { ComponentChildren } from "preact";
-import type { Overview, ReportPlace } from "../api/types";
+import type { Overview, PartFailure, ReportPlace } from "../api/types";
 import { sourceLabel } from "../pages/shared/timeline-source";
+import { Findings } from "../pages/shared/load-states";
 import { dateTime } from "../lib/format";
 import { report as texts } from "../i18n/report";
 import { switchTheme, theme } from "./theme";
@@ -45,7 +46,7 @@ export function Header({ brand, title, parts, children }: HeaderProps) {
 }
 
 /** When and where a trace was recorded, in one line. */
-export function PlaceLine({ place, overview }: { place: ReportPlace; overview?: Overview }) {
+export function PlaceLine({ place, overview }: { place: ReportPlace; overview?: Overview | null }) {
   const device = overview?.device[0]?.value;
   const facts = [
     device,
@@ -75,6 +76,12 @@ function Badge({ overview }: { overview: Overview }) {
       {sourceLabel(overview)}
     </span>
   );
+}
+
+/** What of a part could not be computed. */
+export function PartFailures({ failures, part }: { failures: readonly PartFailure[]; part: PartFailure["part"] }) {
+  const found = failures.filter((one) => one.part === part).map((one) => one.finding);
+  return found.length > 0 ? <Findings findings={found} /> : null;
 }
 
 interface PartProps {

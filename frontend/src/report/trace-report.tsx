@@ -1,6 +1,6 @@
 // The report of one trace: verdict, account and issues first, then what they rest on.
 import { useMemo } from "preact/hooks";
-import type { HotspotTable, Overview, Roofline, TraceReport as Trace } from "../api/types";
+import type { HotspotTable, Overview, PartFailure, Roofline, TraceReport as Trace } from "../api/types";
 import { count } from "../lib/format";
 import { RankChart } from "../pages/distributed";
 import { OpenCollectives } from "../pages/distributed/open-collectives";
@@ -29,32 +29,39 @@ import { CATEGORIES } from "../lib/color";
 import { t } from "../i18n";
 import { report as texts } from "../i18n/report";
 import type { ReportData } from "./data";
-import { Header, Part, PlaceLine, type PartName } from "./header";
+import { Header, Part, PartFailures, PlaceLine, type PartName } from "./header";
 import { Issues, TopIssues } from "./issues";
 import { FilesTable, Provenance } from "./provenance";
 import { ReportTimeline } from "./timeline";
 import { showOnTimeline } from "./ways";
 
 export function TraceReport({ data, trace }: { data: ReportData; trace: Trace }) {
-  const { overview, advice } = trace;
+  const { overview, advice, failures } = trace;
+  const parts = partsOf(trace);
   return (
     <>
-      <Header brand={texts.brand} title={data.title} parts={partsOf(trace)}>
+      <Header brand={texts.brand} title={data.title} parts={parts}>
         <PlaceLine place={trace.place} overview={overview} />
       </Header>
       <main>
         <First trace={trace} />
-        {trace.distributed && <Ranks trace={trace} />}
+        {parts.includes("ranks") && <Ranks trace={trace} />}
         <Part name="time">
+          <PartFailures failures={failures} part="time" />
           <Hotspots tables={trace.hotspots} overview={overview} />
         </Part>
-        {trace.roofline && <RooflinePart result={trace.roofline} />}
+        {parts.includes("roofline") && <RooflinePart result={trace.roofline} failures={failures} />}
         <Part name="timeline">
-          <ReportTimeline data={data} place={trace.place} />
+          {failed(trace, "timeline") ? (
+            <PartFailures failures={failures} part="timeline" />
+          ) : (
+            <ReportTimeline data={data} place={trace.place} />
+          )}
         </Part>
-        {overview.steps.length > 1 && <Steps trace={trace} />}
-        <Part name="issues" note={texts.issuesNote(advice.rows.length)}>
-          <Issues advice={advice} />
+        {overview && parts.includes("steps") && <Steps trace={trace} overview={overview} />}
+        <Part name="issues" note={advice && texts.issuesNote(advice.rows.length)}>
+          <PartFailures failures={failures} part="issues" />
+          {advice && <Issues advice={advice} />}
         </Part>
         <Recording trace={trace} />
         <Provenance data={data}>
@@ -66,12 +73,12 @@ export function TraceReport({ data, trace }: { data: ReportData; trace: Trace })
 }
 
 function partsOf(trace: Trace): PartName[] {
-  const steps = trace.overview.steps.length > 1;
+  const steps = trace.overview && trace.overview.steps.length > 1;
   return [
     "summary",
-    ...(trace.distributed ? (["ranks"] as const) : []),
+    ...(trace.distributed || failed(trace, "ranks") ? (["ranks"] as const) : []),
     "time",
-    ...(trace.roofline ? (["roofline"] as const) : []),
+    ...(trace.roofline || failed(trace, "roofline") ? (["roofline"] as const) : []),
     "timeline",
     ...(steps ? (["steps"] as const) : []),
     "issues",
@@ -80,28 +87,38 @@ function partsOf(trace: Trace): PartName[] {
   ];
 }
 
+const failed = (trace: Trace, part: PartFailure["part"]): boolean => trace.failures.some((one) => one.part === part);
+
 /** What a reader sees first: the verdict, the key figures, where time goes, what to fix. */
-function First({ trace: { overview, step_counts: counts, advice } }: { trace: Trace }) {
+function First({ trace: { overview, step_counts: counts, advice, failures } }: { trace: Trace }) {
   return (
     <section class="reportpart overview" id="summary" data-testid="part-summary">
       <h2 class="unseen">{texts.parts.summary}</h2>
-      <div>
-        <VerdictLine overview={overview} />
-        <RecordingLine overview={overview} />
-        {overview.failures.length > 0 && <Findings findings={overview.failures} />}
-      </div>
-      {overview.provenance.timeline === "none" && <NoDeviceTimes overview={overview} />}
-      <KeyFigures all={overview} now={overview} step={null} counts={counts} />
-      <div class={overview.account ? "columns first" : ""}>
-        <TimeAccount now={overview} step={null} counts={counts} />
-        <TopIssues advice={advice} />
+      <PartFailures failures={failures} part="summary" />
+      {overview && (
+        <div>
+          <VerdictLine overview={overview} />
+          <RecordingLine overview={overview} />
+          {overview.failures.length > 0 && <Findings findings={overview.failures} />}
+        </div>
+      )}
+      {overview?.provenance.timeline === "none" && <NoDeviceTimes overview={overview} />}
+      {overview && counts && <KeyFigures all={overview} now={overview} step={null} counts={counts} />}
+      <div class={overview?.account ? "columns first" : ""}>
+        {overview && counts && <TimeAccount now={overview} step={null} counts={counts} />}
+        {advice && <TopIssues advice={advice} />}
       </div>
     </section>
   );
 }
 
-function Ranks({ trace: { distributed: result, place } }: { trace: Trace }) {
-  if (!result) return null;
+function Ranks({ trace: { distributed: result, place, failures } }: { trace: Trace }) {
+  if (!result)
+    return (
+      <Part name="ranks">
+        <PartFailures failures={failures} part="ranks" />
+      </Part>
+    );
   return (
     <Part name="ranks">
       <OpenCollectives rows={result.open_collectives} />
@@ -114,7 +131,7 @@ function Ranks({ trace: { distributed: result, place } }: { trace: Trace }) {
 }
 
 /** The tables that the overview has one at a time, all of them. */
-function Hotspots({ tables, overview }: { tables: readonly HotspotTable[]; overview: Overview }) {
+function Hotspots({ tables, overview }: { tables: readonly HotspotTable[]; overview: Overview | null }) {
   return (
     <div class="columns equal tables">
       {tables.map(({ by, result }) => (
@@ -125,18 +142,35 @@ function Hotspots({ tables, overview }: { tables: readonly HotspotTable[]; overv
           <HotspotRows result={result} by={by} />
         </section>
       ))}
-      <IdleBefore now={overview} />
-      <TotalsCard overview={overview} step={null} />
-      <DeviceUse now={overview} step={null} />
+      {overview && (
+        <>
+          <IdleBefore now={overview} />
+          <TotalsCard overview={overview} step={null} />
+          <DeviceUse now={overview} step={null} />
+        </>
+      )}
     </div>
   );
 }
 
-function RooflinePart({ result }: { result: Roofline }) {
+interface RooflineProps {
+  result: Roofline | null;
+  failures: readonly PartFailure[];
+}
+
+function RooflinePart({ result, failures }: RooflineProps) {
+  return (
+    <Part name="roofline">
+      <PartFailures failures={failures} part="roofline" />
+      {result && <RooflineChart result={result} />}
+    </Part>
+  );
+}
+
+function RooflineChart({ result }: { result: Roofline }) {
   const shown = useMemo(() => new Set(result.rows.map(keyOf)), [result]);
   const isEmpty = result.rows.every((row) => row.flops_per_byte === null);
   return (
-    <Part name="roofline">
       <div class="roofline">
         <p class="muted facts">
           <Summary result={result} />
@@ -148,13 +182,12 @@ function RooflinePart({ result }: { result: Roofline }) {
           <Chart result={result} shown={shown} selected={null} onSelect={() => undefined} hasTable={false} />
         )}
       </div>
-    </Part>
   );
 }
 
-function Steps({ trace: { overview, step_counts: counts } }: { trace: Trace }) {
+function Steps({ trace: { step_counts: counts }, overview }: { trace: Trace; overview: Overview }) {
   const series = useMemo(() => stepSeries(overview), [overview]);
-  const all = counts.complete + counts.incomplete + counts.primed;
+  const all = counts ? counts.complete + counts.incomplete + counts.primed : overview.steps.length;
   const show = (name: string): void => {
     const step = overview.steps.find((one) => one.name === name);
     if (step) showOnTimeline({ start: step.start_ns, stop: step.start_ns + step.duration_ns });
@@ -169,15 +202,18 @@ function Steps({ trace: { overview, step_counts: counts } }: { trace: Trace }) {
   );
 }
 
-function Recording({ trace: { overview, method } }: { trace: Trace }) {
-  const { warnings } = overview.provenance;
+function Recording({ trace: { overview, method, failures } }: { trace: Trace }) {
+  const warnings = overview?.provenance.warnings ?? [];
   return (
     <Part name="recording">
-      <DeviceTimes result={method} />
-      <div class="columns equal">
-        <Facts title={t.overview.device} facts={overview.device} testid="device-facts" head="h3" />
-        <Facts title={t.overview.run} facts={overview.run} testid="run-facts" head="h3" />
-      </div>
+      <PartFailures failures={failures} part="recording" />
+      {method && <DeviceTimes result={method} />}
+      {overview && (
+        <div class="columns equal">
+          <Facts title={t.overview.device} facts={overview.device} testid="device-facts" head="h3" />
+          <Facts title={t.overview.run} facts={overview.run} testid="run-facts" head="h3" />
+        </div>
+      )}
       {warnings.length > 0 && (
         <details open={warnings.length <= 3}>
           <summary>

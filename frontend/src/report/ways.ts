@@ -36,11 +36,11 @@ export function showOnTimeline({ start, stop }: Camera): void {
 export function waysOf(data: ReportData): (changes: Partial<State>) => LinkProps | null {
   const { levels } = data.timeline;
   const starts = new Map(
-    (data.trace?.advice.rows ?? []).flatMap((row) =>
+    (data.trace?.advice?.rows ?? []).flatMap((row) =>
       row.evidence.map((one) => [`${one.table}:${one.row}`, one.start_ns] as const),
     ),
   );
-  const hasIssues = data.trace !== null;
+  const hasIssues = Boolean(data.trace?.advice);
   const rank = data.trace?.place.rank;
   return (changes) => {
     // Another rank has a report of its own.

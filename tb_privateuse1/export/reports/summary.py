@@ -21,6 +21,7 @@ from tb_privateuse1.export.reports.html.contents import (
 from tb_privateuse1.export.reports.markdown import markdown_report
 from tb_privateuse1.export.reports.markdown_text import code, escaped, table
 from tb_privateuse1.i18n.units import shorten, with_bound, with_range, with_unit
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.views.lookups.hotspots import Hotspots
 from tb_privateuse1.views.overview import Overview
 
@@ -73,24 +74,36 @@ def _of_trace(found: TraceReport, rows: int) -> Iterator[str]:
     overview = found.overview
     yield f"## Profile of {code(_short(_name(found.place)))}"
     yield ""
+    yield from _failures(found, overview.failures if overview else ())
+    if overview is not None:
+        yield from _summary(overview)
+    yield from _ranks(found, rows)
+    if found.advice is not None:
+        yield ""
+        yield f"### {escaped(saving_sentence(found.advice))}"
+        yield ""
+        for number, row in enumerate(found.advice.rows[:rows], 1):
+            yield f"{number}. {_finding(row)}"
+        yield from _more(len(found.advice.rows) - rows)
+    for one in found.hotspots:
+        yield from _top(one.by, one.result, rows)
+
+
+def _failures(found: TraceReport | DiffReport, cards: tuple[Finding, ...] = ()) -> Iterator[str]:
+    """Yield a line for each part, and for each card of the overview, that failed."""
+    failed = [*cards, *(one.finding for one in found.failures)]
+    yield from (f"- {_sentence(one.message)}" for one in failed)
+    yield from ("",) if failed else ()
+
+
+def _summary(overview: Overview) -> Iterator[str]:
     if overview.recording is not None:
         yield _sentence(overview.recording.sentence)
         yield ""
     if overview.verdict is not None:
         yield f"**{_sentence(overview.verdict.sentence)}**"
         yield ""
-    for failure in overview.failures:
-        yield f"- {_sentence(failure.message)}"
     yield from table(("Figure", "Value"), _figures(overview))
-    yield from _ranks(found, rows)
-    yield ""
-    yield f"### {escaped(saving_sentence(found.advice))}"
-    yield ""
-    for number, row in enumerate(found.advice.rows[:rows], 1):
-        yield f"{number}. {_finding(row)}"
-    yield from _more(len(found.advice.rows) - rows)
-    for one in found.hotspots:
-        yield from _top(one.by, one.result, rows)
 
 
 def _figures(overview: Overview) -> Iterator[list[str]]:
@@ -154,7 +167,9 @@ def _of_diff(found: DiffReport, rows: int) -> Iterator[str]:
     before, now = (code(_short(_name(place))) for place in (found.base, found.place))
     yield f"## From {before} to {now}"
     yield ""
-    yield from markdown_report(found.diffs[0], most_rows=rows).splitlines()
+    yield from _failures(found)
+    for diff in found.diffs[:1]:
+        yield from markdown_report(diff, most_rows=rows).splitlines()
 
 
 def _more(count: int) -> Iterator[str]:

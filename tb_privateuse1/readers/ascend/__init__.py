@@ -18,6 +18,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.sqlite import sniff_tables
+from tb_privateuse1.trace.findings import ALL
 from tb_privateuse1.trace.registry import OnCall
 
 if TYPE_CHECKING:
@@ -58,9 +59,14 @@ def sniff(text: bytes) -> Signs:
     return sniff_tables(text, _MARKS)
 
 
-def alters(raw: Raw) -> bool:
-    """Return whether a trace in Chrome trace JSON is of an Ascend device."""
-    return raw.reader != ASCEND.name and schema.HARDWARE in raw.process_names.values()
+def alter(raw: Raw) -> Raw:
+    """Return a ``trace_view.json`` with inputs and collectives as torch would have written them."""
+    if raw.reader == ASCEND.name or schema.HARDWARE not in raw.process_names.values():
+        return raw
+    from tb_privateuse1.readers.ascend.collectives import with_collectives
+    from tb_privateuse1.readers.ascend.inputs import with_json_inputs
+
+    return with_collectives(with_json_inputs(raw))
 
 
 ASCEND = Reader(
@@ -71,6 +77,7 @@ ASCEND = Reader(
     folder=_FOLDER,
     read=OnCall("tb_privateuse1.readers.ascend.reading", "read"),
     record=OnCall("tb_privateuse1.readers.ascend.reading", "read_row"),
-    alters=alters,
-    complete=OnCall("tb_privateuse1.readers.ascend.completion", "complete"),
+    add=OnCall("tb_privateuse1.readers.ascend.folder", "add"),
+    affects=ALL,
+    alter=alter,
 )

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from tb_privateuse1.discovery.file import basename, open_file
+from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import memory, metadata, schema
 from tb_privateuse1.readers.decompress import read_bytes
@@ -24,7 +25,7 @@ from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.readers.sqlite.columns import Strings
 from tb_privateuse1.readers.sqlite.database import ABSENT
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.findings import ALL, Finding
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64
 
@@ -48,23 +49,23 @@ _TIMES = {
 }
 
 
-def complete(raw: Raw, parts: Sequence[str]) -> Raw:
-    """Return the raw columns with what files of the folder add; a broken file is a finding."""
-    for path in parts:
-        name = basename(path)
-        try:
-            if name.endswith(".json"):
-                raw = _with_facts(raw, metadata.decoded(read_bytes(path, _MOST_JSON)))
-            elif name == _BLOCKS and not len(raw.memory):
-                raw = _with_blocks(raw, path)
-            elif name == _KERNELS:
-                raw = _with_units(raw, path)
-        except (TraceError, OSError, pa.ArrowException) as error:
-            message = say("{name} cannot be read: {error}", name=name, error=_line(error))
-            hint = say("What it adds to the recording is missing.")
-            found = Finding("part_unreadable", message, hint, affects=ALL)
-            raw = dataclasses.replace(raw, findings=(*raw.findings, found))
-    return raw
+def add(raw: Raw, path: str) -> Raw:
+    """Return the raw columns with what a file of the folder adds.
+
+    Raises TraceError ``part_unreadable``, or ``discovery.remote.RemoteError``.
+    """
+    name = basename(path)
+    try:
+        if name.endswith(".json"):
+            return _with_facts(raw, metadata.decoded(read_bytes(path, _MOST_JSON)))
+        if name == _BLOCKS and not len(raw.memory):
+            return _with_blocks(raw, path)
+        return _with_units(raw, path) if name == _KERNELS else raw
+    except RemoteError:
+        raise
+    except (TraceError, OSError, pa.ArrowException) as error:
+        message = say("{name} cannot be read: {error}", name=name, error=_line(error))
+        raise TraceError("part_unreadable", message) from error
 
 
 def _line(error: Exception) -> str:

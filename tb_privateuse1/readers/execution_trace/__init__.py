@@ -9,41 +9,28 @@ Order: nodes < inputs < tensors < join.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 from tb_privateuse1.discovery.file import basename
-from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.execution_trace import join
 from tb_privateuse1.readers.raw import Raw
-from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 
 __all__ = [
-    "complete",
+    "add",
 ]
 
 
-def complete(raw: Raw, paths: Sequence[str]) -> Raw:
-    """Return a trace's columns with what execution traces add; one that does not fit is a finding.
+def add(raw: Raw, path: str) -> Raw:
+    """Return a trace's columns with what an execution trace adds; if it is of others, a finding.
 
-    Raises ``discovery.remote.RemoteError``.
+    Raises TraceError as ``nodes.NodeFile`` does.
     """
-    for path in paths:
-        try:
-            joined = join.join(raw, path)
-        except RemoteError:
-            raise
-        except TraceError as error:
-            found = [Finding("part_unreadable", error.message, error.hint, affects=("operators",))]
-        else:
-            found = join.problems(path, joined)
-            if joined.differing or not joined.operators:
-                found = [_refused(path, joined)]
-            else:
-                raw = join.add(raw, joined)
-        raw = dataclasses.replace(raw, findings=(*raw.findings, *found))
-    return raw
+    joined = join.join(raw, path)
+    if joined.differing or not joined.operators:
+        return dataclasses.replace(raw, findings=(*raw.findings, _refused(path, joined)))
+    found = join.problems(path, joined)
+    return dataclasses.replace(join.add(raw, joined), findings=(*raw.findings, *found))
 
 
 def _refused(path: str, joined: join.Joined) -> Finding:

@@ -45,5 +45,5 @@ FLIGHT_RECORDER = Reader(
     joins_rank=True,
     read=OnCall("tb_privateuse1.readers.flight_recorder.reading", "read"),
     record=OnCall("tb_privateuse1.readers.flight_recorder.reading", "read_entry"),
-    complete=OnCall("tb_privateuse1.readers.flight_recorder.reading", "complete"),
+    add=OnCall("tb_privateuse1.readers.flight_recorder.reading", "add"),
 )

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import containers
 from tb_privateuse1.readers.decompress import read_bytes
@@ -56,25 +55,15 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     )
 
 
-def complete(raw: Raw, paths: Sequence[str]) -> Raw:
-    """Return a recording with the entries of dumps of its rank; each entry counts once.
+def add(raw: Raw, path: str) -> Raw:
+    """Return a recording with the entries of a dump of its rank; each entry counts once.
 
-    A dump that cannot be read is a finding. Raises ``discovery.remote.RemoteError``.
+    Raises TraceError as ``read`` does.
     """
-    for path in paths:
-        try:
-            parts, _ = _parts(path)
-        except RemoteError:  # that may be otherwise in a moment
-            raise
-        except TraceError as error:
-            hint = say("What it adds to the recording is missing.")
-            found: tuple[Finding, ...] = (Finding("part_unreadable", error.message, hint),)
-        else:
-            before = len(raw.entries)
-            raw = _joined(raw, parts)
-            found = _findings(parts) if len(raw.entries) > before else ()
-        raw = dataclasses.replace(raw, findings=(*raw.findings, *found))
-    return raw
+    parts, _ = _parts(path)
+    joined = _joined(raw, parts)
+    found = _findings(parts) if len(joined.entries) > len(raw.entries) else ()
+    return dataclasses.replace(joined, findings=(*raw.findings, *found))
 
 
 def read_entry(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str, Any]:

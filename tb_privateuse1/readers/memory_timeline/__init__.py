@@ -48,5 +48,6 @@ MEMORY_TIMELINE = Reader(
     others=(_UNUSED,),
     read=OnCall("tb_privateuse1.readers.memory_timeline.reading", "read"),
     record=OnCall("tb_privateuse1.readers.memory_timeline.reading", "read_event"),
-    complete=OnCall("tb_privateuse1.readers.memory_timeline.completion", "complete"),
+    add=OnCall("tb_privateuse1.readers.memory_timeline.completion", "add"),
+    affects=("memory",),
 )

@@ -7,13 +7,11 @@ changes tell whose it is: it names neither process nor device.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tb_privateuse1.discovery.file import basename
-from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.memory_timeline.reading import (
@@ -25,36 +23,27 @@ from tb_privateuse1.readers.memory_timeline.reading import (
     sums,
 )
 from tb_privateuse1.readers.raw import Counters, Raw
-from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I64, Bools, Table
 
 
-def complete(raw: Raw, parts: Sequence[str]) -> Raw:
-    """Return a recording with the counters of timelines of its changes of memory.
+def add(raw: Raw, path: str) -> Raw:
+    """Return a recording with the counters of a timeline of its changes of memory.
 
-    A timeline that cannot be read, or is of another recording, is a finding. Raises
-    ``discovery.remote.RemoteError``.
+    A timeline of another recording is a finding. Raises TraceError if it cannot be read.
     """
-    for path in parts:
-        tally = Tally()
-        try:
-            events = read_events(path, tally)
-        except RemoteError:  # that may be otherwise in a moment
-            raise
-        except TraceError as error:
-            hint = say("What it adds to the recording is missing.")
-            found: tuple[Finding, ...] = (Finding("part_unreadable", error.message, hint),)
-        else:
-            events = events[find_possible(events, tally)]
-            shared = _shared(raw, events)
-            is_same = 2 * int(shared.sum()) > int(_timed(events).sum())
-            raw = _joined(raw, events, shared, basename(path)) if is_same else raw
-            found = tally.findings() if is_same else (_elsewhere(basename(path)),)
-        raw = dataclasses.replace(raw, findings=(*raw.findings, *found))
-    return raw
+    tally = Tally()
+    events = read_events(path, tally)
+    events = events[find_possible(events, tally)]
+    shared = _shared(raw, events)
+    if 2 * int(shared.sum()) > int(_timed(events).sum()):
+        raw = _joined(raw, events, shared, basename(path))
+        found = tally.findings()
+    else:
+        found = (_elsewhere(basename(path)),)
+    return dataclasses.replace(raw, findings=(*raw.findings, *found))
 
 
 def _timed(events: I64) -> Bools:

@@ -41,5 +41,6 @@ SNAPSHOT = Reader(
     named_after=_OWN,
     read=OnCall("tb_privateuse1.readers.snapshot.reading", "read"),
     record=OnCall("tb_privateuse1.readers.snapshot.reading", "read_entry"),
-    complete=OnCall("tb_privateuse1.readers.snapshot.reading", "complete"),
+    add=OnCall("tb_privateuse1.readers.snapshot.reading", "add"),
+    affects=("memory", "stacks"),
 )

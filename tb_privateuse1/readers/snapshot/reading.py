@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tb_privateuse1 import vendors
-from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import containers
 from tb_privateuse1.readers.decompress import read_bytes
@@ -53,23 +52,9 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     )
 
 
-def complete(raw: Raw, parts: Sequence[str]) -> Raw:
-    """Return the trace with what a snapshot beside it adds; an unreadable one is a finding."""
-    for path in parts:
-        try:
-            one, _ = _parts(path)
-        except RemoteError:  # that may be otherwise in a moment
-            raise
-        except TraceError as error:
-            hint = say("What it adds to the recording is missing.")
-            found = Finding("part_unreadable", error.message, hint, affects=("memory", "stacks"))
-            raw = dataclasses.replace(raw, findings=(*raw.findings, found))
-            continue
-        raw = _completed(raw, one)
-    return raw
-
-
-def _completed(raw: Raw, parts: document.Document) -> Raw:
+def add(raw: Raw, path: str) -> Raw:
+    """Return the trace with what a snapshot beside it adds. Raises TraceError as ``read`` does."""
+    parts, _ = _parts(path)
     kind = completion.device_type(raw)
     named = device_type(parts.backend) if kind is None else kind
     first = len(raw.strings)

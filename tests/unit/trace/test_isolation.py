@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from werkzeug.test import Client
 
 from tb_privateuse1 import readers
 from tb_privateuse1.advice.rank_engine import advise_ranks
@@ -19,16 +20,21 @@ from tb_privateuse1.agents.answers import Answers, parse_call
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.export.reports.html import contents
+from tb_privateuse1.export.reports.summary import markdown
 from tb_privateuse1.inference import collective_entries
-from tb_privateuse1.readers import READERS
+from tb_privateuse1.readers import READERS, flight_recorder
+from tb_privateuse1.server.routes import Routes
+from tb_privateuse1.server.static_files import PLUGIN
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.interruption import Interrupted
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.views.reader import Reader
-from tb_privateuse1.views.request import parse_request
+from tb_privateuse1.views.request import Selection, parse_request
 from tests.support import make, trace_files
+from tests.support.flight_recorders import Rank
 
 overview = importlib.import_module("tb_privateuse1.views.overview")  # not the view of that name
 SECRET = "/home/somebody/secret"
@@ -129,14 +135,22 @@ def test_a_run_of_the_list(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_an_attached_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = write(tmp_path, "host_0.1.pt.trace.json")
-    broken = tuple(
-        dataclasses.replace(one, complete=fails) if one.complete else one for one in READERS
-    )
+    dumps = [str(dump) for dump in (Rank(0).call().dump(tmp_path), tmp_path / "nccl_trace_rank_1")]
+    Path(dumps[1]).write_bytes(b"no dump")
     raw = READERS[0].read(str(path), None)
+    whole = readers.complete(raw, dumps)
+    assert [one.code for one in whole.findings[len(raw.findings) :]] == ["part_unreadable"]
+    real = flight_recorder.FLIGHT_RECORDER.add
+    assert real is not None
+    add = only("rank_1", real, lambda _, path: path)
+    broken = tuple(
+        dataclasses.replace(one, add=add) if one is flight_recorder.FLIGHT_RECORDER else one
+        for one in READERS
+    )
     monkeypatch.setattr(readers, "READERS", broken)
-    found = readers.complete(raw)
-    assert found.groups.keys() == raw.groups.keys()
-    assert {one.code for one in found.findings[len(raw.findings) :]} == {"internal"}
+    found = readers.complete(raw, dumps)
+    assert len(found.entries) == len(whole.entries) == 1
+    assert [one.code for one in found.findings[len(raw.findings) :]] == ["internal"]
 
 
 CARDS = {
@@ -179,6 +193,44 @@ def test_an_answer_to_an_agent(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     finally:
         answers.close()
     assert "The kind of recording failed: ValueError: a mistake" in text
+
+
+@pytest.mark.parametrize(
+    ("view", "part"),
+    [
+        ("overview", "summary"),
+        ("advice", "issues"),
+        ("hotspots", "time"),
+        ("method", "recording"),
+        ("distributed", "ranks"),
+    ],
+)
+def test_a_part_of_the_report(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, view: str, part: str
+) -> None:
+    monkeypatch.setattr(Reader, "run", only(view, Reader.run, lambda _, asked: asked.view.__name__))
+    catalog_of = catalog.scan(str(folder), READERS)
+    reader = Reader(Store(jobs=0), catalog_of)
+    found = contents.trace_report(reader, catalog_of, Selection("a"), "")
+    assert found.trace is not None
+    assert {one.part for one in found.trace.failures} == {part}
+    assert " failed: ValueError: a mistake" in markdown(found)
+
+
+def test_a_view_over_http(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        Reader, "run", only("advice", Reader.run, lambda _, asked: asked.view.__name__)
+    )
+    store, scanner = Store(jobs=0), Scanner(str(folder), READERS)
+    base = f"/data/plugin/{PLUGIN}/"
+    client = Client(Routes(scanner, store))
+    try:
+        failed, fine = client.get(f"{base}advice?run=b"), client.get(f"{base}overview?run=b")
+    finally:
+        scanner.close()
+    assert (failed.status_code, failed.json["error"]["code"]) == (500, "internal")
+    assert str(folder) not in failed.text
+    assert fine.status_code == 200
 
 
 @pytest.mark.parametrize("links_out", [True, False])

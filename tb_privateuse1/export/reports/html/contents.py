@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 from tb_privateuse1 import __version__
 from tb_privateuse1.analysis.kernels.time_groups import By
@@ -15,6 +16,9 @@ from tb_privateuse1.analysis.steps.table import Step
 from tb_privateuse1.discovery.catalog import Catalog, Span
 from tb_privateuse1.discovery.file import File, has_own_file, open_file, printable
 from tb_privateuse1.discovery.workers import stamp_ns
+from tb_privateuse1.i18n import Text, say
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.step_names import is_step
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.diff import Diff
@@ -25,6 +29,8 @@ from tb_privateuse1.views.overview import Overview
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection, view_named
 from tb_privateuse1.views.roofline import Roofline
+
+_T = TypeVar("_T")
 
 _ROWS = 12
 """Rows of a table of hotspots, and of one of changes."""
@@ -81,21 +87,44 @@ class HotspotTable:
     result: Hotspots
 
 
+ReportPart = Literal["summary", "ranks", "time", "roofline", "timeline", "issues", "recording"]
+"""The parts of a report that may fail each by itself; a diff has a summary alone."""
+
+_NAMES: dict[ReportPart, Text] = {
+    "summary": say("The summary"),
+    "ranks": say("The comparison of ranks"),
+    "time": say("A table of time"),
+    "roofline": say("The roofline"),
+    "timeline": say("The timeline"),
+    "issues": say("The list of findings"),
+    "recording": say("The method of device times"),
+}
+
+
+@dataclass(frozen=True)
+class PartFailure:
+    """A part of the report that could not be computed, or a table of it."""
+
+    part: ReportPart
+    finding: Finding
+
+
 @dataclass(frozen=True)
 class TraceReport:
-    """The results of one trace."""
+    """The results of one trace; null where a view failed."""
 
     place: ReportPlace
-    overview: Overview
-    step_counts: StepCounts
-    advice: AdviceTable
+    overview: Overview | None
+    step_counts: StepCounts | None
+    advice: AdviceTable | None
     hotspots: tuple[HotspotTable, ...]
     """By each of the groups that the recording has names for."""
     roofline: Roofline | None
-    """Null without device times."""
-    method: Method
+    """Null also without device times."""
+    method: Method | None
     distributed: Distributed | None
-    """Null for a run of one rank."""
+    """Null also for a run of one rank."""
+    failures: tuple[PartFailure, ...]
 
 
 @dataclass(frozen=True)
@@ -106,6 +135,7 @@ class DiffReport:
     base: ReportPlace
     diffs: tuple[Diff, ...]
     """By operator, kernel and module."""
+    failures: tuple[PartFailure, ...]
 
 
 @dataclass(frozen=True)
@@ -130,18 +160,28 @@ def trace_report(reader: Reader, catalog: Catalog, selection: Selection, command
     def run(name: str, **options: Any) -> Any:
         return reader.run(Request(view_named(name), selected, options=options))
 
-    overview: Overview = run("overview")
-    groups: tuple[By, ...] = run("hotspots", limit=0).groups
-    is_timed = overview.provenance.timeline != "none"
+    failures: list[PartFailure] = []
+
+    def part(part: ReportPart, name: str, **options: Any) -> Any:
+        return attempt(part, lambda: run(name, **options), failures)
+
+    overview: Overview | None = part("summary", "overview")
+    groups: Hotspots | None = part("time", "hotspots", limit=0)
+    names: tuple[By, ...] = groups.groups if groups else ()
+    tables = {by: part("time", "hotspots", by=by, limit=_ROWS) for by in names}
+    is_timed = overview is None or overview.provenance.timeline != "none"
     found = TraceReport(
         place=where,
         overview=overview,
-        step_counts=_count_steps(overview.steps),
-        advice=run("advice"),
-        hotspots=tuple(HotspotTable(by, run("hotspots", by=by, limit=_ROWS)) for by in groups),
-        roofline=run("roofline", limit=_POINTS) if is_timed else None,
-        method=run("method"),
-        distributed=run("distributed", limit=_STEPS_OF_RANKS) if len(where.ranks) > 1 else None,
+        step_counts=_count_steps(overview.steps) if overview else None,
+        advice=part("issues", "advice"),
+        hotspots=tuple(HotspotTable(by, table) for by, table in tables.items() if table),
+        roofline=part("roofline", "roofline", limit=_POINTS) if is_timed else None,
+        method=part("recording", "method"),
+        distributed=part("ranks", "distributed", limit=_STEPS_OF_RANKS)
+        if len(where.ranks) > 1
+        else None,
+        failures=tuple(failures),
     )
     return Report(_title(where), __version__, time.time_ns(), command, found, None)
 
@@ -162,10 +202,22 @@ def diff_report(
     here = Selection(where.run, where.rank, where.span)
     there = Selection(before.run, before.rank, before.span)
     diff = view_named("diff")
-    requests = (Request(diff, here, there, {"by": by, "limit": _ROWS}) for by in _CHANGED)
-    found = DiffReport(place=where, base=before, diffs=tuple(map(reader.run, requests)))
+    failures: list[PartFailure] = []
+    requests = [Request(diff, here, there, {"by": by, "limit": _ROWS}) for by in _CHANGED]
+    results = [attempt("summary", partial(reader.run, one), failures) for one in requests]
+    diffs = tuple(one for one in results if one is not None)
+    found = DiffReport(place=where, base=before, diffs=diffs, failures=tuple(failures))
     title = f"{_title(before)} → {_title(where)}"
     return Report(title, __version__, time.time_ns(), command, None, found)
+
+
+def attempt(part: ReportPart, work: Callable[[], _T], failures: list[PartFailure]) -> _T | None:
+    """Return what a part's work returns; None, and add to the failures, if it fails."""
+    found = isolate(_NAMES[part], work)
+    if isinstance(found, Failure):
+        failures.append(PartFailure(part, found.finding()))
+        return None
+    return found
 
 
 def find_place(catalog: Catalog, selection: Selection) -> ReportPlace:

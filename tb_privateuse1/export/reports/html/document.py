@@ -7,17 +7,19 @@ their digests, and no connection. Text of a trace is data in JSON, which the scr
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import html
 import json
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from typing import Any
 
 from tb_privateuse1.export.reports import summary
 from tb_privateuse1.export.reports.html import budget
 from tb_privateuse1.export.reports.html.budget import Cut
-from tb_privateuse1.export.reports.html.contents import Report
+from tb_privateuse1.export.reports.html.contents import Report, attempt
 from tb_privateuse1.export.reports.html.timeline_levels import Levels, build_levels
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.i18n.units import plain_text, shorten
@@ -57,7 +59,11 @@ def document(reader: Reader, report: Report, language: str = LANGUAGES[0]) -> by
     levels = Levels((), 0)
     texts: dict[str, str] = {}
     if report.trace is not None:
-        levels, texts = build_levels(reader, report.trace, _OF_LEVELS, language)
+        trace, failures = report.trace, list(report.trace.failures)
+        work = partial(build_levels, reader, trace, _OF_LEVELS, language)
+        levels, texts = attempt("timeline", work, failures) or (levels, texts)
+        trace = dataclasses.replace(trace, failures=tuple(failures))
+        report = dataclasses.replace(report, trace=trace)
     data = _data(report, levels, language)
     elements = "".join(
         f'<script type="text/plain" id="{name}">{text}</script>\n' for name, text in texts.items()

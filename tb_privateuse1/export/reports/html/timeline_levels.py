@@ -143,6 +143,8 @@ def _wanted(report: TraceReport, end_ns: int) -> Iterator[_Wanted]:
 
 def _typical_step(report: TraceReport) -> tuple[str, int, int] | None:
     """Return the judged step of median duration; without judged ones that of all complete steps."""
+    if report.overview is None:
+        return None
     recording = report.overview.recording
     judged = set(recording.judged_steps if recording else ())
     whole = [s for s in report.overview.steps if not s.incomplete and not s.primed]
@@ -157,10 +159,12 @@ def _typical_step(report: TraceReport) -> tuple[str, int, int] | None:
 
 def _stretches(report: TraceReport) -> Iterator[tuple[str, int, int]]:
     """Yield the label, start and length of the stretches and events that the report names."""
-    verdict, account = report.overview.verdict, report.overview.account
+    overview = report.overview
+    verdict = overview.verdict if overview else None
+    account = overview.account if overview else None
     if verdict is not None:
         yield verdict.cause or verdict.time_class, verdict.longest_start_ns, verdict.longest_ns
-    for row in report.advice.rows:
+    for row in report.advice.rows if report.advice else ():
         for example in row.evidence[:1]:
             yield row.title, example.start_ns, 0
     for time in account.classes if account is not None else ():
