@@ -1,6 +1,7 @@
 """How fast every route answers for a large trace that is stored, beside torch-tb-profiler's.
 
 ``python -m benchmarks.routes [--events 1e6] [--of FOLDER] [--repeat 7] [--no-peer] [--json FILE]``
+``python -m benchmarks.routes --largest FOLDER`` tells each view's largest answer to a page.
 
 A real trace (the one in ``--of``) is repeated and read once, so that it is in the cache. Then every
 route is asked over HTTP of a real TensorBoard: ``restarted`` is the first answer of one that has
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -35,6 +37,8 @@ from typing import Any
 
 from benchmarks.many_runs import PLUGIN, ROOT
 from benchmarks.read_traces import REAL, write
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.signature import options_of
 
 ROUTES = (
     "overview?brief=true",
@@ -212,6 +216,58 @@ def peer(logdir: Path, cache: Path, repeat: int) -> dict[str, Any] | None:
     return {"loaded_s": loaded, "views": views, "routes": found}
 
 
+@dataclass(frozen=True)
+class Largest:
+    """The largest answer of a view: its bytes before and after gzip, the run and the options."""
+
+    plain_bytes: int
+    gzip_bytes: int
+    run: str
+    options: dict[str, Any]
+
+
+def largest_answers(logdir: Path, cache: Path) -> dict[str, Largest]:
+    """The largest answer of each view over all runs of a logdir, with each choice of each option.
+
+    Of a run the first rank and the last span; of the timeline also halves and tenths.
+    """
+    found: dict[str, Largest] = {}
+    with ours(logdir, cache) as server:
+        for run in server.json("runs")["runs"]:
+            worker = run["workers"][0]
+            place = {"run": run["run"], "rank": worker["rank"], "span": worker["spans"][-1]["span"]}
+            told = server.json("overview?" + _query({**place, "brief": "true"}))
+            for view, options in _questions(told.get("duration_ns") or 1):
+                status, body = server.ask(f"{view}?{_query({**place, **options})}")
+                if status == 200 and (view not in found or len(body) > found[view].plain_bytes):
+                    zipped = len(gzip.compress(body, 1))
+                    found[view] = Largest(len(body), zipped, run["run"], options)
+    return found
+
+
+def _query(values: dict[str, Any]) -> str:
+    return urllib.parse.urlencode({k: v for k, v in values.items() if v is not None})
+
+
+def _questions(end_ns: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, view in VIEWS.items():
+        yield name, {}
+        for option in options_of(view):
+            for choice in option["choices"] or ():
+                yield name, {option["name"]: choice}
+    for parts in (1, 2, 10):
+        for i in range(parts):
+            window = {"start_ns": end_ns * i // parts, "stop_ns": end_ns * (i + 1) // parts}
+            yield "timeline", {**window, "width": 4000, "modules": "true"}
+
+
+def _tell_largest(found: dict[str, Largest]) -> None:
+    print("| view | kB | gzip | of |\n|---|---|---|---|")
+    for view, of in sorted(found.items(), key=lambda item: -item[1].plain_bytes):
+        kilobytes = f"{of.plain_bytes / 1000:,.0f} | {of.gzip_bytes / 1000:,.0f}"
+        print(f"| `{view}?{_query(of.options)}` | {kilobytes} | {of.run} |")
+
+
 def table(result: dict[str, Any]) -> None:
     """All figures in Markdown, as docs/internals/performance.md has them."""
     print(f"{result['events']:,} events, {result['bytes'] / 1e6:.0f} MB\n")
@@ -241,7 +297,12 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--no-peer", action="store_true")
     parser.add_argument("--json", type=Path, help="also write all figures there")
+    parser.add_argument("--largest", type=Path, help="a logdir of which the largest answers count")
     options = parser.parse_args()
+    if options.largest:
+        with tempfile.TemporaryDirectory() as folder:
+            _tell_largest(largest_answers(options.largest, Path(folder)))
+        return
     with tempfile.TemporaryDirectory() as folder:
         logdir, cache = Path(folder, "log"), Path(folder, "cache")
         (logdir / "run").mkdir(parents=True)

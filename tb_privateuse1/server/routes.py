@@ -33,7 +33,7 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.encoding import encode, encode_columns
+from tb_privateuse1.views.encoding import PAGE_BYTES, encode, encode_columns
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import (
     PLACE,
@@ -258,6 +258,8 @@ def _json(request: Request, result: Any, status: int) -> Response:
     packing = _PACKED in request.accept_mimetypes.values()
     columns = encode_columns(result, language) if packing else None
     body = columns or encode(result, language)
+    if packing and len(body) > PAGE_BYTES:
+        _log.warning("%s: an answer of %d bytes to a page", request.path, len(body))
     if len(body) > _MOST_BYTES:
         message = say("The answer would have {count:,} bytes.", count=len(body))
         hint = say("Ask for less, or use the command line: it has no limit.")

@@ -1,4 +1,4 @@
-"""Encode a result as JSON, or as JSON with packed columns of numbers."""
+"""Encode a result as JSON, or as JSON with packed columns of numbers and of tables' rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import numpy as np
 
 from tb_privateuse1 import i18n
 from tb_privateuse1.i18n import LANGUAGES
+from tb_privateuse1.views.packing import pack
+
+PAGE_BYTES = 300_000
+"""Most that an answer to a page is to have, before compression."""
 
 
 def encode(result: Any, language: str = LANGUAGES[0]) -> bytes:
@@ -22,10 +26,11 @@ def encode(result: Any, language: str = LANGUAGES[0]) -> bytes:
 
 
 def encode_columns(result: Any, language: str = LANGUAGES[0]) -> bytes | None:
-    """Return a result with its columns of numbers as they are in memory; None without columns.
+    """Return a result with its columns as they are in memory; None without columns of numbers.
 
     The layout is ``uint32`` length of the JSON, JSON, padding to 8 bytes, columns. In the JSON a
     column is ``{"$column": [dtype, offset behind the padding, length]}``; all is little-endian.
+    Tables are packed as ``packing.pack`` says.
     """
     columns: list[bytes] = []
     size = 0
@@ -40,7 +45,7 @@ def encode_columns(result: Any, language: str = LANGUAGES[0]) -> bytes | None:
         size += len(columns[-1])
         return {"$column": place}
 
-    head = msgspec.json.encode(result, enc_hook=column)
+    head = msgspec.json.encode(pack(result), enc_hook=column)
     if not columns:
         return None
     padding = bytes(-(4 + len(head)) % 8)

@@ -36,10 +36,17 @@ Narrow = NDArray[np.float32]
 Short = NDArray[np.int16]
 
 MOST = 5000
-"""Rectangles in an answer: with names and curves below 300 kB before compression."""
+"""Rectangles in an answer."""
+_ROOM_BYTES = 285_000
+"""Of an answer to a page (``encoding.PAGE_BYTES``), without its provenance and its words. Where
+names are long or tracks many, it has fewer rectangles."""
+_LEAST = 500
+_RECTANGLE_BYTES, _POINT_BYTES, _TRACK_BYTES = 49, 20, 60
 _POINTS = 3000
 """Of all curves of an answer together."""
 _LONGEST_NAME = 80
+_LONGEST_FULL_NAME = 400
+"""An event has it whole."""
 _WIDEST = 4000
 _FARTHEST_NS = 1 << 61
 """Windows are computed with in int64."""
@@ -95,6 +102,22 @@ class Curves:
     value: Floats
     bound: Narrow
     """As ``Rectangles.bound_ns``."""
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The texts that rectangles refer to."""
+
+    names: tuple[str, ...]
+    full_names: tuple[str | None, ...]
+    launchers: tuple[str, ...]
+    modules: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """Return about how many bytes they take in JSON."""
+        texts = (*self.names, *self.full_names, *self.launchers, *self.modules)
+        return sum(len((text or "l").encode()) + 3 for text in texts)
 
 
 @dataclass(frozen=True)
@@ -168,27 +191,34 @@ def timeline(
         raise TraceError("bad_option", message)
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
-    row, found = pyramid.window(rows, start, stop, (stop - start) / parts, min(max(most, 1), MOST))
-    rectangles, used, bearers, launchers = _rectangles(trace, pyramid, row, found, modules)
-    shown = display_names(trace)
     counters, joined = _counters(curves, start, stop, parts)
+    listed = timeline_tracks.list_tracks(trace, pyramid)
+    room = _ROOM_BYTES - _POINT_BYTES * len(joined.at_ns) - _TRACK_BYTES * len(listed)
+    few = min(max(most, 1), MOST)
+    while True:
+        row, found = pyramid.window(rows, start, stop, (stop - start) / parts, few)
+        rectangles, words = _rectangles(trace, pyramid, row, found, modules)
+        size = _RECTANGLE_BYTES * len(row) + words.size
+        if size <= room or len(row) > few or few <= _LEAST:
+            break
+        few = max(_LEAST, min(few, len(row)) * max(room, 0) // size)
     return Timeline(
         provenance=provenance(trace),
         end_ns=recording_end(trace),
         shift_bound_ns=uncertainty.shift_bound(trace.kernels),
         start_ns=start,
         stop_ns=stop,
-        tracks=timeline_tracks.list_tracks(trace, pyramid),
+        tracks=listed,
         left_out=level_of_detail.count_left_out(trace),
         rectangles=rectangles,
-        names=tuple(shorten(shown.get(i) or trace.text(i), _LONGEST_NAME) for i in used),
-        full_names=tuple(trace.text(i) if i in shown else None for i in used),
+        names=words.names,
+        full_names=words.full_names,
         kinds=appearance.CLASSES,
-        launchers=launchers,
+        launchers=words.launchers,
         looks=uncertainty.LOOKS,
         table_names=appearance.TABLES,
         has_modules=module_of.has_modules(trace),
-        modules=bearers,
+        modules=words.modules,
         counters=counters,
         curves=joined,
     )
@@ -229,7 +259,7 @@ def _rows(pyramid: Pyramid, tracks: str | None, folded: str | None) -> I64:
 
 def _rectangles(
     trace: Trace, pyramid: Pyramid, row: I64, found: Ranges, modules: bool
-) -> tuple[Rectangles, list[int], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[Rectangles, _Words]:
     first = pyramid.first_row()
     track = np.searchsorted(first, row, side="right") - 1
     # Of several tracks without rows before it, the last one has this row.
@@ -256,9 +286,19 @@ def _rectangles(
             bound_ns=seen.bound_ns,
             module=module.astype(np.int16),
         ),
-        [int(i) for i in used],
-        bearers,
+        _words(trace, used.tolist(), launchers, bearers),
+    )
+
+
+def _words(
+    trace: Trace, names: list[int], launchers: tuple[str, ...], modules: tuple[str, ...]
+) -> _Words:
+    shown = display_names(trace)
+    return _Words(
+        tuple(shorten(shown.get(i) or trace.text(i), _LONGEST_NAME) for i in names),
+        tuple(shorten(trace.text(i), _LONGEST_FULL_NAME) if i in shown else None for i in names),
         launchers,
+        modules,
     )
 
 
