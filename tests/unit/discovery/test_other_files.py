@@ -37,7 +37,7 @@ def runs(log: Path) -> Runs:
     return catalog.scan(str(log), READERS).runs
 
 
-def told(log: Path) -> list[tuple[str, str | None]]:
+def warnings_of(log: Path) -> list[tuple[str, str | None]]:
     return [(w.message, w.hint) for w in runs(log).warnings if w.code == "other_files"]
 
 
@@ -54,7 +54,7 @@ def test_a_logdir_says_what_a_file_is(tmp_path: Path, name: str, is_packed: bool
     path = tmp_path / "sub" / (name + ".gz" * is_packed)
     path.parent.mkdir()
     path.write_bytes(gzip.compress(content) if is_packed else content)
-    [(message, advice)] = told(tmp_path)
+    [(message, advice)] = warnings_of(tmp_path)
     assert message.startswith(f"sub/{path.name} ")
     assert what in message
     assert hint in (advice or "")
@@ -69,14 +69,14 @@ def test_what_a_recording_is_read_with_needs_no_word(tmp_path: Path) -> None:
     for name in ("et.json", "et.json.gz"):
         data = EXECUTION_TRACE.encode()
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("z") else data)
-    assert told(tmp_path) == []
+    assert warnings_of(tmp_path) == []
 
 
-def test_an_execution_trace_of_no_recording_is_told_beside_the_run(tmp_path: Path) -> None:
+def test_an_execution_trace_of_no_recording_is_a_warning(tmp_path: Path) -> None:
     trace(tmp_path / "h_1.pt.trace.json", pid=1)
     (tmp_path / "et.json").write_text(EXECUTION_TRACE)
     assert len(runs(tmp_path).runs) == 1
-    assert [message for message, _ in told(tmp_path)] == [
+    assert [message for message, _ in warnings_of(tmp_path)] == [
         "et.json is an execution trace of torch: it has no times."
     ]
 
@@ -86,13 +86,13 @@ def test_files_of_a_kind_are_one_finding(tmp_path: Path) -> None:
         (tmp_path / f"et{i}.json").write_text(EXECUTION_TRACE)
     (tmp_path / "stacks.txt").write_text(STACKS)
     assert [w.count for w in runs(tmp_path).warnings] == [3, 1]
-    assert "Files of this kind: 3." in told(tmp_path)[0][0]
+    assert "Files of this kind: 3." in warnings_of(tmp_path)[0][0]
 
 
 @pytest.mark.parametrize(
     "text", ["", "a note\n", "loss 3\nloss 4\n", "a;b c\n", "a; 3\n", "<html><head></head></html>"]
 )
 @pytest.mark.parametrize("name", ["notes.txt", "page.html", "notes.json"])
-def test_other_files_are_not_told(tmp_path: Path, name: str, text: str) -> None:
+def test_other_files_cause_no_warning(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     assert runs(tmp_path).warnings == ()

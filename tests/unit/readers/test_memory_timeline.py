@@ -155,7 +155,7 @@ def test_a_recording_without_memory_takes_no_timeline(tmp_path: Path) -> None:
     assert not len(trace.counter_samples)
 
 
-def test_a_timeline_of_a_rank_without_recording_is_told(tmp_path: Path) -> None:
+def test_a_timeline_of_a_rank_without_recording_is_a_warning(tmp_path: Path) -> None:
     recording(tmp_path / "rank0.pt.trace.json", timeline())
     write(tmp_path / "memory_rank1.raw.json", timeline())
     assert parts(tmp_path) == {0: ("rank0.pt.trace.json", [])}
