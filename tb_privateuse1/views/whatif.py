@@ -146,7 +146,8 @@ def whatif(
     replayed = _mean(part.lengths_ns + (base.bare - base.held)[rows])
     own = outside(critical.take(np.isin(critical.step, rows)), part.apart)
     table = _path(trace, own, len(rows))
-    ranked, failures = simulation_ranking.Ranking((), len(rows), 0), ()
+    ranked = simulation_ranking.Ranking((), len(rows), 0)
+    failures: tuple[Finding, ...] = ()
     if ranking:
         most = max(limit, 0)
         ranked, failures = _ranked(trace, dependencies, critical, base, part, most, made)

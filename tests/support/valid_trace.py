@@ -25,7 +25,8 @@ def check(trace: Trace) -> None:
 @contextlib.contextmanager
 def checked_tables(trace: Trace) -> Iterator[None]:
     """Check each table that is derived from a trace when it is made. Raises AssertionError."""
-    made, found = Table.__post_init__, set()
+    made = Table.__post_init__
+    found: set[str] = set()
 
     def check_too(self: Table) -> None:
         made(self)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import random
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,6 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.encoding import encode
 from tests.support import make
-from tests.support.database_mutation import mutated
 from tests.support.memory_timelines import START_NS, recorded, timeline, write
 from tests.support.results import result
 
@@ -178,46 +175,3 @@ def test_a_damaged_timeline_beside_a_recording_is_a_finding(tmp_path: Path) -> N
     path.write_text("[[1, 9, 1, 1]]")
     found = completion.add(raw, str(path))
     assert codes(found) - codes(raw) == {"part_unreadable"}
-
-
-def outcome(path: Path, data: bytes) -> str:
-    path.write_bytes(data)
-    started = time.process_time()
-    try:
-        raw = readers.read(str(path))
-        inference.build_trace(raw, None)
-    except TraceError as error:
-        return error.code
-    finally:
-        assert time.process_time() - started < 10
-    if raw.reader != "memory_timeline":
-        return "another"
-    if codes(raw) & {"truncated", "damaged"}:
-        return "partial"
-    events = json.loads(data)
-    valid = [e for e in events if 1 <= e[1] <= 4 and 0 <= e[3] <= 7]
-    kept = [e for e in valid if abs(e[0]) < 1 << 61 and abs(e[2]) < 1 << 48]
-    expected = sum(size for _, action, size, _ in kept if action != 3)
-    assert int(raw.memory.id("memory_bytes").sum()) == expected
-    return "same"
-
-
-def mutations(count: int, seed: int, path: Path) -> Counter[str]:
-    """What becomes of mutated files."""
-    rng = random.Random(seed)
-    data = json.dumps(timeline(15)).encode()
-    found: Counter[str] = Counter()
-    for i in range(count):
-        changed = bytearray(data)
-        if i % 2:
-            for _ in range(rng.randint(1, 4)):  # digits stay digits: the file stays JSON
-                at = rng.randrange(len(changed))
-                if chr(changed[at]).isdigit():
-                    changed[at] = rng.choice(b"123456789")
-        found[outcome(path, bytes(changed) if i % 2 else mutated(data, rng))] += 1
-    return found
-
-
-def test_mutated_files_have_right_sums(tmp_path: Path) -> None:
-    found = mutations(200, 1, tmp_path / "a.raw.json")
-    assert found["same"] > 50

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from tb_privateuse1.readers.rocprof import ROCPROF_JSON, json_document
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tests.support.rocprof import Program
-from tests.support.rocprof_json_mutation import mutations
 
 SAMPLE = Path(__file__).parent / "samples" / "rocprof_json.json"
 
@@ -172,11 +170,3 @@ def test_two_processes_of_one_file(tmp_path: Path, content: dict[str, Any]) -> N
     assert len(trace.kernels) == 2 * len(alone.kernels)
     assert "several_processes" in codes(trace)
     assert (trace.kernels.launch >= 0).all()
-
-
-@pytest.mark.long
-def test_mutations_crash_nothing_and_sums_are_those_of_plain_python(tmp_path: Path) -> None:
-    """A part of what ``python -m tests.support.rocprof_json_mutation`` does."""
-    kinds = mutations(random.Random(7), 300, tmp_path)
-    assert kinds["same"] > 0
-    assert kinds.total() == 300

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ BROKEN: dict[str, Callable[[Trace], Trace]] = {
     r"lanes\.device is int32, not int64": lambda t: dataclasses.replace(
         t, lanes=dataclasses.replace(t.lanes, device=t.lanes.device.astype(np.int32))
     ),
-    r"ops is a Kernels": lambda t: dataclasses.replace(t, ops=t.kernels),
+    r"ops is a Kernels": lambda t: dataclasses.replace(t, ops=cast(Any, t.kernels)),
     r"missing_lanes": lambda t: dataclasses.replace(t, meta=Meta(missing_lanes=(1,))),
 }
 

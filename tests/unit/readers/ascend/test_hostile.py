@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,7 @@ from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.sqlite.database import Database
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tests.support import ascend_table_mutation
 from tests.support.ascend import Program, edited
-from tests.support.database_mutation import KINDS, outcome
-from tests.support.repeats import repeats
 
 
 def trace_of(path: Path) -> Trace:
@@ -161,24 +157,6 @@ def test_tables_of_the_list_are_the_documented_ones(path: Path) -> None:
     missing = [table for table in schema.TABLES if not database.has(table)]
     assert missing == [schema.SCHEDULES]
     database.close()
-
-
-@pytest.mark.long
-def test_mutations_crash_nothing_and_sums_are_those_of_sql(tmp_path: Path) -> None:
-    """A part of what ``python -m tests.support.database_mutation`` does."""
-    kind = KINDS["ascend"]
-    data = kind.write(tmp_path / "whole.db").read_bytes()
-    rng = random.Random(7)
-    kinds = [outcome(tmp_path / "a.db", data, rng, kind) for _ in range(repeats(300))]
-    assert {"same", "partial"} <= set(kinds)
-    assert kinds.count("error") < len(kinds) / 2
-
-
-@pytest.mark.long
-def test_mutated_tables_crash_nothing_and_sums_are_those_of_csv(tmp_path: Path) -> None:
-    """A part of what ``python -m tests.support.ascend_table_mutation`` does."""
-    found = ascend_table_mutation.mutations(random.Random(3), 200, tmp_path)
-    assert min(found["same"], found["partial"]) > 20
 
 
 def test_ids_at_the_end_of_what_a_number_holds(path: Path) -> None:

@@ -14,8 +14,9 @@ from tb_privateuse1 import inference, readers
 from tb_privateuse1.readers.execution_trace.tensors import written_arguments
 from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.model import READ, RETURNED, WRITTEN, Trace
-from tests.support import execution_trace_mutation, execution_traces, make
+from tests.support import execution_traces, make
 from tests.support.execution_traces import node, plain, tensor, tensors
+from tests.support.mutants import execution_trace, harness
 
 ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
 
@@ -201,11 +202,11 @@ def test_a_damaged_node_costs_no_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [1, 11])
 def test_a_node_without_id_is_told(tmp_path: Path, number: int) -> None:
-    nodes = execution_trace_mutation.whole().split(b'"id"')
+    path = tmp_path / "execution_trace.json"
+    execution_trace.write_operators(path.with_name(execution_trace.TRACE))
+    nodes = execution_trace.whole().split(b'"id"')
     data = b'"id"'.join(nodes[: number + 1]) + b'"i "' + b'"id"'.join(nodes[number + 1 :])
-    trace = tmp_path / "host_1.1.pt.trace.json"
-    execution_trace_mutation.write_operators(trace)
-    assert execution_trace_mutation.outcome(trace, tmp_path / "et.json", data) == "partial"
+    assert harness.outcome(execution_trace.FORMAT, path, data) == "partial"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import random
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from tb_privateuse1 import inference, readers
 from tb_privateuse1.trace.collective_entries import STATES
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
-from tests.support import flight_recorder_mutation, invariants, make, trace_files
+from tests.support import invariants, make, trace_files
 from tests.support.flight_recorders import START_NS, Rank
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -188,11 +187,3 @@ def test_an_entry_is_read_again_whole(tmp_path: Path) -> None:
     record = json.loads(run.event("ops", 1).record or "")
     assert record["collective_seq_id"] == 2
     assert record["frames"][1]["line"] == 99
-
-
-@pytest.mark.long
-def test_mutations_crash_nothing_and_sums_are_those_of_plain_loops(tmp_path: Path) -> None:
-    """A part of what ``python -m tests.support.flight_recorder_mutation`` does."""
-    kinds = flight_recorder_mutation.mutations(random.Random(3), 300, tmp_path)
-    assert kinds["read"] > 50
-    assert kinds["not_plain"] > 10

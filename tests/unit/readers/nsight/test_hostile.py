@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ from tb_privateuse1.readers.nsight import schema
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tests.support.ascend import edited
-from tests.support.database_mutation import KINDS, outcome
 from tests.support.nsight import Program
-from tests.support.repeats import repeats
 
 
 def trace_of(path: Path) -> Trace:
@@ -96,14 +93,3 @@ def test_a_name_of_endless_commas_is_read_at_once(path: Path) -> None:
     program.range(", sizes = [" * 50_000, 10, 20)
     program.range("x, sizes = " + "[" * 500_000 + "]", 10, 20)
     assert len(trace_of(program.database(path.with_name("b.sqlite"))).ops)
-
-
-@pytest.mark.long
-def test_mutations_crash_nothing_and_sums_are_those_of_sql(tmp_path: Path) -> None:
-    """A part of what ``python -m tests.support.database_mutation`` does."""
-    kind = KINDS["nsight"]
-    data = kind.write(tmp_path / "whole.db").read_bytes()
-    rng = random.Random(7)
-    kinds = [outcome(tmp_path / "a.sqlite", data, rng, kind) for _ in range(repeats(300))]
-    assert {"same", "partial"} <= set(kinds)
-    assert kinds.count("error") < len(kinds) / 2

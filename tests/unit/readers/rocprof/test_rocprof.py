@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ from tb_privateuse1 import inference, readers
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, Trace
 from tests.support.ascend import edited
-from tests.support.database_mutation import KINDS, outcome
-from tests.support.repeats import repeats
 from tests.support.rocprof import COPY_BYTES, GUID, MAIN, PID, START_NS, Program
 
 _OTHER = "_11111111_565d_765d_bc41_19a2073d19ee"
@@ -161,14 +158,3 @@ def test_each_table_may_be_missing(tmp_path: Path, version: int) -> None:
                 readers.read(str(path))
         else:
             assert trace_of(path).meta.reader == "rocprof"
-
-
-@pytest.mark.long
-def test_mutations_crash_nothing_and_sums_are_those_of_sql(tmp_path: Path) -> None:
-    """A part of what ``python -m tests.support.database_mutation`` does."""
-    kind = KINDS["rocprof"]
-    data = kind.write(tmp_path / "whole.db").read_bytes()
-    rng = random.Random(7)
-    kinds = [outcome(tmp_path / "a.db", data, rng, kind) for _ in range(repeats(300))]
-    assert {"same", "partial"} <= set(kinds)
-    assert kinds.count("error") < len(kinds) * 2 / 3

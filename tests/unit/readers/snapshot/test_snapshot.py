@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import pickle
-import random
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from tb_privateuse1.readers.snapshot import SNAPSHOT
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Memory, Trace
 from tests.support import invariants
-from tests.support.snapshot_mutation import mutations
 from tests.support.snapshots import Allocator, snapshot, training, write
 
 NAME = "host_1.1700000000000000000.memory_snapshot.pickle"
@@ -239,11 +237,3 @@ def test_stacks_are_kept_once_and_have_python_frames(tmp_path: Path) -> None:
     assert [trace.text(i) for i in stacks] == [
         "/work/model0.py(5): layer0;/work/model1.py(6): layer1"
     ]
-
-
-@pytest.mark.long
-def test_mutations_run_nothing_and_sums_are_those_of_plain_loops(tmp_path: Path) -> None:
-    """A part of what ``python -m tests.support.snapshot_mutation`` does."""
-    kinds = mutations(random.Random(7), 200, tmp_path / NAME)
-    assert kinds["read"] > 50
-    assert set(kinds) <= {"read", "not_plain", "not_a_trace", "not_json", "another"}

@@ -1,29 +1,19 @@
-"""Mutate execution traces beside a trace: sums stay, or a finding says what is wrong.
-
-    python -m tests.support.execution_trace_mutation --count 20000 --seed 1
-
-The tensors and values that the file adds are compared with plain loops over its JSON.
-"""
+"""Mutants of execution traces: the tensors that they add are those of plain loops."""
 
 from __future__ import annotations
 
 import json
-import random
-import sys
-import tempfile
-import time
-import warnings
-from argparse import ArgumentParser
-from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import inference, readers
+from tb_privateuse1 import readers
 from tb_privateuse1.readers.raw import Raw
 from tests.support import execution_traces, make, trace_files
-from tests.support.database_mutation import SLOWEST_S, mutated
-from tests.support.file_mutation import with_other_digits
+from tests.support.mutants.changes import other_bytes, other_digits
+from tests.support.mutants.harness import Format, Mutate, Reading, with_trace
 
+TRACE = "host_1.1.pt.trace.json"
 NODES = 12
 _LIMIT = 1 << 62
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
@@ -58,35 +48,31 @@ def whole() -> bytes:
     return execution_traces.text(*nodes).encode()
 
 
-def outcome(trace: Path, path: Path, data: bytes) -> str:
-    """What becomes of a mutated file.
-
-    ``same``: sums are those of plain loops. ``partial``: findings say what is wrong.
-    ``unchecked``: plain Python cannot read it.
-    """
-    path.write_bytes(data)
-    started = time.process_time()
-    raw = readers.complete(readers.read(str(trace)), [str(path)])
-    inference.build_trace(raw, None)
-    assert time.process_time() - started < SLOWEST_S
-    if raw.findings:
-        return "partial"
-    try:
-        expected = plain_sums(json.loads(data.decode()))
-    except _UNREADABLE:
-        return "unchecked"
-    assert read_sums(raw) == expected, data
-    return "same"
+def make_mutants(folder: Path) -> Sequence[Mutate]:
+    """Write the trace; return changes of bytes and of digits of the file beside it."""
+    write_operators(folder / TRACE)
+    data, path = whole(), folder / "execution_trace.json"
+    return (
+        lambda rng: (path, other_bytes(data, rng)),
+        lambda rng: (path, other_digits(data, rng)),
+    )
 
 
-def read_sums(raw: Raw) -> Sums:
+def read(path: Path) -> Reading:
+    """Read the trace with the file beside it."""
+    return with_trace(readers.complete(readers.read(str(path.with_name(TRACE))), [str(path)]))
+
+
+def read_sums(found: Reading) -> Sums:
     """Return what the reader has."""
+    raw = found.raw
     concrete = raw.groups["cpu_op"].text("concrete")
     return len(raw.tensors), sum(raw.tensors.elements.tolist()), int((concrete >= 0).sum())
 
 
-def plain_sums(document: dict[str, Any]) -> Sums:
-    """Return the same of a decoded file; each Record function id counts once."""
+def plain_sums(path: Path, raw: Raw) -> Sums:
+    """Return the same of the decoded file; each Record function id counts once."""
+    document = json.loads(path.read_bytes().decode())
     tensors = elements = values = 0
     left = {10 + i: name_of(i) for i in range(NODES)}
     for node in document["nodes"]:
@@ -133,28 +119,13 @@ def write_operators(trace: Path) -> None:
     trace_files.write(trace, make.document(*operators))
 
 
-def mutations(rng: random.Random, count: int, folder: Path) -> Counter[str]:
-    """Return the number of mutations by outcome."""
-    trace = folder / "host_1.1.pt.trace.json"
-    write_operators(trace)
-    data, changes = whole(), (mutated, with_other_digits)
-    return Counter(
-        outcome(trace, folder / "execution_trace.json", changes[i % 2](data, rng))
-        for i in range(count)
-    )
-
-
-def main() -> int:
-    """Print how many mutations had which outcome."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    warnings.simplefilter("error")
-    with tempfile.TemporaryDirectory() as folder:
-        print(mutations(random.Random(arguments.seed), arguments.count, Path(folder)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+FORMAT = Format(
+    make_mutants,
+    read_sums,
+    plain_sums,
+    read,
+    unreadable=_UNREADABLE,
+    refusals=frozenset(),
+    least={"same": 0.2, "partial": 0.2},
+    count=100,
+)

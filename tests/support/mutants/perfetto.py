@@ -1,35 +1,25 @@
-"""Mutate traces of Perfetto: nothing may crash or hang, and sums are those of plain loops.
+"""Mutants of Perfetto's traces: the time of ranges and stages is that of plain loops.
 
-    python -m tests.support.perfetto_mutation --count 20000 --seed 1
-
-Half of the mutations change bytes of the file, the others fields of its packets. Where the
-published schema can decode the whole file, and no clock is another, the time of ranges and of
-stages must be those that plain loops over its packets give.
+The loops go over packets that the published schema decodes.
 """
 
 from __future__ import annotations
 
+import functools
 import random
-import sys
-import tempfile
-import time
-import warnings
-from argparse import ArgumentParser
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import DecodeError
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
-from tb_privateuse1 import inference, readers
 from tb_privateuse1.readers.raw import Raw
-from tb_privateuse1.trace.errors import TraceError
-from tests.support.database_mutation import mutated
+from tests.support.mutants.changes import other_bytes
+from tests.support.mutants.harness import Format, Mutate, Reading
 from tests.support.perfetto_program import Program
 
-SLOWEST_S = 10.0
-"""No file of some kilobytes takes as long."""
 _BEGIN, _END, _INSTANT = 1, 2, 3
 _LOSSES = frozenset({"truncated", "damaged", "too_damaged", "malformed_events"})
 _NUMBERS = (0, 1, 2, 3, 5, 77, 1 << 20, (1 << 31) - 1)
@@ -37,7 +27,27 @@ _NUMBERS = (0, 1, 2, 3, 5, 77, 1 << 20, (1 << 31) - 1)
 Sums = dict[str, int]
 
 
-def with_odd_values(data: bytes, rng: random.Random) -> bytes:
+def make(folder: Path) -> Sequence[Mutate]:
+    """Return changes of bytes and of fields; one change of bytes in four is of packed packets."""
+    program, path = Program(), folder / "a.pftrace"
+    plain, packed = program.data(), program.data(packed=5)
+
+    def with_other_fields(rng: random.Random) -> tuple[Path, bytes]:
+        return path, other_fields(plain, rng)
+
+    def with_other_bytes(whole: bytes, rng: random.Random) -> tuple[Path, bytes]:
+        return path, other_bytes(whole, rng)
+
+    of_bytes = [functools.partial(with_other_bytes, one) for one in (packed, plain, plain, plain)]
+    return [way for own in of_bytes for way in (own, with_other_fields)]
+
+
+@functools.cache
+def _clocks() -> set[bytes]:
+    return clocks_of(schema.Trace.FromString(Program().data()))
+
+
+def other_fields(data: bytes, rng: random.Random) -> bytes:
     """Return the file in which some fields of packets are others, or gone, or twice."""
     trace = schema.Trace.FromString(data)
     for _ in range(rng.randint(1, 4)):
@@ -67,39 +77,8 @@ def with_odd_values(data: bytes, rng: random.Random) -> bytes:
     return bytes(schema.Trace(packet=packets).SerializeToString())
 
 
-def outcome(path: Path, data: bytes, clocks: set[bytes]) -> str:
-    """What becomes of a file.
-
-    ``same``: sums are those of plain loops. ``partial``: findings say that events are lost.
-    ``unchecked``: the schema alone cannot decode it, or its clocks are others. ``error``: refused.
-    """
-    path.write_bytes(data)
-    started = time.process_time()
-    try:
-        raw = readers.read(str(path))
-        trace = inference.build_trace(raw, None)
-    except TraceError:
-        return "error"
-    finally:
-        assert time.process_time() - started < SLOWEST_S
-    if raw.reader != "perfetto":
-        return "another"
-    mine = read_sums(readers.read(str(path)))
-    assert (trace.kernels.end_ns >= trace.kernels.start_ns).all()
-    if {finding.code for finding in raw.findings} & _LOSSES:
-        return "partial"
-    try:
-        content = schema.Trace.FromString(data)
-    except DecodeError:
-        return "unchecked"
-    if clocks_of(content) != clocks:
-        return "unchecked"
-    assert mine == plain_sums(content)
-    return "same"
-
-
 def clocks_of(trace: Any) -> set[bytes]:
-    """What decides about the clocks of a file."""
+    """Return what decides about the clocks of a file."""
     found = {packet.clock_snapshot.SerializeToString() for packet in trace.packet}
     for packet in trace.packet:
         if packet.HasField("timestamp_clock_id"):
@@ -112,8 +91,9 @@ def clocks_of(trace: Any) -> set[bytes]:
     return found
 
 
-def read_sums(raw: Raw) -> Sums:
-    """The time of slices and that of stages."""
+def read_sums(found: Reading) -> Sums:
+    """Return the time of slices and that of stages."""
+    raw = found.raw
     is_lane = [raw.strings[pid].startswith("GPU ") for pid in raw.threads.pid.tolist()]
     device = host = 0
     for group in [*raw.groups.values(), raw.memory]:
@@ -127,8 +107,14 @@ def read_sums(raw: Raw) -> Sums:
     return {"device": device, "host": host}
 
 
-def plain_sums(trace: Any) -> Sums:
-    """The same by plain loops over packets."""
+def plain_sums(path: Path, raw: Raw) -> Sums | None:
+    """Return the same by plain loops over packets; None for other clocks."""
+    trace = schema.Trace.FromString(path.read_bytes())
+    return sums_of(trace) if clocks_of(trace) == _clocks() else None
+
+
+def sums_of(trace: Any) -> Sums:
+    """Return the time of slices and that of stages of packets."""
     valid: dict[int, bool] = {}
     defaults: dict[int, tuple[int, int]] = {}
     last: dict[int, int] = {}
@@ -182,32 +168,13 @@ def _lengths(events: dict[int, list[tuple[int, int, int]]], latest: int) -> int:
     return total
 
 
-def mutations(rng: random.Random, count: int, path: Path) -> Counter[str]:
-    """Return the number of mutations by outcome."""
-    program = Program()
-    plain, packed = program.data(), program.data(packed=5)
-    clocks = clocks_of(schema.Trace.FromString(plain))
-    kinds: Counter[str] = Counter()
-    for i in range(count):
-        if i % 2:
-            kinds[outcome(path, with_odd_values(plain, rng), clocks)] += 1
-        else:
-            kinds[outcome(path, mutated(packed if i % 8 == 0 else plain, rng), clocks)] += 1
-    return kinds
-
-
-def main() -> int:
-    """Print how many mutations had which outcome."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    warnings.simplefilter("error")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "a.pftrace")
-        print(mutations(random.Random(arguments.seed), arguments.count, path))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+FORMAT = Format(
+    make,
+    read_sums,
+    plain_sums,
+    reader="perfetto",
+    losses=_LOSSES,
+    unreadable=(DecodeError,),
+    least={"same": 0.25},
+    count=160,
+)

@@ -1,9 +1,6 @@
-"""Mutate traces, packed traces and archives: sums stay, or a finding says what is wrong.
+"""Mutants of traces, packed traces and archives: sums are those of plain Python.
 
-    python -m tests.support.file_mutation --format zip --count 20000 --seed 1
-
-What is read is compared with plain Python: ``json``, the packings' own modules, ``zipfile`` and
-``tarfile``. A file of which they can read all has the same sums in our reader, or a finding.
+Plain Python is ``json``, the packings' own modules, ``zipfile`` and ``tarfile``.
 """
 
 from __future__ import annotations
@@ -15,28 +12,22 @@ import json
 import lzma
 import math
 import random
-import sys
 import tarfile
-import tempfile
-import time
-import warnings
 import zipfile
 import zlib
-from argparse import ArgumentParser
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 
-from tb_privateuse1 import inference, readers
+from tb_privateuse1 import readers
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.errors import TraceError
-from tests.support import every_format, make, packings, valid_trace
-from tests.support.database_mutation import SLOWEST_S, mutated
+from tests.support import every_format, make, packings
+from tests.support.mutants.changes import other_bytes, other_digits
+from tests.support.mutants.harness import Format, Mutate, Reading, read_file, with_trace
 
 _LIMIT_US = 1 << 51
 NAME = "host_1.1.pt.trace.json"
@@ -51,59 +42,15 @@ _UNREADABLE = (
 Sums = dict[str, float]
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A form of a trace: its bytes, its name, and its events by plain Python.
-
-    ``events`` raises any error for bytes that plain Python cannot read, and returns None for those
-    of which it cannot tell what they mean.
-    """
-
-    data: Callable[[], bytes]
-    name: str
-    events: Callable[[bytes], list[Any] | None]
-    read: Callable[[Path], tuple[Raw, bool]]
-    """The columns, and whether a finding says that something is wrong."""
-
-
-def outcome(folder: Path, data: bytes, kind: Kind) -> str:
-    """What becomes of a mutated file.
-
-    ``same``: sums are those of plain Python. ``partial``: findings say what is wrong.
-    ``unchecked``: plain Python cannot read it, or not tell what it means. ``error``: it is refused.
-    """
-    path = folder / kind.name
-    path.write_bytes(data)
-    started = time.process_time()
-    try:
-        raw, is_said = kind.read(path)
-        trace = inference.build_trace(raw, None)
-    except TraceError:
-        return "error"
-    finally:
-        assert time.process_time() - started < SLOWEST_S
-    valid_trace.check(trace)
-    if is_said:
-        return "partial"
-    try:
-        expected = plain_sums(kind.events(data))
-    except _UNREADABLE:
-        return "unchecked"
-    if expected is None:
-        return "unchecked"
-    mine = read_sums(raw)
-    assert {key: value for key, value in mine.items() if value} == expected, data
-    return "same"
-
-
-def read_sums(raw: Raw) -> Sums:
+def read_sums(found: Reading) -> Sums:
     """Return what the reader has: ranges' time by category, and the counters' values."""
+    raw = found.raw
     sums: Sums = {
         category: sum((group.end_ns - group.start_ns).tolist())
         for category, group in raw.groups.items()
     }
     sums["counters"] = math.fsum(raw.counters.samples.value.tolist())
-    return sums
+    return {key: value for key, value in sums.items() if value}
 
 
 def plain_sums(events: list[Any] | None) -> Sums | None:
@@ -167,18 +114,13 @@ def _only(files: dict[str, bytes]) -> list[Any] | None:
     return _document(files[f"job/{NAME}"]) if set(files) == {f"job/{NAME}"} else None
 
 
-def _read(path: Path) -> tuple[Raw, bool]:
-    raw = readers.read(str(path))
-    return raw, bool(raw.findings)
-
-
-def _read_archive(path: Path) -> tuple[Raw, bool]:
+def _read_archive(path: Path) -> Reading:
     """Read the first trace of an archive that is the logdir."""
     found = catalog.scan(str(path), readers.READERS)
     problems = [*found.runs.warnings, *(w for run in found.runs.runs for w in run.warnings)]
     for files in found.files.values():
         raw = readers.read(files.trace.path)
-        return raw, bool(problems or raw.findings)
+        return with_trace(raw, *(problem.code for problem in problems))
     raise TraceError("no_trace", "The archive has no trace.")
 
 
@@ -211,66 +153,60 @@ def _large() -> bytes:
     return json.dumps(make.document(*ops)).encode()
 
 
-def _packed(packing: str, suffix: str) -> Kind:
-    return Kind(
+def _format(
+    data: Callable[[], bytes],
+    name: str,
+    events: Callable[[bytes], list[Any] | None],
+    read: Callable[[Path], Reading] = read_file,
+    least: float = 0.01,
+    count: int = 100,
+) -> Format:
+    """Return the format of a trace in a form; ``events`` decodes it with plain Python."""
+
+    def make_mutants(folder: Path) -> Sequence[Mutate]:
+        whole, path = data(), folder / name
+        ways: list[Mutate] = [lambda rng: (path, other_bytes(whole, rng))]
+        if whole[:1] in b"[{":
+            ways.append(lambda rng: (path, other_digits(whole, rng)))
+        return ways
+
+    def plain(path: Path, raw: Raw) -> Sums | None:
+        return plain_sums(events(path.read_bytes()))
+
+    return Format(
+        make_mutants,
+        read_sums,
+        plain,
+        read,
+        unreadable=_UNREADABLE,
+        least={"same": least},
+        count=count,
+    )
+
+
+def _packed(packing: str, suffix: str, count: int = 400) -> Format:
+    """Return the format of a packed trace; few of its mutants can be unpacked."""
+    return _format(
         lambda: packings.PACK[packing](_large()),
         NAME + suffix,
         functools.partial(_unpacked, packing),
-        _read,
+        count=count,
     )
 
 
-KINDS = {
-    "chrome": Kind(_text, NAME, _document, _read),
-    "list": Kind(lambda: json.dumps(every_format.events()).encode(), NAME, _document, _read),
-    "lines": Kind(
-        lambda: "\n".join(map(json.dumps, every_format.events())).encode(), NAME, _lines, _read
-    ),
-    "gzip": _packed("gzip", ".gz"),
+def _joined() -> bytes:
+    return "\n".join(map(json.dumps, every_format.events())).encode()
+
+
+FORMATS = {
+    "chrome": _format(_text, NAME, _document, least=0.2),
+    "list": _format(lambda: json.dumps(every_format.events()).encode(), NAME, _document, least=0.2),
+    "lines": _format(_joined, NAME, _lines, least=0.2),
+    "gzip": _packed("gzip", ".gz", 100),
     "zstd": _packed("zstd", ".zst"),
     "xz": _packed("xz", ".xz"),
     "bzip2": _packed("bzip2", ".bz2"),
-    "zip": Kind(_zip, "runs.zip", _in_zip, _read_archive),
-    "tar": Kind(_tar, "runs.tar", _in_tar, _read_archive),
-    "tar_gz": Kind(lambda: gzip.compress(_tar()), "runs.tar.gz", _in_tar, _read_archive),
+    "zip": _format(_zip, "runs.zip", _in_zip, _read_archive, count=400),
+    "tar": _format(_tar, "runs.tar", _in_tar, _read_archive),
+    "tar_gz": _format(lambda: gzip.compress(_tar()), "runs.tar.gz", _in_tar, _read_archive),
 }
-
-
-def mutations(kind: Kind, rng: random.Random, count: int, folder: Path) -> Counter[str]:
-    """Return the number of mutations by outcome."""
-    whole = kind.data()
-    is_text = whole[:1] in b"[{"
-    changes = [mutated, with_other_digits] if is_text else [mutated]
-    return Counter(
-        outcome(folder, changes[i % len(changes)](whole, rng), kind) for i in range(count)
-    )
-
-
-def with_other_digits(data: bytes, rng: random.Random) -> bytes:
-    """Return a text in which some digits are others: it stays JSON, most often."""
-    text = bytearray(data)
-    for _ in range(rng.randint(1, 8)):
-        at = rng.randrange(len(text))
-        while not chr(text[at]).isdigit():
-            at = rng.randrange(len(text))
-        text[at] = rng.choice(b"0123456789")
-    return bytes(text)
-
-
-def main() -> int:
-    """Print how many mutations had which outcome."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--format", choices=sorted(KINDS), default="chrome")
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    warnings.simplefilter("error")
-    rng = random.Random(arguments.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        kind = KINDS[arguments.format]
-        print(mutations(kind, rng, arguments.count, Path(folder)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

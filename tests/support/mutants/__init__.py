@@ -1,0 +1,1 @@
+"""Mutants of recordings: no reader may crash or hang, and sums are those of plain programs."""
