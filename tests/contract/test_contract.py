@@ -49,7 +49,7 @@ def files(folder: str, *without: str) -> set[str]:
 
 
 _AROUND_VIEWS = (
-    "computations", "encoding", "reader", "request", "result", "signature", "sorting",
+    "computations", "encoding", "packing", "reader", "request", "result", "signature", "sorting",
     "user_models",
 )  # fmt: skip
 """Modules of the room that are no view."""

@@ -126,7 +126,7 @@ def test_every_entry_of_a_registry_is_what_its_name_says(folder: str) -> None:
         declared = getattr(entry, "name", None) or getattr(entry, "__name__", None)
         assert declared == name
     around = {
-        "computations", "encoding", "reader", "request", "result", "signature", "sorting",
+        "computations", "encoding", "packing", "reader", "request", "result", "signature", "sorting",
         "user_models",
     }  # fmt: skip
     assert set(registry) == files(folder) - around
@@ -140,7 +140,7 @@ def test_every_command_is_a_module() -> None:
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_what_a_reader_names_exists(reader: object) -> None:
     """A format names the functions that read it; they are imported when they are called."""
-    for field in ("read", "read_parallel", "record", "complete", "verbatim"):
+    for field in ("read", "read_parallel", "record", "add", "alter", "verbatim"):
         function = getattr(reader, field)
         if isinstance(function, OnCall):
             assert callable(function.function())

@@ -176,8 +176,9 @@ def test_a_card_of_the_overview(function: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_rule_of_all_ranks() -> None:
-    broken = dataclasses.replace(RANK_RULES[0], check=fails)
-    quiet = dataclasses.replace(RANK_RULES[1], check=lambda _: ())
+    rules = list(RANK_RULES.values())
+    broken = dataclasses.replace(rules[0], check=fails)
+    quiet = dataclasses.replace(rules[1], check=lambda _: ())
     (note,) = advise_ranks(None, (broken, quiet))  # type: ignore[arg-type]
     assert (note.rule, note.severity, note.saving_ns) == (broken.name, "note", None)
     assert note.title == f"A check failed: {broken.title}"
