@@ -90,7 +90,7 @@ def serve_stdio(answers: Answers) -> None:
 async def _answer_unreadable(incoming: Any, readable: Any, outgoing: Any) -> None:
     """Pass messages on, and answer those that are no JSON-RPC: the SDK would drop them.
 
-    A client would wait for its answer. Which request it was cannot be told: the error has no id.
+    A client would wait for its answer. Which request it was is unknown: the error has no id.
     """
     import mcp_types as types
     from mcp.shared.message import SessionMessage

@@ -20,7 +20,7 @@ _WORTH_PACKING = 32
 _WORTH_SPLITTING = 2000
 """Characters of a column of texts."""
 _SEPARATOR = ";"
-"""Of a text's parts: of the frames of a stack, many of which are in many stacks."""
+"""Of a text's parts: of the frames of a stack, often in many stacks."""
 _SCALARS = {str, Text, bool, int, float, type(None)}
 _INTEGERS = (np.int8, np.int16, np.int32)
 _EXACT = 1 << 53
