@@ -126,8 +126,8 @@ def test_every_entry_of_a_registry_is_what_its_name_says(folder: str) -> None:
         declared = getattr(entry, "name", None) or getattr(entry, "__name__", None)
         assert declared == name
     around = {
-        "computations", "encoding", "packing", "reader", "request", "result", "signature", "sorting",
-        "user_models",
+        "computations", "encoding", "packing", "reader", "request", "result", "signature",
+        "sorting", "user_models",
     }  # fmt: skip
     assert set(registry) == files(folder) - around
 
