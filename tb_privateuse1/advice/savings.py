@@ -7,7 +7,6 @@ own time, as the what-if estimates it, is no gain of a finding.
 from __future__ import annotations
 
 import functools
-import logging
 from dataclasses import dataclass
 
 from tb_privateuse1.advice.next_limit import NextLimit, next_limit
@@ -19,9 +18,7 @@ from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.interruption import Interrupted
-
-_log = logging.getLogger(__name__)
+from tb_privateuse1.trace.isolation import isolate
 
 _LEAST = 0.01
 """Share of the judged time. Smaller claims are not replayed; smaller errors are accepted."""
@@ -84,20 +81,17 @@ class Savings:
         self._all_replayed &= removal is not None or is_small
         if is_small:
             return Saving(claimed, how)
-        try:
-            return self._net_or_replayed(how, claim, removal)
-        except Interrupted:
-            raise
-        except Exception as error:  # a failing replay must cost neither this finding nor others
-            _log.exception("a finding cannot be replayed")
-            self._replays += 1
-            self._all_replayed = False
-            how = say(
-                "{how} Not replayed: the replay raised `{error}` (see the log).",
-                how=how,
-                error=f"{type(error).__name__}: {error}",
-            )
-            return Saving(claimed, how)
+        saving = isolate(
+            say("The replay of a finding"), lambda: self._net_or_replayed(how, claim, removal)
+        )
+        if isinstance(saving, Saving):
+            return saving
+        self._replays += 1
+        self._all_replayed = False
+        how = say(
+            "{how} Not replayed: the replay failed ({reason}).", how=how, reason=saving.reason
+        )
+        return Saving(claimed, how)
 
     def _net_or_replayed(self, how: str, claim: intervals.Set, removal: Removal | None) -> Saving:
         """Return the saving of a claim by the replay without it, or why there is none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -21,14 +20,12 @@ from tb_privateuse1.analysis.simulation.ranking import Gain
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.interruption import Interrupted
+from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import heavy
-
-_log = logging.getLogger(__name__)
 
 _MOST = 500
 
@@ -146,15 +143,19 @@ def whatif(
     replayed = _mean(part.lengths_ns + (base.bare - base.held)[rows])
     own = outside(critical.take(np.isin(critical.step, rows)), part.apart)
     table = _path(trace, own, len(rows))
-    ranked = simulation_ranking.Ranking((), len(rows), 0)
-    failures: tuple[Finding, ...] = ()
+    ranked: simulation_ranking.Ranking | Failure = simulation_ranking.Ranking((), len(rows), 0)
     if ranking:
         most = max(limit, 0)
-        ranked, failures = _ranked(trace, dependencies, critical, base, part, most, made)
+        ranked = isolate(
+            say("The ranking of savings"),
+            lambda: simulation_ranking.rank_gains(
+                trace, dependencies, critical, base, part, most, made
+            ),
+        )
     error = None if not measured or replayed is None else (replayed - measured) / measured
     return WhatIf(
         provenance=provenance(trace),
-        rows=ranked.rows,
+        rows=() if isinstance(ranked, Failure) else ranked.rows,
         changes=tuple(_asked(trace, change, part) for change in made),
         is_steady=part.is_steady,
         measured_ns=measured,
@@ -172,7 +173,7 @@ def whatif(
         classes=_classes(own, len(rows)),
         path=table[:_MOST],
         path_rows=len(table),
-        notes=(*_steadiness(part), *_notes(trace, error), *_partly(ranked, len(rows)), *failures),
+        notes=(*_steadiness(part), *_notes(trace, error), *_of_ranking(ranked, len(rows))),
     )
 
 
@@ -295,36 +296,10 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
     return found
 
 
-def _ranked(
-    trace: Trace,
-    dependencies: Graph,
-    critical: Path,
-    base: Baseline,
-    part: JudgedPart,
-    limit: int,
-    made: tuple[changing.Change, ...],
-) -> tuple[simulation_ranking.Ranking, tuple[Finding, ...]]:
-    """Return the ranking; if its replay raises, one without rows, and the note that says so."""
-    try:
-        ranked = simulation_ranking.rank_gains(
-            trace, dependencies, critical, base, part, limit, made
-        )
-    except Interrupted:
-        raise
-    except Exception as error:  # the prediction stands without the ranking
-        _log.exception("the savings cannot be ranked")
-        message = say(
-            "Estimated speed-ups are missing: their replay raised `{error}`.",
-            error=f"{type(error).__name__}: {error}",
-        )
-        hint = say("Report the exception in the log as a bug.")
-        none = simulation_ranking.Ranking((), len(part.steps), 0)
-        return none, (Finding("ranking_failed", message, hint),)
-    return ranked, ()
-
-
-def _partly(ranked: simulation_ranking.Ranking, steps: int) -> list[Finding]:
-    """Return a note on rows that the ranking leaves out, as all of it would take too long."""
+def _of_ranking(ranked: simulation_ranking.Ranking | Failure, steps: int) -> list[Finding]:
+    """Return notes on rows that the ranking leaves out: it failed, or would take too long."""
+    if isinstance(ranked, Failure):
+        return [ranked.finding()]
     found = []
     if ranked.steps < steps:
         message = say(

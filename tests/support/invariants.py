@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.account.classes import IDLE
 from tb_privateuse1.analysis.comparison.items_per_step import By
+from tb_privateuse1.analysis.simulation import excerpt
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.advice import advice
@@ -50,13 +51,21 @@ def answers(trace: Trace) -> None:
             assert encode(result(view, trace, **_OPTIONS.get(name, {})))
     of_lookups(trace)
     of_advice(trace)
+    of_excerpt(trace)
+
+
+def of_excerpt(trace: Trace) -> None:
+    """An excerpt of half the trace is valid as well."""
+    size = len(trace.ops) + len(trace.launches) + len(trace.kernels)
+    part = excerpt.cut_excerpt(trace, np.arange(len(trace.steps)), size // 2)
+    if part is not None:
+        valid_trace.check(part.trace)
 
 
 def of_lookups(trace: Trace) -> None:
     """Each lookup answers: of the middle row of each table that it can be asked about."""
-    rows = {
-        table: len(getattr(trace, table)) // 2 for table in TABLES if len(getattr(trace, table))
-    }
+    counts = {table: len(getattr(trace, table)) for table in TABLES}
+    rows = {table: count // 2 for table, count in counts.items() if count}
     of_rows = [{"table": table, "index": row} for table, row in rows.items()]
     operators = np.flatnonzero(trace.ops.kind == OPERATOR)[:1].tolist()
     asked: dict[str, list[dict[str, Any]]] = {

@@ -223,8 +223,8 @@ def test_a_ranking_that_fails_leaves_the_prediction(
     expected = ask(made, ranking=False)
     monkeypatch.setattr(ranking, "rank_gains", fails)
     found = ask(made)
-    (note,) = (note for note in found.notes if note.code == "ranking_failed")
-    assert "`IndexError: a mistake`" in note.message
+    (note,) = (note for note in found.notes if note.code == "internal")
+    assert note.message == "The ranking of savings failed: IndexError: a mistake"
     assert dataclasses.replace(found, notes=expected.notes) == expected
     (record,) = caplog.records
     assert record.exc_info is not None
