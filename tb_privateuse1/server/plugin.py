@@ -75,10 +75,10 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         from tb_privateuse1.views import user_models
         from tb_privateuse1.views.reader import Reader
 
-        logdir, flags = self._context.logdir, self._context.flags
-        host = getattr(flags, "host", None)
+        context = self._context
+        host = getattr(context.flags, "host", None)
         record = RecordRoutes(
-            self._roots or [("", path) for path in (logdir,) if path],
+            self._roots or [("", path) for path in (context.logdir,) if path],
             self._scanner,
             record_permission.from_environment(),
         )
@@ -100,7 +100,9 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             reader=Reader(store, self._scanner, rules.usable),
             warnings=tuple(warnings),
             access=access.from_environment(host),
-            sql_audience=sql.audience(host, bind_all=bool(getattr(flags, "bind_all", False))),
+            sql_audience=sql.audience(
+                host, bind_all=bool(getattr(context.flags, "bind_all", False))
+            ),
             record=record,
         )
 

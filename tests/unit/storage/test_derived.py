@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.storage import derived
+from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
+from tb_privateuse1.storage import derived, pyramid_file
 from tb_privateuse1.trace.model import Trace
 
 WAIT_S = 20
@@ -27,9 +28,9 @@ def builders(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Trace]]:
 
         monkeypatch.setattr(module, function, build)
 
-    stub(derived.pyramid_file, "open_pyramid", "pyramid")
-    stub(derived.dependency_graph, "build_graph", "dependencies")
-    stub(derived.critical_path, "find_critical_path", "critical")
+    stub(pyramid_file, "open_pyramid", "pyramid")
+    stub(dependency_graph, "build_graph", "dependencies")
+    stub(critical_path, "find_critical_path", "critical")
     return called
 
 
@@ -49,7 +50,7 @@ def test_three_threads_do_not_wait_for_each_other(
 ) -> None:
     """One builds the pyramid while two others ask for the critical path and for its graph."""
     go_on = threading.Event()
-    monkeypatch.setattr(derived.pyramid_file, "open_pyramid", lambda _: go_on.wait(WAIT_S))
+    monkeypatch.setattr(pyramid_file, "open_pyramid", lambda _: go_on.wait(WAIT_S))
     trace, other = Trace(), Trace()
     answers: dict[str, object] = {}
     threads = []
@@ -86,7 +87,7 @@ def test_a_part_that_cannot_be_built_is_tried_again(
 
     trace = Trace()
     with monkeypatch.context() as patch:
-        patch.setattr(derived.pyramid_file, "open_pyramid", fail)
+        patch.setattr(pyramid_file, "open_pyramid", fail)
         with pytest.raises(MemoryError):
             derived.derive(trace).pyramid  # noqa: B018
     assert derived.derive(trace).pyramid is derived.derive(trace).pyramid
