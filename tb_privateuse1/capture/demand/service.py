@@ -120,6 +120,8 @@ class on_demand:
         now = time.perf_counter_ns()
         if not self._is_serving():
             return
+        if self._window is not None:
+            self._window.close_step()
         self.count += 1
         try:
             if self._window is None:
@@ -131,6 +133,8 @@ class on_demand:
             self._failed(error)
         if len(self.notes.shown) < len(self.notes.found):
             self.notes.show()
+        if self._window is not None:
+            self._window.open_step()
 
     def stop(self) -> None:
         """Write a recording that runs, and tell that the job has ended; never raises."""

@@ -101,6 +101,14 @@ class Window:
         self._prof, self.route = prof, prof.route
         self._since = time.perf_counter_ns()
 
+    def close_step(self) -> None:
+        """End the range of the step, before anything else is done."""
+        self._prof.close_step()
+
+    def open_step(self) -> None:
+        """Begin the range of the step, when everything else is done."""
+        self._prof.open_step()
+
     def step(self) -> bool:
         """Tell that a step has ended; return whether the recording has ended, too."""
         now = time.perf_counter_ns()
@@ -109,7 +117,7 @@ class Window:
         self._now += 1
         if self._now >= self._plan.end:
             return True
-        self._prof.step()
+        self._prof.advance()
         self._since = time.perf_counter_ns()
         return getattr(self._prof, "stopped_by", None) is not None
 
