@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import textwrap
@@ -114,7 +115,7 @@ def test_two_ranks_record_the_same_steps_on_the_device(tmp_path: Path) -> None:
         process(tmp_path, program, RANK="1", WORLD_SIZE="2") as second,
     ):
         for rank, job in enumerate((first, second)):
-            wait(job, lambda rank=rank: steps(tmp_path, rank))
+            wait(job, functools.partial(steps, tmp_path, rank))
         ask(log, steps=3)
         wait(first, lambda: all(s["last"] for s in statuses(log)))
         ahead = max(steps(tmp_path, rank) for rank in (0, 1)) + 400
