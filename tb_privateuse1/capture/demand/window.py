@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import shutil
-import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from torch.profiler.profiler import ProfilerAction
 
 from tb_privateuse1.capture.guarded import profile
 from tb_privateuse1.capture.output_files import TRACE, gzip_file, sidecar_path
-from tb_privateuse1.capture.step_times import FACTS, SCHEMA
+from tb_privateuse1.capture.step_times import FACTS, SCHEMA, figures
 from tb_privateuse1.capture.trace_handler import tensorboard_trace_handler
 
 
@@ -83,7 +82,7 @@ class Window:
             "schema": SCHEMA,
             "first_step": self._plan.first,
             "steps": len(self._times),
-            "recorded_ns": round(statistics.median(self._times)) if self._times else None,
+            **figures("recorded", self._times),
             "write_ns": self._write_ns,
             "stopped_by": self.stopped_by,
         }
