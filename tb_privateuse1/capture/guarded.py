@@ -58,9 +58,20 @@ class profile(DeviceProfiler):
         with termination.postponed():
             self._begin()
             super().start()
+        self.open_step()
 
-    def step(self) -> None:
-        """Tell that a step has ended, as in torch; not after ``stop``."""
+    def close_step(self) -> None:
+        """End the range of the step, except in a forked child."""
+        if self._pid == os.getpid():
+            super().close_step()
+
+    def open_step(self) -> None:
+        """Begin the range of the step, except after ``stop`` and in a forked child."""
+        if self._is_started and not self._is_of_parent():
+            super().open_step()
+
+    def advance(self) -> None:
+        """Go on to the next step, as in torch; not after ``stop``."""
         if self._is_of_parent():
             return
         if self._was_stopped:
@@ -69,12 +80,13 @@ class profile(DeviceProfiler):
         with termination.postponed():
             self._begin()
             sessions.tidy()
-            super().step()
+            super().advance()
 
     def stop(self) -> None:
         """Stop, as in torch; once for each ``start``."""
         if self._is_of_parent():
             return
+        self.close_step()
         if not self._is_started:
             self._ignore("stop() was called, but the profiler was not running")
             return

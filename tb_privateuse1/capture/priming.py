@@ -43,7 +43,8 @@ class Primer:
     _product_ns: int = 0
     _stepped_ns: int | None = None
     _step_ns: int | None = None
-    _busy: bool = False
+    busy: bool = False
+    """Whether the device was kept busy in this step."""
 
     def __post_init__(self) -> None:
         self.done: list[dict[str, Any]] = []
@@ -84,14 +85,14 @@ class Primer:
         except Exception as error:
             self._failed(error)
             return
-        self._busy = True
+        self.busy = True
         self.done.append({"step": step, "ms": round(ms, 3)})
 
     def finish(self) -> None:
         """Let the device catch up before the next step, if it was kept busy in this one."""
-        if not self._busy:
+        if not self.busy:
             return
-        self._busy = False
+        self.busy = False
         with record_function(PRIMED):
             try:
                 backend.synchronize()
@@ -100,7 +101,7 @@ class Primer:
 
     def release(self) -> None:
         """Let go of the operands; after the recording, which would show it."""
-        self._operands, self._busy = None, False
+        self._operands, self.busy = None, False
 
     def _timed(self) -> int:
         assert self._operands is not None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -139,10 +140,10 @@ class DeviceProfiler(torch_profile):
 
     def start_trace(self) -> None:
         """Start recording; name backend and rank, and wait for what was queued before."""
+        self._limits.start(self, self._cycle)  # not while Python's calls are recorded
         super().start_trace()
         self._fresh = True
         self._tag()
-        self._limits.start(self, self._cycle)
         self._snapshot.start(self.use_device, self.notes)
         if self.route == "events":
             self._synchronize(WINDOW_START)
@@ -173,23 +174,55 @@ class DeviceProfiler(torch_profile):
             self._primer.release()
 
     def start(self) -> None:
-        """Start, and prime if the first step is recorded at once."""
+        """Start; ``open_step`` follows."""
         self._limits.resume(self)
-        super().start()
+        with self._without_ranges():
+            super().start()
         self._primer.stepped()
-        self._prime_first()
         self._times.begin()
 
     def step(self) -> None:
-        """Tell that a step has ended, as in torch; prime the one that begins if it is the first."""
+        """Tell that a step has ended, as in torch."""
+        self.close_step()
+        self.advance()
+        self.open_step()
+
+    def close_step(self) -> None:
+        """End the range of the step, before anything else is done or called."""
+        if self._primer.busy:
+            self._primer.finish()
+        if self.step_rec_fn is not None:
+            self.step_rec_fn.__exit__(None, None, None)
+            self.step_rec_fn = None
+
+    def advance(self) -> None:
+        """Go on to the next step, between the ranges of the two."""
         self._times.end(self.current_action)
-        self._primer.finish()
         self._primer.stepped()
         self._markers.mark(self._cycle)
         self._limits.end_step(self, self._cycle)
-        super().step()
-        self._prime_first()
+        with self._without_ranges():
+            super().step()
         self._times.begin()
+
+    @contextmanager
+    def _without_ranges(self) -> Iterator[None]:
+        """Let torch open no range of a step: it would hold what is done here between two steps."""
+        wanted, self.record_steps = self.record_steps, False
+        try:
+            yield
+        finally:
+            self.record_steps = wanted
+
+    def open_step(self) -> None:
+        """Begin the range of the step, unless it is open; prime the first one of a cycle."""
+        if self.record_steps and self.step_rec_fn is None:
+            step: Any = record_function(f"ProfilerStep#{self.step_num}")
+            self.step_rec_fn = step
+            step.__enter__()
+        if self._fresh and self._prime_ms:
+            self.prime(None if self._prime_ms == "auto" else float(self._prime_ms))
+        self._fresh = False
 
     def prime(self, ms: float | None = None) -> None:
         """Keep the device busy from here on for ``ms``; None: twice as long as the last step took.
@@ -200,12 +233,6 @@ class DeviceProfiler(torch_profile):
         if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             step = f"ProfilerStep#{self.step_num}" if self.record_steps else None
             self._primer.prime(step, ms)
-
-    def _prime_first(self) -> None:
-        """In the first step of a cycle."""
-        if self._fresh and self._prime_ms:
-            self.prime(None if self._prime_ms == "auto" else float(self._prime_ms))
-        self._fresh = False
 
     def export_chrome_trace(self, path: str, *args: Any, **options: Any) -> Any:
         """Write the last cycle's trace as torch does; in the event route its sidecar beside it.

@@ -36,15 +36,39 @@ def _findings(facts: dict[str, Any]) -> Iterator[Finding]:
             by = shorten(by, _LONGEST)
             message = say("This recording was requested while the job ran, by {by}.", by=by)
         yield Finding("requested_recording", message, hint, severity="info")
+    yield from _cost(facts)
+
+
+def _cost(facts: dict[str, Any]) -> Iterator[Finding]:
+    """Yield what recording costs a step, or why that is unknown; nothing without other steps.
+
+    The cost is known if the ranges of the two medians are: they take five steps each.
+    """
     usual, recorded = _count(facts, "usual_ns"), _count(facts, "recorded_ns")
-    if usual and recorded:
-        message = say(
-            "While it was recorded, a step took {recorded}; before, it took {usual}.",
-            recorded=_milliseconds(recorded),
-            usual=_milliseconds(usual),
-        )
-        hint = say("The difference is what recording costs, and what the program did otherwise.")
-        yield Finding("recording_cost", message, hint, severity="info")
+    if not usual or not recorded:
+        return
+    ranges = [_range(facts, name) for name in ("recorded_range_ns", "usual_range_ns")]
+    message = say(
+        "While it was recorded, a step took {recorded}; before, it took {usual}.",
+        recorded=_milliseconds(recorded),
+        usual=_milliseconds(usual),
+    )
+    if None in ranges:
+        message = say("What recording costs is unknown.")
+        hint = say("It takes at least five recorded steps, and five others behind the warm-up.")
+    else:
+        (first, last), (usual_first, usual_last) = (one or (0, 0) for one in ranges)
+        low, high = first - usual_last, last - usual_first
+        hint = say("No cost of recording was seen; the noise of the steps is {noise}.",
+                   noise=_milliseconds(high - low))  # fmt: skip
+        if low > 0:
+            hint = say(
+                "The difference, {low} to {high}, is what recording costs, "
+                "and what the program did otherwise.",
+                low=_milliseconds(low),
+                high=_milliseconds(high),
+            )
+    yield Finding("recording_cost", message, hint, severity="info")
 
 
 def _reason(reason: Any) -> Text | None:
@@ -74,6 +98,15 @@ def _reason(reason: Any) -> Text | None:
 def _count(values: dict[str, Any], name: str) -> int | None:
     found = values.get(name)
     return found if type(found) is int and 0 <= found < _MOST_NS else None
+
+
+def _range(values: dict[str, Any], name: str) -> tuple[int, int] | None:
+    """Return the ends of a range in ns, in order, or None."""
+    found = values.get(name)
+    if not isinstance(found, list) or len(found) != 2:
+        return None
+    low, high = (_count({name: one}, name) for one in found)
+    return None if low is None or high is None or low > high else (low, high)
 
 
 def _milliseconds(ns: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import statistics
 import threading
 import time
 from collections import deque
@@ -20,6 +19,7 @@ from tb_privateuse1.capture.demand.inbox import Inbox
 from tb_privateuse1.capture.demand.job_status import JobStatus, unavailable
 from tb_privateuse1.capture.demand.ring import Ring
 from tb_privateuse1.capture.demand.window import Plan, Window
+from tb_privateuse1.capture.step_times import figures
 from tb_privateuse1.capture.termination import termination
 from tb_privateuse1.capture.trace_export import default_worker_name
 from tb_privateuse1.capture.warnings import Notes
@@ -120,6 +120,8 @@ class on_demand:
         now = time.perf_counter_ns()
         if not self._is_serving():
             return
+        if self._window is not None:
+            self._window.close_step()
         self.count += 1
         try:
             if self._window is None:
@@ -131,6 +133,8 @@ class on_demand:
             self._failed(error)
         if len(self.notes.shown) < len(self.notes.found):
             self.notes.show()
+        if self._window is not None:
+            self._window.open_step()
 
     def stop(self) -> None:
         """Write a recording that runs, and tell that the job has ended; never raises."""
@@ -237,7 +241,7 @@ class on_demand:
         self._route = running.route or self._route
         facts = {
             **running.facts(),
-            "usual_ns": self._step_ns(),
+            **figures("usual", self._times),
             "cut_short": self._cut_short,
         }
         request, self._request = self._request, None
@@ -301,9 +305,6 @@ class on_demand:
         self._state = state
         self._status.write()
 
-    def _step_ns(self) -> int | None:
-        return round(statistics.median(self._times)) if self._times else None
-
     def _facts(self) -> dict[str, Any]:
         """Return the content of the status file; also called by its thread."""
         rank, world_size = backend.rank_and_world_size()
@@ -320,7 +321,7 @@ class on_demand:
             "route": self._route or None,
             "state": self._state,
             "step": self.count,
-            "step_ns": self._step_ns(),
+            "step_ns": figures("usual", self._times)["usual_ns"],
             "request": waiting.id if waiting else None,
             "last": self._last,
         }

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import shutil
-import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from torch.profiler.profiler import ProfilerAction
 
 from tb_privateuse1.capture.guarded import profile
 from tb_privateuse1.capture.output_files import TRACE, gzip_file, sidecar_path
-from tb_privateuse1.capture.step_times import FACTS, SCHEMA
+from tb_privateuse1.capture.step_times import FACTS, SCHEMA, figures
 from tb_privateuse1.capture.trace_handler import tensorboard_trace_handler
 
 
@@ -83,7 +82,7 @@ class Window:
             "schema": SCHEMA,
             "first_step": self._plan.first,
             "steps": len(self._times),
-            "recorded_ns": round(statistics.median(self._times)) if self._times else None,
+            **figures("recorded", self._times),
             "write_ns": self._write_ns,
             "stopped_by": self.stopped_by,
         }
@@ -101,6 +100,14 @@ class Window:
         self._prof, self.route = prof, prof.route
         self._since = time.perf_counter_ns()
 
+    def close_step(self) -> None:
+        """End the range of the step, before anything else is done."""
+        self._prof.close_step()
+
+    def open_step(self) -> None:
+        """Begin the range of the step, when everything else is done."""
+        self._prof.open_step()
+
     def step(self) -> bool:
         """Tell that a step has ended; return whether the recording has ended, too."""
         now = time.perf_counter_ns()
@@ -109,7 +116,7 @@ class Window:
         self._now += 1
         if self._now >= self._plan.end:
             return True
-        self._prof.step()
+        self._prof.advance()
         self._since = time.perf_counter_ns()
         return getattr(self._prof, "stopped_by", None) is not None
 

@@ -121,20 +121,16 @@ class StepRecorder:
         self.resume()
         if self._has_stepped:
             self._has_stepped = False
-            prof.step_rec_fn = record_function(f"ProfilerStep#{prof.step_num}")
-            prof.step_rec_fn.__enter__()
+            prof.open_step()
         else:
             prof.step()
 
     def _leave(self, name: str) -> None:
         """End the range of the step: what follows is in none. A complete window ends before it."""
         prof = self._prof
-        prof.step_rec_fn.__exit__(None, None, None)
-        prof.step_rec_fn = None
+        prof.close_step()
         if prof.current_action is ProfilerAction.RECORD_AND_SAVE:
-            prof.record_steps = False
-            prof.step()
-            prof.record_steps = True
+            prof.advance()
             self._has_stepped = True
         if prof.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             self._between = record_function(name)

@@ -13,7 +13,9 @@ _CGROUP = Path("/sys/fs/cgroup")
 def resident(proc: Path = Path("/proc")) -> int | None:
     """Return the bytes of this process that are in memory."""
     try:
-        pages = int((proc / "self" / "statm").read_text().split()[1])
+        # Once a step, while Python's calls may be recorded: without calls of Python.
+        with open(f"{proc}/self/statm", "rb", buffering=0) as file:
+            pages = int(file.read().split()[1])
     except (OSError, ValueError, IndexError):
         return None
     return pages * os.sysconf("SC_PAGE_SIZE")

@@ -23,11 +23,13 @@ class WindowLimits:
         self._limits = limits
         self._schedule = LimitedSchedule(lambda _: ProfilerAction.NONE)
         self._recording = False
+        self._has_steps = False
         self._first_step = 0
         self._watch: Watch | None = None
 
     def attach(self, prof: Any) -> None:
         """Give a constructed profiler a schedule whose windows can end before their time."""
+        self._has_steps = prof.record_steps  # a schedule was given
         self._schedule = prof.schedule = LimitedSchedule(prof.schedule)
 
     def resume(self, prof: Any) -> None:
@@ -41,7 +43,7 @@ class WindowLimits:
         self._first_step = prof.step_num
         self._limits.start(stacks=prof.with_stack)
         self._recording = True
-        if not prof.record_steps:
+        if not self._has_steps:
             self._watch = Watch(self._limits, notes)
             self._watch.start()
 

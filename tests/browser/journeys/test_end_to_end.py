@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tb_privateuse1.trace import device_times, uncertainty
 from tests.support import recording
 from tests.support.dashboard import Dashboard, number
+from tests.support.frameworks import timeline
 from tests.support.server import Server, serve
 
 STEPS = 3
@@ -123,6 +125,11 @@ def test_inferred_figures_hold_their_bounds(dashboard: Dashboard, logdir: Path) 
     account = dashboard.server.plugin("overview?run=inferred").json["account"]
     busy, bound = dashboard.busy_ns(), account["idle_bound_ns"]
     assert busy is not None
+    if bound is None:  # where others held the host up, limits are missing
+        (path,) = (logdir / "inferred").glob("*.pt.trace.json")
+        trace = timeline(path)
+        assert device_times.may_lack_work(trace) or not uncertainty.limited(trace.kernels).all()
+        return
     assert abs(busy - union_ns(truth)) <= bound
     assert bound < 0.2 * busy  # a bound that says something
     assert len(dashboard.rows("steps")) == STEPS

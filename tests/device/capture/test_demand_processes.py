@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import textwrap
@@ -21,6 +22,13 @@ from tests.support.warm_python import WarmProcess
 
 PATHS = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
 
+COUNTING = """
+import os
+steps = open("steps-" + os.environ.get("RANK", "0"), "wb", buffering=0)
+
+def count():
+    steps.write(b".")
+"""
 TRAINING = """
 import pathlib, refdevice, sys, time, torch
 from tb_privateuse1 import capture
@@ -31,6 +39,7 @@ def train():
     model.zero_grad()
     model(batch).pow(2).sum().backward()
     time.sleep(0.005)
+    count()
 """
 SERVED = """
 with capture.on_demand("log", poll_s=0.02) as job:
@@ -46,6 +55,7 @@ while not pathlib.Path("end").exists():
     model(torch.ones(4, 8, device="refdev")).sum().backward()
     optimizer.step()
     time.sleep(0.005)
+    count()
 """
 
 
@@ -71,8 +81,13 @@ def process(folder: Path, *command: str, **environment: str) -> Iterator[WarmPro
 
 def script(folder: Path, code: str) -> str:
     path = folder / "program.py"
-    path.write_text(TRAINING + textwrap.dedent(code))
+    path.write_text(COUNTING + TRAINING + textwrap.dedent(code))
     return str(path)
+
+
+def steps(folder: Path, rank: int = 0) -> int:
+    """Return the program's own number of steps: that of its status is up to 10 s old."""
+    return (folder / f"steps-{rank}").stat().st_size
 
 
 def wait(job: WarmProcess, done: Callable[[], object]) -> None:
@@ -99,12 +114,12 @@ def test_two_ranks_record_the_same_steps_on_the_device(tmp_path: Path) -> None:
         process(tmp_path, program, RANK="0", WORLD_SIZE="2") as first,
         process(tmp_path, program, RANK="1", WORLD_SIZE="2") as second,
     ):
-        for job in (first, second):
-            wait(job, lambda: len(statuses(log)) == 2 and all(s["step"] for s in statuses(log)))
-        # The step of a status is that of the last heartbeat.
+        for rank, job in enumerate((first, second)):
+            wait(job, functools.partial(steps, tmp_path, rank))
         ask(log, steps=3)
         wait(first, lambda: all(s["last"] for s in statuses(log)))
-        ask(log, "0" * 16, from_step=max(s["step"] for s in statuses(log)) + 60, steps=3)
+        ahead = max(steps(tmp_path, rank) for rank in (0, 1)) + 400
+        ask(log, "0" * 16, from_step=ahead, steps=3)
         wait(first, lambda: all(s["last"]["id"] == "0" * 16 for s in statuses(log)))
         (tmp_path / "end").touch()
         assert (first.wait(), second.wait()) == (0, 0)
@@ -127,14 +142,14 @@ def test_a_signal_ends_the_job_and_writes_what_was_recorded(
 ) -> None:
     program = script(tmp_path, SERVED)
     if command:
-        Path(program).write_text(LAUNCHED)
+        Path(program).write_text(COUNTING + LAUNCHED)
     log = tmp_path / "log"
     with process(tmp_path, *command, program) as job:
         wait(job, lambda: status(log)["pid"] == job.pid)
         ask(log, steps=1000)
         wait(job, lambda: status(log)["state"] == "recording")
-        began = status(log)["step"]
-        wait(job, lambda: status(log)["step"] > began + 2)
+        began = steps(tmp_path)
+        wait(job, lambda: steps(tmp_path) > began + 2)
         job.send_signal(signal.SIGTERM)
         assert job.wait() == -signal.SIGTERM
     assert status(log)["state"] == "ended"
@@ -146,7 +161,7 @@ def test_a_signal_ends_the_job_and_writes_what_was_recorded(
 
 @pytest.mark.long
 def test_the_launcher_serves_a_program_that_knows_nothing_of_it(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(LAUNCHED)
+    (tmp_path / "program.py").write_text(COUNTING + LAUNCHED)
     log = tmp_path / "log"
     command = ("-m", "tb_privateuse1.capture", "--on-demand", "--ring", "2", "--every", "50")
     with process(tmp_path, *command, "program.py") as job:

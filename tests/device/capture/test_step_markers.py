@@ -12,7 +12,7 @@ from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.sidecar import read_sidecar
 from tb_privateuse1.trace.model import MISSING
 from tests.support.capture import read
-from tests.support.on_device import device
+from tests.support.on_device import Done, device
 
 TRAIN = """
 refdevice.truth.start()
@@ -35,9 +35,25 @@ for name in ("start_ns", "end_ns", "external_id", "stream"):
 """
 
 
+_TRIES = 5
+
+
+def recorded_with_markers(folder: Path) -> Done:
+    """Record until the clocks fit: where others hold the host up, it writes no markers.
+
+    The device is slow, so that it is behind at the ends of steps however busy the host is.
+    """
+    for attempt in range(_TRIES):
+        (folder / str(attempt)).mkdir()
+        done = device(folder / str(attempt), TRAIN, REFDEVICE_SPEED="0.25")
+        assert done.answer["codes"] == []
+        if read(done.sidecars("log")[0])["markers"] is not None:
+            return done
+    raise AssertionError(f"the clocks did not fit in any of {_TRIES} recordings")
+
+
 def test_markers_tell_when_each_stream_came_to_the_end_of_a_step(tmp_path: Path) -> None:
-    done = device(tmp_path, TRAIN)
-    assert done.answer["codes"] == []
+    done = recorded_with_markers(tmp_path)
     markers = read(done.sidecars("log")[0])["markers"]
     assert sorted(set(markers["stream"])) == sorted(set(done.answer["stream"]))
     assert len(markers["host_ns"]) == 4 * len(set(markers["stream"]))

@@ -11,7 +11,9 @@ from tests.support.make import op, step, trace
 
 SLOW = {"kind": "slow_step", "step": 812, "step_ns": 340_000_000, "usual_ns": 120_000_000}
 FACTS = {"first_step": 810, "steps": 2, "request": None, "by": None, "reason": None,
-         "usual_ns": 120_000_000, "recorded_ns": 131_000_000}  # fmt: skip
+         "usual_ns": 120_000_000, "recorded_ns": 131_000_000,
+         "usual_range_ns": [118_000_000, 123_000_000],
+         "recorded_range_ns": [129_000_000, 133_000_000]}  # fmt: skip
 
 
 def findings(**changes: Any) -> dict[str, tuple[str, str | None]]:
@@ -45,9 +47,29 @@ def test_a_request() -> None:
 
 
 def test_the_cost() -> None:
-    message, _ = findings()["recording_cost"]
+    message, hint = findings()["recording_cost"]
+    assert hint == (
+        "The difference, 6.0 ms to 15.0 ms, is what recording costs, "
+        "and what the program did otherwise."
+    )
     assert message == "While it was recorded, a step took 131.0 ms; before, it took 120.0 ms."
     assert "recording_cost" not in findings(usual_ns=None)
+
+
+@pytest.mark.parametrize("recorded", [[119_000_000, 125_000_000], [90_000_000, 95_000_000]])
+def test_a_difference_within_the_noise_or_below_is_no_cost(recorded: list[int]) -> None:
+    _, hint = findings(recorded_range_ns=recorded)["recording_cost"]
+    assert hint is not None
+    assert hint.startswith("No cost of recording was seen")
+
+
+@pytest.mark.parametrize("name", ["recorded_range_ns", "usual_range_ns"])
+@pytest.mark.parametrize("odd", [None, [], [1], [2, 1], [-1, 2], ["a", "b"], {}, 1, [True, 2]])
+def test_a_cost_without_enough_steps_is_unknown(name: str, odd: object) -> None:
+    message, hint = findings(**{name: odd})["recording_cost"]
+    assert message == "What recording costs is unknown."
+    assert hint is not None
+    assert "five" in hint
 
 
 def test_other_recordings_say_nothing() -> None:
