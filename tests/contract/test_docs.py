@@ -7,82 +7,44 @@ import functools
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from docs.generate.__main__ import DOCS, stale
 from tb_privateuse1 import cli
+from tests.support.documents import (
+    FENCE,
+    ROOT,
+    Block,
+    Command,
+    blocks,
+    commands,
+    documents,
+    name_of,
+)
 from tests.support.sources import PACKAGE, nodes
 
-ROOT = Path(__file__).parents[2]
 CONFIGURATION = DOCS / "reference" / "configuration.md"
 
-_FENCE = re.compile(
-    r"(?P<mark><!-- not run: (?P<reason>.+?) -->\n+)?^```(?P<language>\w*)\n(?P<code>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
-)
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+?) *$", re.MULTILINE)
 
 
-@functools.cache
-def documents() -> list[Path]:
-    """Return every Markdown file, tracked or about to be."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "*.md"]
-    names = subprocess.check_output(command, cwd=ROOT, text=True).split("\0")
-    return [ROOT / name for name in names if name and (ROOT / name).exists()]
-
-
-def name_of(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block of a document."""
-
-    path: Path
-    line: int
-    language: str
-    code: str
-    reason: str | None
-    """Why the block is not run."""
-
-    def __str__(self) -> str:
-        return f"{name_of(self.path)}:{self.line}"
-
-
-@functools.cache
-def blocks(*languages: str) -> list[Block]:
-    """Return the fenced blocks of all documents in these languages."""
-    found = []
-    for path in documents():
-        text = path.read_text()
-        for match in _FENCE.finditer(text):
-            line = text.count("\n", 0, match.start("language")) + 1
-            block = Block(path, line, match["language"], match["code"], match["reason"])
-            if block.language in languages:
-                found.append(block)
-    return found
-
-
 def prose(text: str) -> str:
     """Return a document without its fenced blocks and code spans."""
-    return re.sub(r"`[^`\n]*`", "", _FENCE.sub("", text))
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
 
 
 def anchors(path: Path) -> set[str]:
     """Return the anchors of a document's headings, as GitHub and the site make them."""
     found: set[str] = set()
-    for heading in _HEADING.findall(_FENCE.sub("", path.read_text())):
+    for heading in _HEADING.findall(FENCE.sub("", path.read_text())):
         plain = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         slug, repeated = plain, 0
         while slug in found:
@@ -195,29 +157,9 @@ def first(document: str, language: str) -> str:
     return next(block.code for block in blocks(language) if block.path.name == document)
 
 
-@dataclass(frozen=True)
-class Command:
-    """A line of an example: the variables before it, and the arguments of tb-privateuse1."""
-
-    variables: dict[str, str]
-    arguments: list[str]
-
-
-def commands(code: str) -> Iterator[Command]:
-    """Yield the commands of a block. Raises ValueError for one of another program."""
-    for line in code.replace("\\\n", " ").splitlines():
-        words = shlex.split(line, comments=True)
-        given = {}
-        while words and re.fullmatch(r"[A-Z]\w*=.*", words[0]):
-            key, _, given[key] = words.pop(0).partition("=")
-        if not words:
-            continue
-        if words[0] != "tb-privateuse1":
-            raise ValueError(f"mark the block `<!-- not run: … -->`, it runs {words[0]}")
-        yield Command(given, words[1 : words.index(">") if ">" in words else None])
-
-
 SH = [block for block in blocks("sh") if block.reason is None]
+UNLIKE = list({tuple(map(repr, commands(block.code))): block for block in reversed(SH)}.values())
+"""The blocks of ``SH`` without those that repeat the commands of another document."""
 PYTHON = [block for block in blocks("python") if block.reason is None]
 
 
@@ -230,7 +172,7 @@ def exit_code(arguments: list[str]) -> int:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("block", SH, ids=str)
+@pytest.mark.parametrize("block", UNLIKE, ids=str)
 @pytest.mark.usefixtures("folder")
 def test_commands_run(
     block: Block, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from types import ModuleType
 
 SOURCES = Path(__file__).resolve().parent.parent / "csrc"
 NAME = "refdevice_C"
-# -O1: the arithmetic is torch's; what is ours is compiled in half a minute instead of one.
+# -O1: the arithmetic is torch's; what is ours is compiled in half the time.
 FLAGS = ["-O1", "-std=c++20", "-Wall", "-DUSE_KINETO", "-DFMT_HEADER_ONLY"]
 
 
