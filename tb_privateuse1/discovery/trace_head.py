@@ -68,7 +68,7 @@ class Heads:
     """A cache of heads by file identity, so that only changed files are opened again.
 
     ``formats`` are the formats that a trace may have. An unreadable file is not cached, but read
-    again at the next call. Raises ``RemoteError`` if a host does not answer several times in a row.
+    again at the next call. Raises ``RemoteError`` if several files in a row have no answer.
     """
 
     def __init__(self, formats: Sequence[Format]) -> None:
@@ -77,7 +77,7 @@ class Heads:
         self._used: set[File] = set()
         self._pool: DaemonPool | None = None
         self._ahead: dict[File, Future[Head]] = {}
-        self._unanswered = 0
+        self._unanswered: set[File] = set()
 
     def trace(self, file: File) -> Head:
         """Return whether a file is a trace, and the rank in its metadata; else what it is."""
@@ -101,7 +101,7 @@ class Heads:
 
     def stop(self) -> None:
         """Cancel the reading ahead."""
-        self._unanswered = 0
+        self._unanswered.clear()
         for future in self._ahead.values():
             future.cancel()
         self._ahead.clear()
@@ -140,11 +140,11 @@ class Heads:
                 self._known[file] = ahead.result() if ahead else _look(file, look)
             except OSError as error:  # gone or not readable: the reader reports it
                 if isinstance(error, RemoteError) and error.passing:
-                    self._unanswered += 1
-                    if self._unanswered > _PATIENCE:
+                    self._unanswered.add(file)  # asked again, it is one file still
+                    if len(self._unanswered) > _PATIENCE:
                         raise
                 return Head(False, None)
-            self._unanswered = 0
+            self._unanswered.clear()
         self._used.add(file)
         return self._known[file]
 
