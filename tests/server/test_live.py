@@ -43,7 +43,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the files whose heads were read."""
     sizes: list[int] = []
     original = Heads._trace
-    monkeypatch.setattr(Heads, "_trace", lambda *a: sizes.append(a[3]) or original(*a))
+    monkeypatch.setattr(Heads, "_trace", lambda *a: sizes.append(a[3].size) or original(*a))
     return sizes
 
 

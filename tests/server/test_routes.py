@@ -251,7 +251,7 @@ def test_our_own_mistakes_are_told_and_logged(
     def fail(trace: Trace) -> None:
         raise ValueError("/home/somebody/secret")
 
-    monkeypatch.setitem(views.VIEWS, name, fail)
+    monkeypatch.setattr(f"tb_privateuse1.views.{name}.{name}", fail)
     answer = ask(scan, Shelf(Trace()), f"{name}?run=ddp")
     assert "secret" not in problem(answer, 500, "internal")
     (record,) = caplog.records

@@ -11,6 +11,7 @@ that it has as its standard input, one connection each, and ends with the proces
 from __future__ import annotations
 
 import atexit
+import builtins
 import contextlib
 import functools
 import gc
@@ -210,7 +211,8 @@ def _become(request: dict[str, Any], files: Sequence[int]) -> list[str]:
     arguments: list[str] = request["arguments"]
     while arguments[0] in ("-u", "-W"):
         if arguments.pop(0) == "-W":
-            warnings.simplefilter(arguments[0])  # type: ignore[arg-type]
+            action, _, category = arguments[0].partition("::")
+            warnings.simplefilter(action, getattr(builtins, category or "Warning"))  # type: ignore[arg-type]
             sys.warnoptions.append(arguments.pop(0))
     return arguments
 
