@@ -79,7 +79,13 @@ function Badge({ overview }: { overview: Overview }) {
 }
 
 /** What of a part could not be computed. */
-export function PartFailures({ failures, part }: { failures: readonly PartFailure[]; part: PartFailure["part"] }) {
+export function PartFailures({
+  failures,
+  part,
+}: {
+  failures: readonly PartFailure[];
+  part: PartFailure["part"];
+}) {
   const found = failures.filter((one) => one.part === part).map((one) => one.finding);
   return found.length > 0 ? <Findings findings={found} /> : null;
 }

@@ -87,7 +87,8 @@ function partsOf(trace: Trace): PartName[] {
   ];
 }
 
-const failed = (trace: Trace, part: PartFailure["part"]): boolean => trace.failures.some((one) => one.part === part);
+const failed = (trace: Trace, part: PartFailure["part"]): boolean =>
+  trace.failures.some((one) => one.part === part);
 
 /** What a reader sees first: the verdict, the key figures, where time goes, what to fix. */
 function First({ trace: { overview, step_counts: counts, advice, failures } }: { trace: Trace }) {
@@ -171,17 +172,17 @@ function RooflineChart({ result }: { result: Roofline }) {
   const shown = useMemo(() => new Set(result.rows.map(keyOf)), [result]);
   const isEmpty = result.rows.every((row) => row.flops_per_byte === null);
   return (
-      <div class="roofline">
-        <p class="muted facts">
-          <Summary result={result} />
-        </p>
-        <DistanceBar distances={result.distances} inferred={result.provenance.timeline === "inferred"} />
-        {isEmpty ? (
-          <p class="muted">{result.modelled.hint ?? texts.noRoofline}</p>
-        ) : (
-          <Chart result={result} shown={shown} selected={null} onSelect={() => undefined} hasTable={false} />
-        )}
-      </div>
+    <div class="roofline">
+      <p class="muted facts">
+        <Summary result={result} />
+      </p>
+      <DistanceBar distances={result.distances} inferred={result.provenance.timeline === "inferred"} />
+      {isEmpty ? (
+        <p class="muted">{result.modelled.hint ?? texts.noRoofline}</p>
+      ) : (
+        <Chart result={result} shown={shown} selected={null} onSelect={() => undefined} hasTable={false} />
+      )}
+    </div>
   );
 }
 
