@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { bareTexts } from "../scripts/lint/bare-texts";
 import { functionLength } from "../scripts/lint/function-length";
 import { layers, lineLength, onePlace } from "../scripts/lint/layers";
-import { tidyChinese, translations } from "../scripts/lint/translations";
+import { columnMeanings, tidyChinese, translations } from "../scripts/lint/translations";
 import { spaced } from "../src/i18n/han";
 
 const sources = (files: Record<string, string>): Map<string, string> => new Map(Object.entries(files));
@@ -37,12 +37,14 @@ test("imports point down, within a page, and never round", () => {
 
 test("fetch, the URL, the language and markup have one place or none", () => {
   const text = 'fetch("x"); history.replaceState(0); x["Accept-Language"]; e.innerHTML = x;';
-  const found = onePlace(sources({ "lib/a.ts": text, "api/client.ts": 'fetch("x")' }));
-  expect(found.map((one) => one.split(", which")[0])).toEqual([
+  const places = { "api/client.ts": 'fetch("x")', "state/url.ts": "location.href" };
+  const found = onePlace(sources({ "lib/a.ts": text, ...places }));
+  expect(found.map((one) => one.split(", wh")[0])).toEqual([
     "lib/a.ts: has \\bfetch\\(",
     "lib/a.ts: has replaceState|location\\.href",
     "lib/a.ts: has Accept-Language",
     "lib/a.ts: has innerHTML|insertAdjacentHTML|document\\.write",
+    "api/client.ts: lacks Accept-Language",
   ]);
 });
 
@@ -73,6 +75,16 @@ test("Chinese that is missing, foreign or untidy is named", () => {
   expect(tidyChinese(sources({ "i18n/zh/a.ts": 'export const a = ["文本kernel", "文本 kernel"];' }))).toEqual(
     ["i18n/zh/a.ts: is not tidy: 文本kernel"],
   );
+});
+
+test("a column of SQL without a Chinese meaning is named", () => {
+  const tables = {
+    ops: [
+      ["id", "int", "External id"],
+      ["x", "int", "a meaning of no column"],
+    ],
+  };
+  expect(columnMeanings(tables)).toEqual(["zh-columns.ts: lacks a meaning of no column"]);
 });
 
 test("Chinese that is put together has a space beside Latin", () => {

@@ -68,13 +68,19 @@ const ONLY: readonly [RegExp, readonly string[]][] = [
 ];
 
 /** One place of fetch, one of the URL, and no text that becomes markup. */
-export const onePlace = (sources: Sources): string[] =>
-  [...sources].flatMap(([file, text]) =>
+export const onePlace = (sources: Sources): string[] => [
+  ...[...sources].flatMap(([file, text]) =>
     ONLY.filter(([pattern, files]) => pattern.test(text) && !files.includes(file)).map(
       ([pattern, files]) =>
         `${file}: has ${pattern.source}, which belongs to ${files.join(", ") || "no file"}`,
     ),
-  );
+  ),
+  ...ONLY.flatMap(([pattern, files]) =>
+    files
+      .filter((file) => !pattern.test(sources.get(file) ?? ""))
+      .map((file) => `${file}: lacks ${pattern.source}, whose place it is`),
+  ),
+];
 
 const MOST_COLUMNS = 110;
 /** Lines that cannot be broken: one text, icon or regular expression; texts are in i18n. */

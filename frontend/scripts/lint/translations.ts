@@ -62,8 +62,10 @@ export const tidyChinese = (sources: Sources): string[] =>
 const NAMES = /^(External id|Python (module )?id|correlation id|ProfilerStep#N)$/;
 
 /** The meaning of each column of SQL is in Chinese. */
-export function columnMeanings(): string[] {
-  const columns = Object.values(TABLES).flat();
+export function columnMeanings(
+  tables: Readonly<Record<string, readonly (readonly string[])[]>> = TABLES,
+): string[] {
+  const columns = Object.values(tables).flat();
   const meanings = new Set(columns.map(([, , meaning]) => meaning ?? ""));
   return [...meanings]
     .filter((meaning) => !NAMES.test(meaning) && !CHINESE.test(MEANINGS[meaning] ?? ""))
