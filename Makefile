@@ -106,7 +106,7 @@ clean: ## remove everything that was made here
 
 # What neither pip nor npm can bring: installed as root on Debian, else named.
 machine: compiler
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || $(call debian,chromium fonts-dejavu-core)
+	@command -v chromium-headless-shell chromium google-chrome >/dev/null || $(call debian,chromium-headless-shell fonts-dejavu-core)
 
 compiler:
 	@command -v c++ >/dev/null || $(call debian,g++)

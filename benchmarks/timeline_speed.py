@@ -42,12 +42,12 @@ from tb_privateuse1.storage import derived
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views.encoding import encode_columns
 from tb_privateuse1.views.timeline import timeline
+from tests.support.chromium import launch
 
 EVENTS = {"small": 10**5, "large": 10**7}
 WINDOWS, PARTS, MOVES = 400, 2400, 60
 TEXTS = ("gemm", "conv", "aten::", "a", "nowhere")
 PATIENCE_MS = 600_000
-CHROMIUM = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
 
 DRAWN = """() => {
     const frame = [...document.querySelectorAll("iframe")].find(f => f.src.includes("privateuse1"));
@@ -148,8 +148,7 @@ def picture(page: Page, url: str, stop_ns: int) -> float:
 def chromium() -> Iterator[Browser]:
     """Without a window."""
     with sync_playwright() as playwright:
-        program = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM)
+        browser = launch(playwright)
         yield browser
         browser.close()
 

@@ -5,7 +5,6 @@ Needs the test extra (playwright) and the system's Chromium.
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,6 +13,8 @@ import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+
+from tests.support.chromium import launch
 
 IMAGES = Path(__file__).parents[1] / "images"
 PICTURES = {
@@ -48,9 +49,7 @@ def main() -> None:
             except OSError:
                 time.sleep(0.5)
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-            )
+            browser = launch(playwright)
             IMAGES.mkdir(exist_ok=True)
             for name, (query, locale) in PICTURES.items():
                 page = browser.new_page(viewport={"width": 1280, "height": 800}, locale=locale)

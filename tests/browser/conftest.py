@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
+from tests.support.chromium import launch
 from tests.support.dashboard import VIEWPORT, Dashboard, Watch
 from tests.support.server import Server
-
-_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-def launch(playwright: Playwright, *arguments: str) -> Browser:
-    """Start the machine's Chromium with additional arguments."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    assert program, "The browser tests need Chromium: see `make test`."
-    return playwright.chromium.launch(executable_path=program, args=[*_ARGUMENTS, *arguments])
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Page, Playwright
 
-from tests.browser.conftest import launch
+from tests.support.chromium import launch
 from tests.support.server import Server
 
 HOST = "rebound.example"
