@@ -5,12 +5,12 @@ A real trace is laid end to end until it has as many events; its strings stay as
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import time
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import RULES
@@ -50,7 +50,7 @@ def repeated(trace: Trace, times: int) -> Trace:
                 many = np.where(many >= 0, many + number * rows, many)
             columns[column] = many.astype(values.dtype)
         tables[name] = kind(**columns)
-    return dataclasses.replace(trace, end_ns=trace.end_ns * times, **tables)
+    return replace(trace, end_ns=trace.end_ns * times, **tables)
 
 
 def main(paths: list[str]) -> None:

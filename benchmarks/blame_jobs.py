@@ -9,10 +9,11 @@ by a lasting factor of each device, normal with 0.5 %.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from benchmarks.blame_noise import PIECES, Noise
@@ -36,8 +37,7 @@ _STEP_NS = 100e6
 _DEVICES = 0.005
 
 
-@dataclass(frozen=True)
-class Round:
+class Round(Struct, frozen=True):
     """One call of every rank: the piece of work before it, and whom each rank meets."""
 
     kind: str
@@ -49,8 +49,7 @@ class Round:
     transfer_ns: float
 
 
-@dataclass(frozen=True)
-class Planted:
+class Planted(Struct, frozen=True):
     """What was planted, and where; ``factor`` is its share of the step's own work."""
 
     plant: Plant
@@ -59,8 +58,7 @@ class Planted:
     factor: float = 0.0
 
 
-@dataclass(frozen=True)
-class Simulated:
+class Simulated(Struct, frozen=True):
     """Times of a job by rank, step and round, in ns."""
 
     layout: Layout

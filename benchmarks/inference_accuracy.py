@@ -11,8 +11,8 @@ inference's own time per thousand operators.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,9 +54,7 @@ def rows(case: Case) -> list[list[str]]:
         found.append(row(case.name, "ours", len(trace.ops), judged, f"{milliseconds:.1f}"))
     for threshold in (100, 0):
         theirs = recipe(trace, threshold)
-        theirs = dataclasses.replace(
-            theirs, start_ns=theirs.start_ns + shift, end_ns=theirs.end_ns + shift
-        )
+        theirs = replace(theirs, start_ns=theirs.start_ns + shift, end_ns=theirs.end_ns + shift)
         judged = score(theirs, case.truth)
         found.append(row(case.name, f"recipe {threshold}", len(trace.ops), judged, ""))
     return found

@@ -8,7 +8,6 @@ at ``max(h + launch latency, end of what was launched before h)``.
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import json
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1 import inference
 from tb_privateuse1.inference.base import PRIME
@@ -167,4 +167,4 @@ def _elapsed(trace: Trace, call: I64, end: I64, latency: int) -> tuple[I64, I64]
 def _without_device(raw: Raw) -> Raw:
     kept = {"cpu_op", "operator", "user_annotation", "python_function"}
     groups = {c: g for c, g in raw.groups.items() if c.lower() in kept}
-    return dataclasses.replace(raw, groups=groups, flows=type(raw.flows).empty())
+    return replace(raw, groups=groups, flows=type(raw.flows).empty())

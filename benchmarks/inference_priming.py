@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from benchmarks import inference_cases
 from benchmarks.inference_accuracy import COLUMNS, ours, row
@@ -87,7 +88,7 @@ def unprimed(case: Case, trace: Trace) -> tuple[Truth, Trace]:
     ids = trace.ops.external_id[plain[trace.ops.step]]
     mine = np.isin(case.truth.external_id, ids)
     truth = Truth(*(column[mine] for column in dataclasses.astuple(case.truth)))
-    return truth, dataclasses.replace(trace, kernels=trace.kernels.take(plain[trace.kernels.step]))
+    return truth, replace(trace, kernels=trace.kernels.take(plain[trace.kernels.step]))
 
 
 def main() -> None:

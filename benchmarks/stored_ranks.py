@@ -13,7 +13,6 @@ parts, and as a server without parts did it.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import gzip
 import json
 import os
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from benchmarks.many_ranks import SLOW, WAIT_MS, events
 from benchmarks.many_runs import PLUGIN, ROOT, get, resident
@@ -57,15 +57,13 @@ def clone(part: RankPart, rank: int, ranks: int) -> RankPart:
     calls, late = part.calls, part.calls.duration_ns // 2
     wait = late - (late * 0.1 * chance.random(len(late))).astype(np.int64)
     noise = chance.integers(-_JITTER_NS, _JITTER_NS, len(late))
-    own = dataclasses.replace(
+    own = replace(
         calls,
         duration_ns=np.maximum(calls.duration_ns - (wait if rank == SLOW else wait // 50), 0),
         end_ns=calls.end_ns + noise + 1_000_000 * rank,
     )
-    sizes = tuple(dataclasses.replace(s, group_size=ranks) for s in part.shapes)
-    return dataclasses.replace(
-        part, calls=own, shapes=sizes, world_size=ranks, hostname=f"node{rank // 8}"
-    )
+    sizes = tuple(replace(s, group_size=ranks) for s in part.shapes)
+    return replace(part, calls=own, shapes=sizes, world_size=ranks, hostname=f"node{rank // 8}")
 
 
 def make(folder: Path, cache: Path, part: RankPart, ranks: int) -> int:
@@ -134,7 +132,7 @@ def serving(folder: Path, cache: Path) -> dict[str, Any]:
 def both_ways(source: Path, cache: Path, ranks: int) -> dict[str, float]:
     """Return the processor seconds of opening ranks from their columns and from their parts."""
     files = catalog.scan(str(source), READERS).find()
-    variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(ranks)]
+    variants = [replace(files, worker=f"w{n}") for n in range(ranks)]
     trace = Store(0, cache).trace(files)
     for variant in variants:
         path = cache / f"{disk_cache.cache_key(variant)}.arrow"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1 import api
 from tb_privateuse1.analysis.comparison.baseline import summarize_runs

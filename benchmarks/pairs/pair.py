@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
+
+from msgspec import Struct, field
 
 Step = Callable[[], object]
 
 
-@dataclass(frozen=True)
-class Forms:
+class Forms(Struct, frozen=True):
     """A program's step before and after the fix, built in the process that measures it."""
 
     before: Step
@@ -23,8 +23,7 @@ class Forms:
     """Run before a series of steps of each form, such as another setting of the device."""
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """A program before and after a fix. ``changes`` were written before the truth was known.
 
     In ``changes``, ``{part}`` is the time of what replaces a part, as a share of the part's own,
@@ -58,8 +57,7 @@ class Pair:
         return is_held(self.name)
 
 
-@dataclass(frozen=True)
-class RecordedPair:
+class RecordedPair(Struct, frozen=True):
     """A pair of recordings made elsewhere, of which only the recorded steps are known."""
 
     name: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Callable
 from typing import Final
 
 import refdevice  # noqa: F401  # makes the device known to torch
 import torch
+from msgspec.structs import replace
 from torch import nn
 from torch.nn import functional
 
@@ -367,7 +367,7 @@ def repeated_prompt() -> Forms:
 
 def inferred(pair: Pair) -> Pair:
     """Return the pair, recorded by the events of operators instead of kernels."""
-    return dataclasses.replace(pair, route="inferred")
+    return replace(pair, route="inferred")
 
 
 PAIRS: Final = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from benchmarks.pairs.prediction import load
 from benchmarks.pairs.record import BEFORE, TRUTH
@@ -33,8 +34,7 @@ SILENT = 0.03
 """A tuned program must not have a finding with a greater share of the step."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """A planted fault: what its removal gained, and what the advice says with it and without it."""
 
     name: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rules.base import (
@@ -25,8 +24,7 @@ _LEAST = 0.01
 """Share of the judged time, as for other uneven kernels."""
 
 
-@dataclass(frozen=True)
-class Slowdown:
+class Slowdown(Struct, frozen=True):
     """The calls of one device that take longer at a low clock."""
 
     effect: ClockEffect

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.advice.selection import RuleContext
 from tb_privateuse1.analysis.roofs.roofs import device_peak
@@ -29,8 +29,7 @@ reaches where it uses the links (nccl-tests: a half and more)."""
 _SUMS = ("all_reduce", "reduce_scatter")
 
 
-@dataclass(frozen=True)
-class ExposedCollectives:
+class ExposedCollectives(Struct, frozen=True):
     """Exposed time by kind of collective, in ns, and the use that most of it has."""
 
     by_kind: dict[str, int]
@@ -56,8 +55,7 @@ def exposed_collectives(case: RuleContext, rows: I64, exposed: intervals.Set) ->
     return ExposedCollectives(by_kind, use if 2 * uses[use] > int(bare.sum()) else None)
 
 
-@dataclass(frozen=True)
-class SlowLink:
+class SlowLink(Struct, frozen=True):
     """The best rate of large collectives, and that of the links between devices of a node."""
 
     rate: float

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.selection import RuleContext
@@ -90,4 +89,4 @@ def claim_of(case: RuleContext, slow: Slow) -> intervals.Set:
 
 def removal_of(case: RuleContext, slow: Slow) -> Removal:
     """Return the removal of these shares of activities."""
-    return dataclasses.replace(case.without(), kernels=slow.rows, shares=slow.shares)
+    return replace(case.without(), kernels=slow.rows, shares=slow.shares)

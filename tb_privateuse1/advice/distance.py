@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.removal_replay import Removal
@@ -33,8 +33,7 @@ _RANGE = (0.8, 1.0)
 """The parts of the best rate between which the saving is given; the claim is at nine tenths."""
 
 
-@dataclass(frozen=True)
-class CallContext:
+class CallContext(Struct, frozen=True):
     """The far call with most time at stake, for the reason."""
 
     case: RuleContext
@@ -71,8 +70,7 @@ class CallContext:
         return units if isinstance(units, int) else None
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """The words of a rule for a family of calls."""
 
     title: Callable[[str], str]

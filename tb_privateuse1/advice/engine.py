@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.fine import FineRow, fine_rows
 from tb_privateuse1.advice.next_limit import NextLimit
@@ -38,8 +39,7 @@ HIGH, MEDIUM, LEAST = 0.10, 0.03, 0.005
 noise between runs, and left out. Other tools draw their line at 3 to 5 %."""
 
 
-@dataclass(frozen=True)
-class AdviceRow:
+class AdviceRow(Struct, frozen=True):
     """A problem with its fix and saving."""
 
     rule: str
@@ -72,8 +72,7 @@ class AdviceRow:
     reference: str
 
 
-@dataclass(frozen=True)
-class RuleStatus:
+class RuleStatus(Struct, frozen=True):
     """The outcome of one rule."""
 
     rule: str
@@ -84,8 +83,7 @@ class RuleStatus:
     lacks: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """All findings of the rules in a trace, the greatest saving first."""
 
     found: tuple[AdviceRow, ...]
@@ -121,7 +119,7 @@ def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] | None = 
     return Advice(
         found=tuple(sorted(rows, key=lambda row: order(row.severity, row.saving_ns))),
         asked=tuple(
-            dataclasses.replace(status, answer="nothing")
+            replace(status, answer="nothing")
             if status.answer == "found" and status.rule not in reported
             else status
             for status in statuses
@@ -167,7 +165,7 @@ def _failed(rule: Rule, failure: Failure) -> tuple[Rule, RuleFinding]:
     """Build the note that stands for a rule that raised."""
     title, explanation, how = failure_texts(rule.title, failure)
     finding = RuleFinding(title, explanation, events=0, evidence=(), how=how, confidence="high")
-    return dataclasses.replace(rule, fix=FAILED_FIX), finding
+    return replace(rule, fix=FAILED_FIX), finding
 
 
 FAILED_FIX = say(
@@ -220,7 +218,7 @@ def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> li
             continue
         saving = savings.of(finding.how, free, finding.removes)
         # A gain beyond the claim may be of instants that another finding has.
-        saving = dataclasses.replace(saving, ns=min(saving.ns, case.window_ns - total))
+        saving = replace(saving, ns=min(saving.ns, case.window_ns - total))
         counts = saving.ns + (claim_ns - free_ns if rule.precedence == "cause" else 0)
         if case.share(counts) < LEAST and not finding.urgent:
             rows += _note(case, rule, finding)

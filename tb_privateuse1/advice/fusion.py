@@ -6,10 +6,9 @@ about level, each alone would gain nothing.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.removal_replay import Removal
@@ -39,8 +38,7 @@ PARTICULAR = ("norm", "rotary", "gate", "loss")
 _LONGEST_LIST = 12
 
 
-@dataclass(frozen=True, eq=False)
-class Fusion:
+class Fusion(Struct, frozen=True, eq=False):
     """Chains to fuse, with rows of the trace's tables."""
 
     graph: Graph
@@ -120,7 +118,7 @@ def _of_device(case: RuleContext, spent: intervals.Set, launching: intervals.Set
 def removal(case: RuleContext, found: Fusion) -> Removal:
     """Return the removal of kernels and launches together."""
     host = case.without(ops=found.removed_ops)
-    return dataclasses.replace(host, kernels=found.kernels, shares=found.shares)
+    return replace(host, kernels=found.kernels, shares=found.shares)
 
 
 def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:

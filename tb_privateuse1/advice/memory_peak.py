@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.advice.rules.base import RuleContext, join_list, percent, say
 from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, categories
@@ -32,8 +32,7 @@ _LABELS: dict[Category, str] = {
 }
 
 
-@dataclass(frozen=True)
-class PeakUse:
+class PeakUse(Struct, frozen=True):
     """The use of memory at the peak."""
 
     sentence: str
@@ -44,8 +43,7 @@ class PeakUse:
     """The peak is within a step of the optimizer."""
 
 
-@dataclass(frozen=True)
-class DeviceMemory:
+class DeviceMemory(Struct, frozen=True):
     """The memory of one accelerator; ``events`` are its instants in order of time."""
 
     device: tuple[int, int]

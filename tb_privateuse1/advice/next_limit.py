@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.advice.rules.base import RuleContext, percent, say
 from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NUMBER
@@ -15,8 +16,7 @@ _DIFFERS = 0.05
 """Steps that are longer by a greater share have time that is not judged, such as start-up."""
 
 
-@dataclass(frozen=True)
-class NextLimit:
+class NextLimit(Struct, frozen=True):
     """The class of time with the greatest part of the steps without a finding."""
 
     limit: ReplayedClass

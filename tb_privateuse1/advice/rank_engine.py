@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.engine import AdviceSeverity
@@ -15,8 +17,7 @@ from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.isolation import Failure, isolate
 
 
-@dataclass(frozen=True)
-class RankSymptom:
+class RankSymptom(Struct, frozen=True):
     """A finding about the same time as another finding, which explains it."""
 
     rule: str
@@ -24,8 +25,7 @@ class RankSymptom:
     explanation: str
 
 
-@dataclass(frozen=True)
-class RankAdvice:
+class RankAdvice(Struct, frozen=True):
     """A problem of a run of several ranks. Savings of a run never overlap."""
 
     rule: str

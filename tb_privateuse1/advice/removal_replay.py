@@ -7,9 +7,8 @@ without it, as the what-if estimates it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.simulation import changes, prediction
@@ -25,8 +24,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 
-@dataclass(frozen=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """The work that a fix removes: host ranges, shares of activities, and waits.
 
     ``shares`` (0 to 1) has a share per row of ``kernels``, or one for all. Waits are those of the
@@ -40,8 +38,7 @@ class Removal:
     wait_launches: I64
 
 
-@dataclass(frozen=True)
-class Gains:
+class Gains(Struct, frozen=True):
     """The gain of all replayed steps together, the least and the greatest one."""
 
     gain_ns: int

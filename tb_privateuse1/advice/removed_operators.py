@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.advice import device_time
@@ -17,8 +16,7 @@ from tb_privateuse1.trace.table import I64
 F64 = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Needless:
+class Needless(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` that need not run, and the share of each one's work that goes."""
 
     rows: I64
@@ -31,8 +29,7 @@ class Needless:
         return cls(rows, shares[rows])
 
 
-@dataclass(frozen=True, eq=False)
-class Removed:
+class Removed(Struct, frozen=True, eq=False):
     """The judged part of needless work, the instants that it costs, and its removal."""
 
     rows: I64
@@ -63,7 +60,7 @@ def remove(case: RuleContext, work: Needless) -> Removed:
     return Removed(
         rows=rows,
         claim=intervals.merge(device, host),
-        removes=dataclasses.replace(removal, kernels=kernels, shares=kernel_shares),
+        removes=replace(removal, kernels=kernels, shares=kernel_shares),
     )
 
 

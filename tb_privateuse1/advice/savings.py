@@ -7,7 +7,8 @@ own time, as the what-if estimates it, is no gain of a finding.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.advice.next_limit import NextLimit, next_limit
 from tb_privateuse1.advice.removal_replay import Gains, Removal, RemovalReplay
@@ -37,8 +38,7 @@ FAR = 1.25
 better than a fifth (``prediction``), so a lesser difference is none."""
 
 
-@dataclass(frozen=True)
-class Saving:
+class Saving(Struct, frozen=True):
     """The saving of a finding."""
 
     ns: int

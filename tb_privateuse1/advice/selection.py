@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.context import JudgedTrace
 from tb_privateuse1.advice.removal_replay import Removal
@@ -165,7 +165,7 @@ class RuleContext(JudgedTrace):
             if rows is not None:
                 own = Ranges.of(table, rows)
                 length = np.floor((own.end_ns - own.start_ns) * share).astype(np.int64)
-                host = host.and_(dataclasses.replace(own, end_ns=own.start_ns + length))
+                host = host.and_(replace(own, end_ns=own.start_ns + length))
         for thread in self._launchers.tolist() if len(instants[0]) else ():
             threads = np.full(len(instants[0]), thread, np.int32)
             host = host.and_(Ranges(threads, *instants))

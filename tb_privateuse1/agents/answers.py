@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.agents import picture, reference
 from tb_privateuse1.agents.compact import column_names
@@ -50,16 +51,14 @@ _CAPTION_BYTES = 4_000
 _decode = msgspec.json.Decoder().decode
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """JSON, and a picture in the format PNG or None."""
 
     text: str
     png: bytes | None = None
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A tool with checked arguments. ``texts`` are those of the view, as in an HTTP query."""
 
     tool: Tool

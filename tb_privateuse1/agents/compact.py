@@ -15,7 +15,7 @@ import msgspec
 class Table:
     """A list of objects with the same fields, without the columns that are null in all rows.
 
-    It is no dataclass: msgspec would encode one without asking for its ``plain``.
+    It is no Struct: msgspec would encode one without asking for its ``plain``.
     """
 
     def __init__(

@@ -7,8 +7,9 @@ Python. The last one stands at the end only.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
@@ -17,8 +18,7 @@ _STEP = re.compile(r"(?:^|(?<=.)\.)([A-Za-z_]\w*)|\[(\d{1,9})\]|\[(\d{0,9}):(\d{
 _LONGEST = 200
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Part of a result: of a list, the items from ``first`` on, up to before ``stop``."""
 
     path: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any
+
+from msgspec import Struct
 
 from tb_privateuse1.export.trace_tables import COLUMNS, schema
 from tb_privateuse1.i18n import say
@@ -16,8 +17,7 @@ _MOST_MATCHES = 40
 _LONGEST_TERM = 200
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """A section of the definitions."""
 
     slug: str

@@ -7,8 +7,9 @@ descriptions are for agents, which choose by them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.views.request import PLACE, view_named
@@ -26,8 +27,7 @@ Schema = dict[str, Any]
 Kind = Literal["view", "runs", "sql", "sql_tables", "definition", "picture"]
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool: of a view, or of another ``kind``."""
 
     name: str

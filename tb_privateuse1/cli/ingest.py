@@ -9,9 +9,11 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from tb_privateuse1.cli.base import (
     COMMANDS,
@@ -51,8 +53,7 @@ def add(commands: Commands) -> None:
     ingest.add_argument("--json", action="store_true", help="the outcome for a program")
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A trace that is not in the cache, and why."""
 
     run: str
@@ -64,8 +65,7 @@ class Failure:
     hint: str | None
 
 
-@dataclass
-class Outcome:
+class Outcome(Struct):
     """The result for all traces, as ``--json`` prints it."""
 
     traces: int
@@ -85,8 +85,7 @@ class Outcome:
     seconds: float = 0.0
 
 
-@dataclass
-class _Task:
+class _Task(Struct):
     run: str
     rank: int
     span: int

@@ -8,8 +8,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 _REDRAW_S = 0.1
 _LOG_S = 5.0
@@ -20,8 +19,7 @@ _EARLY_S = 1.0
 """No rate is shown before: it would jump."""
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The progress to show."""
 
     what: str

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict, replace
 
 from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, write
 from tb_privateuse1.cli.completion import running_jobs
@@ -134,7 +135,7 @@ def _list(jobs: Sequence[RecordingJob], *, as_json: bool) -> int:
     running = [job for job in jobs if job.alive(now_ns)]
     if as_json:
         listed = [
-            {"job": job.name, "processes": [dataclasses.asdict(p) for p in job.alive(now_ns)]}
+            {"job": job.name, "processes": [asdict(p) for p in job.alive(now_ns)]}
             for job in running
         ]
         write(encode(listed))
@@ -163,7 +164,7 @@ def _followed(job: RecordingJob, request: RecordingRequest, timeout_s: float) ->
         while True:
             now_ns = time.time_ns()
             jobs = live_jobs.read_jobs([place], now_ns)
-            current = jobs[0] if jobs else dataclasses.replace(job, processes=())
+            current = jobs[0] if jobs else replace(job, processes=())
             now = recording_request.progress(
                 current, request.id, recording_request.read_request(current), now_ns
             )
@@ -190,7 +191,7 @@ def _report(job: RecordingJob, result: RequestProgress, *, as_json: bool) -> int
 
     complete = bool(result.ranks) and all(rank.phase == "written" for rank in result.ranks)
     if as_json:
-        write(encode({"job": job.name, **dataclasses.asdict(result)}))
+        write(encode({"job": job.name, **asdict(result)}))
         return int(not complete)
     for rank in result.ranks:
         if rank.phase == "written" and rank.trace is not None:

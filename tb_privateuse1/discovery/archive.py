@@ -15,9 +15,11 @@ import tarfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, BinaryIO, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery import packed
 from tb_privateuse1.discovery.archive_streams import (
@@ -75,8 +77,7 @@ _REFUSALS: dict[str, tuple[Text, Text | None]] = {
 }
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A file in an archive; ``offset`` is where its content (tar) or its header (zip) begins."""
 
     name: str
@@ -86,8 +87,7 @@ class Entry:
     head: bytes = b""
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """The files of an archive in its order, and what was refused or is damaged."""
 
     entries: dict[str, Entry]

@@ -15,9 +15,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from tb_privateuse1.discovery import beside, other_files, recording_folders, workers
 from tb_privateuse1.discovery import walk as discovery_walk
@@ -43,8 +44,7 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import Failure, isolate
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """One recording of a worker; spans count from 1 in order of time."""
 
     span: int
@@ -56,8 +56,7 @@ class Span:
     has_sidecar: bool
 
 
-@dataclass(frozen=True)
-class Worker:
+class Worker(Struct, frozen=True):
     """A process that was profiled: one rank of a run."""
 
     worker: str
@@ -67,8 +66,7 @@ class Worker:
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """A directory below the logdir that holds traces; its name is its path from there."""
 
     run: str
@@ -76,8 +74,7 @@ class Run:
     warnings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class Runs:
+class Runs(Struct, frozen=True):
     """All runs of a logdir."""
 
     logdir: str
@@ -87,8 +84,7 @@ class Runs:
     warnings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class Catalog:
+class Catalog(Struct, frozen=True):
     """The runs of a logdir and their files, which only the server sees."""
 
     runs: Runs

@@ -8,17 +8,17 @@ from __future__ import annotations
 import functools
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from tb_privateuse1.discovery import archive, remote
 
 _DIGITS = re.compile("([0-9]+)")
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True, dict=True):
     """A file at the time of the search; size, mtime and version are its identity."""
 
     path: str

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.discovery import packed
 from tb_privateuse1.i18n import Text
@@ -15,16 +16,14 @@ from tb_privateuse1.i18n import Text
 OTHER_HEAD_BYTES = 64 << 10
 
 
-@dataclass(frozen=True)
-class DistributedInfo:
+class DistributedInfo(Struct, frozen=True):
     """The rank and the number of ranks in a trace's metadata."""
 
     rank: int | None = None
     world_size: int | None = None
 
 
-@dataclass(frozen=True)
-class Signs:
+class Signs(Struct, frozen=True):
     """The evidence in the beginning of a file; ``sure`` if more of it would not change it."""
 
     is_trace: bool
@@ -32,8 +31,7 @@ class Signs:
     sure: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Folder:
+class Folder(Struct, frozen=True, kw_only=True):
     """The layout of a folder that is one recording: some tools write several files into one.
 
     All patterns are searched. What lies deeper in the folder belongs to the recording, too.
@@ -51,8 +49,7 @@ class Folder:
     """What to do about a folder without events; a sentence for people."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OtherKind:
+class OtherKind(Struct, frozen=True, kw_only=True):
     """A kind of files that are recognized, and are no recordings by themselves."""
 
     message: Text
@@ -75,8 +72,7 @@ class OtherKind:
         return fits_name is not None and bool(self.head(head[:OTHER_HEAD_BYTES]))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Format:
+class Format(Struct, frozen=True, kw_only=True):
     """A format of trace files. All bytes are unpacked ones."""
 
     name: str

@@ -12,9 +12,10 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
+
+from msgspec import Struct
 
 from tb_privateuse1.discovery import remote
 from tb_privateuse1.discovery.file import basename, natural_key, printable
@@ -41,8 +42,7 @@ _MOST = 2**63 - 1
 _MOST_WARNINGS = 20
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The end of a process's last request: a trace or an error."""
 
     id: str
@@ -51,8 +51,7 @@ class Outcome:
     error: str | None
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(Struct, frozen=True):
     """One process of a job, as it describes itself."""
 
     worker: str
@@ -88,8 +87,7 @@ class Process:
         return ranks is None or (self.rank or 0) in ranks
 
 
-@dataclass(frozen=True)
-class RecordingJob:
+class RecordingJob(Struct, frozen=True):
     """All processes that read the same request, those that are gone included."""
 
     name: str
@@ -104,8 +102,7 @@ class RecordingJob:
         return tuple(process for process in self.processes if process.is_alive(now_ns))
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """A directory that has a folder of jobs."""
 
     name: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from tb_privateuse1.discovery.file import File, natural_key, printable
 from tb_privateuse1.discovery.formats import Folder, Format, folders
@@ -19,8 +20,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
 
-@dataclass(frozen=True)
-class FolderRecording:
+class FolderRecording(Struct, frozen=True):
     """The files of one folder: the trace, what adds to it, and what its names say.
 
     ``forms`` are all files with the events; ``trace`` is one of them.
@@ -39,8 +39,7 @@ class FolderRecording:
         return (*self.forms, *self.parts)
 
 
-@dataclass
-class Directory:
+class Directory(Struct):
     """A directory that may be a run: its own files, and its folders of recordings."""
 
     below: str

@@ -8,15 +8,16 @@ and the file is needed to follow a request, so that any program can.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import math
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
 
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.live_jobs import (
@@ -53,8 +54,7 @@ FAILURES: tuple[Phase, ...] = ("failed", "gone", "expired", "withdrawn")
 _ENDS: tuple[Phase, ...] = ("written", *FAILURES)
 
 
-@dataclass(frozen=True)
-class RecordingOptions:
+class RecordingOptions(Struct, frozen=True):
     """The content of a recording: null leaves it as the job was configured."""
 
     steps: int = 3
@@ -66,8 +66,7 @@ class RecordingOptions:
     memory: bool | None = None
 
 
-@dataclass(frozen=True)
-class RecordingRequest:
+class RecordingRequest(Struct, frozen=True):
     """A request as its file has it."""
 
     id: str
@@ -79,8 +78,7 @@ class RecordingRequest:
     by: str
 
 
-@dataclass(frozen=True)
-class RankProgress:
+class RankProgress(Struct, frozen=True):
     """The progress of one process on a request."""
 
     rank: int | None
@@ -92,8 +90,7 @@ class RankProgress:
     error: str | None
 
 
-@dataclass(frozen=True)
-class RequestProgress:
+class RequestProgress(Struct, frozen=True):
     """The progress of all processes that a request is for."""
 
     id: str
@@ -339,9 +336,8 @@ def withdraw(job: RecordingJob, id: str) -> bool:
 
 
 def _write(folder: Path, request: RecordingRequest) -> None:
-    document = {"schema": REQUEST_SCHEMA, **dataclasses.asdict(request)}
+    document = {"schema": REQUEST_SCHEMA, **msgspec.to_builtins(request)}
     options = document.pop("options")
-    options["ranks"] = None if options["ranks"] is None else list(options["ranks"])
     data = json.dumps({**document, **options}).encode()
     temporary = folder / f".request-{request.id}.tmp"
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import roots
@@ -157,8 +158,8 @@ class Scanner:
             "scan_failed",
             say("The search failed: {error}", error=reason_of(error)),
         )
-        runs = dataclasses.replace(runs, scanning=False, warnings=(failure,))
-        self._catalog = dataclasses.replace(self._catalog, runs=runs)
+        runs = replace(runs, scanning=False, warnings=(failure,))
+        self._catalog = replace(self._catalog, runs=runs)
 
 
 def _entries_of_lost(

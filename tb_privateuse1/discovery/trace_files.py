@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import File, file_at, printable
 from tb_privateuse1.i18n import say
@@ -14,8 +16,7 @@ Place = tuple[str, int, int]
 """Run, rank and span."""
 
 
-@dataclass(frozen=True)
-class TraceFiles:
+class TraceFiles(Struct, frozen=True):
     """The files of one trace, with their identity at the time of the search."""
 
     trace: File

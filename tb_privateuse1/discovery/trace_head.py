@@ -10,8 +10,9 @@ import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import IO, Any, TypeVar
+
+from msgspec import Struct
 
 from tb_privateuse1.discovery import packed
 from tb_privateuse1.discovery.archive_streams import Member
@@ -40,8 +41,7 @@ _PATIENCE = 3
 """Remote files that may fail in a row before their host is given up."""
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(Struct, frozen=True):
     """The contents of a file's first (and, if near, last) bytes."""
 
     is_trace: bool

@@ -21,9 +21,10 @@ import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+
+from msgspec import Struct
 
 from tb_privateuse1.discovery.file import File, natural_key, printable
 from tb_privateuse1.discovery.formats import Format, stem
@@ -39,8 +40,7 @@ _RESTART_NS = 10 * 10**9
 """A restarted process needs longer than this to record; ranks of one job end closer together."""
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(Struct, frozen=True, dict=True):
     """A trace file; ``rank`` and ``world_size`` are its metadata's, ``formats`` all possible.
 
     ``named`` are the worker and the time stamp in the name of its folder, where these are there.
@@ -74,8 +74,7 @@ class Recording:
         return stamp is not None, number, natural_key(self.file.name)
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """A rank of a run: its recordings, each with a label, in order of time."""
 
     worker: str
@@ -84,8 +83,7 @@ class Member:
     spans: tuple[tuple[str, Recording], ...]
 
 
-@dataclass(frozen=True)
-class _Process:
+class _Process(Struct, frozen=True):
     worker: str
     claim: int | None
     recordings: tuple[Recording, ...]

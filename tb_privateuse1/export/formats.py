@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tb_privateuse1 import readers
 from tb_privateuse1.analysis.counters import counters
@@ -22,8 +23,7 @@ from tb_privateuse1.trace.model import Trace
 FormatName = Literal["chrome", "perfetto", "stacks", "parquet", "csv"]
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True):
     """The title, file suffix and content type of a format."""
 
     title: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.collective_calls import Collectives
@@ -14,8 +13,7 @@ from tb_privateuse1.trace.recorded_counters import CounterSamples
 from tb_privateuse1.trace.table import I64, Bools, Table
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """[start_ns, end_ns) since the trace's start; None: no limit.
 
     A range belongs to the window if it overlaps it. It is exported whole, so no duration changes.

@@ -7,7 +7,6 @@ translates it when a result becomes JSON (``encoding.encode``).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -156,18 +155,3 @@ def unpack(stored: Any) -> Any:
         return stored
     values = {name: unpack(value) for name, value in stored["values"].items()}
     return Text(stored["english"], stored["template"], values)
-
-
-def restore_texts(value: Any, known: Mapping[str, Text]) -> Any:
-    """Return a value (dataclass, tuple, str) whose strings are Texts again, if ``known`` has them.
-
-    Stored traces hold their texts in English; ``known`` is by that English.
-    """
-    if isinstance(value, str):
-        return known.get(value, value)
-    if isinstance(value, tuple):
-        return tuple(restore_texts(item, known) for item in value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return dataclasses.replace(value, **{k: restore_texts(v, known) for k, v in fields.items()})
-    return value

@@ -62,7 +62,7 @@ def ranges(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def with_range(row: Any, name: str, limits: tuple[str, str]) -> str:
-    """Return a field of a dataclass with its unit and, unless it is exact, its limits."""
+    """Return a field of a Struct with its unit and, unless it is exact, its limits."""
     value = getattr(row, name)
     low, high = (getattr(row, limit) for limit in limits)
     if value is None or low == high == value:
@@ -73,7 +73,7 @@ def with_range(row: Any, name: str, limits: tuple[str, str]) -> str:
 
 
 def with_bound(row: Any, name: str, bound: str | None) -> str:
-    """Return a field of a dataclass with its unit and, if inferred, its error bound."""
+    """Return a field of a Struct with its unit and, if inferred, its error bound."""
     value = getattr(row, name)
     if bound is None or value is None or (off := getattr(row, bound)) == 0:
         return with_unit(name, value)

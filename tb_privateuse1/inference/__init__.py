@@ -6,10 +6,10 @@ call, and how well each of these is known.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.inference import (
     collective_entries,
@@ -77,7 +77,7 @@ def build_trace(
     meta = trace_metadata.build_meta(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
     clues = quality.collect_clues(raw, sidecar)
     if not use_up:
-        raw = dataclasses.replace(raw, groups=dict(raw.groups))
+        raw = replace(raw, groups=dict(raw.groups))
     host = host_events.build_host(raw, sidecar, vendor)
     activities = measured_timeline.build_activities(raw, vendor, strings, host.ops, host.launches)
     if activities is None:
@@ -95,7 +95,7 @@ def build_trace(
     findings += quality.check_quality(trace, clues, sidecar)
     if trace.meta.timeline == "inferred":
         findings += task_queue.queue_findings(host.tasks)
-    return dataclasses.replace(trace, meta=dataclasses.replace(trace.meta, findings=findings))
+    return replace(trace, meta=replace(trace.meta, findings=findings))
 
 
 def _infer(
@@ -140,7 +140,7 @@ def _assemble(
         start_ns=start,
         end_ns=end - start,
         strings=tuple(strings.all),
-        meta=dataclasses.replace(
+        meta=replace(
             meta,
             timeline=_timeline(kernels),
             missing_lanes=activities.missing_lanes,
@@ -149,11 +149,11 @@ def _assemble(
         ),
         vendor=vendor,
         threads=raw.threads,
-        ops=dataclasses.replace(host.ops, step=step_of_ops),
+        ops=replace(host.ops, step=step_of_ops),
         frames=host.frames,
         launches=host.launches,
         lanes=activities.lanes,
-        kernels=dataclasses.replace(kernels, step=step_of_kernels),
+        kernels=replace(kernels, step=step_of_kernels),
         device_annotations=marks,
         event_waits=activities.waits,
         memory=host.memory,
@@ -173,7 +173,7 @@ def _with_error_groups(kernels: Kernels, ops: Ops) -> Kernels:
     shapes, dtypes = call_tree.take(ops.shapes, kernels.op), call_tree.take(ops.dtypes, kernels.op)
     groups = sum_bounds.error_groups(kernels.name, shapes, dtypes)
     groups = np.where(kernels.evidence == MEASURED, NONE, groups).astype(np.int32)
-    return dataclasses.replace(kernels, error_group=groups)
+    return replace(kernels, error_group=groups)
 
 
 def _timeline(kernels: Kernels) -> Timeline:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.trace import groupby, intervals
@@ -68,8 +68,7 @@ def impossible_sizes(column: I64) -> Bools:
     return impossible
 
 
-@dataclass(frozen=True)
-class MetadataClaims:
+class MetadataClaims(Struct, frozen=True):
     """The events with the arguments of a collective, and their rows in their table."""
 
     row: I32
@@ -82,8 +81,7 @@ class MetadataClaims:
         return cls(row, events.take(row))
 
 
-@dataclass(frozen=True)
-class Activities:
+class Activities(Struct, frozen=True):
     """A device timeline, measured or inferred, with its findings."""
 
     kernels: Kernels

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
 from tb_privateuse1.trace.model import MISSING
@@ -25,4 +24,4 @@ def on_clock(entries: CollectiveEntries, base_ns: int) -> CollectiveEntries:
         column = getattr(entries, name)
         known = (column != MISSING) & possible
         columns[name] = np.where(known, column - (base_ns if possible else 0), MISSING)
-    return dataclasses.replace(entries, **columns)
+    return replace(entries, **columns)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.readers.raw import Counters, Raw
@@ -27,6 +26,6 @@ def recorded_counters(raw: Raw, strings: Strings, start_ns: int) -> Counters:
     same = (np.diff(ordered.series) == 0) & (np.diff(ordered.ts_ns) == 0)
     ordered = ordered.take(np.append(~same, True))
     return Counters(
-        dataclasses.replace(series, process=np.array(process, np.int32)),
-        dataclasses.replace(ordered, ts_ns=ordered.ts_ns - start_ns),
+        replace(series, process=np.array(process, np.int32)),
+        replace(ordered, ts_ns=ordered.ts_ns - start_ns),
     )

@@ -7,10 +7,10 @@ the streams. The runtime's threads are threads of the host, which they repeat by
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.groupby import distinct_values
@@ -40,15 +40,15 @@ def name_categories(raw: Raw, known: Sequence[Vendor]) -> Raw:
                 own = rest.take(rows)
                 if vendor.launch_categories.search(process.category):
                     thread = _on_host(raw, process)
-                    own = dataclasses.replace(own, thread=thread[own.thread])
-                    flows = dataclasses.replace(flows, thread=thread[flows.thread])
+                    own = replace(own, thread=thread[own.thread])
+                    flows = replace(flows, thread=thread[flows.thread])
                 else:
                     own = _on_device(raw, own, process)
                 before = [groups[process.category]] if process.category in groups else []
                 groups[process.category] = Group.join([*before, own])
     if free.any():
         groups[_NO_CATEGORY] = rest.take(free)
-    return dataclasses.replace(raw, groups=groups, flows=flows)
+    return replace(raw, groups=groups, flows=flows)
 
 
 def _matches(raw: Raw, events: Group, process: Process) -> Bools:
@@ -81,7 +81,7 @@ def _on_device(raw: Raw, events: Group, process: Process) -> Group:
     device = np.array([number.get(pid, NONE) for pid in raw.threads.pid.tolist()], np.int64)
     own = events.id("device")
     device = np.where(own >= 0, own, device[events.thread])
-    return dataclasses.replace(events, ids={**events.ids, "device": device})
+    return replace(events, ids={**events.ids, "device": device})
 
 
 def _on_host(raw: Raw, process: Process) -> I32:

@@ -7,12 +7,12 @@ if they have the same kernels; the activities and the calls are then matched by 
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.trace import call_tree, intervals
@@ -41,8 +41,7 @@ _UNNAMED = -2
 """The name of a captured kernel whose call does not say it."""
 
 
-@dataclass(frozen=True)
-class _Sequence:
+class _Sequence(Struct, frozen=True):
     """Activities of a replay or calls of a capture, by kind, name and order."""
 
     row: I64
@@ -67,8 +66,7 @@ class _Sequence:
         return bytes(np.full(int((self.kind == KERNEL).sum()), _UNNAMED).tobytes())
 
 
-@dataclass(frozen=True)
-class _Capture:
+class _Capture(Struct, frozen=True):
     """The calls of one capture, and the row of ``Captures`` and operator that each was made in."""
 
     calls: _Sequence
@@ -133,8 +131,8 @@ def _matched(trace: Trace, recording: Trace, replays: Sequence[_Sequence]) -> Tr
                 column[rows], op[rows] = capture.node[same], capture.op[same]
     if not (column >= 0).any():
         return None
-    kernels = dataclasses.replace(trace.kernels, capture=column, captured_op=op)
-    return dataclasses.replace(
+    kernels = replace(trace.kernels, capture=column, captured_op=op)
+    return replace(
         trace,
         kernels=kernels,
         captures=table,
@@ -156,7 +154,7 @@ def _by_kernels(captures: Sequence[_Capture]) -> Mapping[bytes, _Capture]:
         if not np.array_equal(other.node, capture.node):
             ambiguous.add(key)
         elif not np.array_equal(other.inputs, capture.inputs):
-            known[key] = dataclasses.replace(other, op=np.full_like(other.op, NONE))
+            known[key] = replace(other, op=np.full_like(other.op, NONE))
     return {key: capture for key, capture in known.items() if key and key not in ambiguous}
 
 
@@ -244,8 +242,7 @@ def _input_numbers(operators: CapturedOps) -> I64:
     return number.astype(np.int64)
 
 
-@dataclass(frozen=True)
-class _Places:
+class _Places(Struct, frozen=True):
     """Where launches were made: by launch the node and the operator, by operator its inputs."""
 
     node: I32

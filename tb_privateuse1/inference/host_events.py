@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference import task_queue
@@ -49,8 +49,7 @@ _UNCOUNTED = frozenset(
 ``_filter_name``), so that our figures equal ``prof.key_averages()``."""
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Struct, frozen=True):
     """The tables of the host's side; ``step`` columns are filled later.
 
     ``claims`` are the arguments of collectives that operators have, ``tasks`` the calls that a task
@@ -65,8 +64,7 @@ class Host:
     tasks: task_queue.Tasks
 
 
-@dataclass(frozen=True)
-class _Nested:
+class _Nested(Struct, frozen=True):
     """All host ranges in the order of ``intervals.nesting_order``; ``row`` counts in their part."""
 
     part: I8

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.base import MetadataClaims, Strings
 from tb_privateuse1.inference.collectives import OTHER, collective_kind

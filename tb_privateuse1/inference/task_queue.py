@@ -8,10 +8,9 @@ the events around operators too. So the inference uses the times at which the qu
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference import flow_arrows
@@ -24,8 +23,7 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 CATEGORY = "dequeue"
 
 
-@dataclass(frozen=True)
-class Tasks:
+class Tasks(Struct, frozen=True):
     """Calls that a queue made, in the order of their enqueuing, and when they were done.
 
     ``unlinked`` is the number of a queue's calls without an arrow.
@@ -88,4 +86,4 @@ def passing_times(ops: Ops, tasks: Tasks) -> Ops:
     arrived = np.maximum(host, np.where(before >= 0, done[before], host))
     turn = np.arange(len(host))
     arrived = (np.maximum.accumulate(arrived - turn) + turn)[at.reshape(-1)]
-    return dataclasses.replace(ops, start_ns=arrived[: len(ops)], end_ns=arrived[len(ops) :])
+    return replace(ops, start_ns=arrived[: len(ops)], end_ns=arrived[len(ops) :])

@@ -6,10 +6,11 @@ docs/reference/formats.md, a test and a sample. Order: base < decompress < sqlit
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import basename, file_at, printable
 from tb_privateuse1.discovery.formats import (
@@ -96,7 +97,7 @@ def read(path: str, progress: Progress | None = None, processes: Processes = ALO
         from tb_privateuse1.readers import other_files
 
         raise other_files.recognize(path, error) from error
-    return complete(dataclasses.replace(raw, reader=reader.name))
+    return complete(replace(raw, reader=reader.name))
 
 
 def complete(raw: Raw, parts: Sequence[str] = ()) -> Raw:
@@ -128,8 +129,8 @@ def _changed(raw: Raw, reader: Reader, item: str, change: Callable[[], Raw]) -> 
         if not isinstance(changed, Failure):
             return changed
         found = changed.finding()
-    found = dataclasses.replace(found, affects=reader.affects)
-    return dataclasses.replace(raw, findings=(*raw.findings, found))
+    found = replace(found, affects=reader.affects)
+    return replace(raw, findings=(*raw.findings, found))
 
 
 def _of_rank(part: str) -> Reader | None:

@@ -7,8 +7,9 @@ imports the modules that read when they are called (``trace.registry.OnCall``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from tb_privateuse1.discovery.formats import Format
 from tb_privateuse1.trace.findings import Figures
@@ -36,8 +37,7 @@ class Verbatim(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Processes:
+class Processes(Struct, frozen=True):
     """How many processes may read one file, and what each does first, such as limiting itself."""
 
     count: int = 1
@@ -47,8 +47,7 @@ class Processes:
 ALONE = Processes()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reader(Format):
+class Reader(Format, frozen=True, kw_only=True):
     """A format that can be read: one file of this room, or one folder."""
 
     read: Callable[[str, Progress | None], Raw]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
@@ -61,8 +61,7 @@ Progress = Callable[[str, int, int, int], None]
 """Called now and then: phase, bytes done, bytes in all, events so far. May raise to cancel."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """The complete events of one category: ranges with a start and an end.
 
     ``event`` is the event's number in the file (for a pair of events, the number of the first).
@@ -129,8 +128,7 @@ class Group:
         )
 
 
-@dataclass(frozen=True)
-class Flows(Table):
+class Flows(Table, frozen=True):
     """The ends of flow arrows between events, one per row; ``finish`` is 1 at the arrow's head."""
 
     category: Name
@@ -140,8 +138,7 @@ class Flows(Table):
     finish: SmallNumber
 
 
-@dataclass(frozen=True)
-class TensorUses(Table):
+class TensorUses(Table, frozen=True):
     """Tensors that operators take and return, in the order of an execution trace.
 
     ``event`` is the number of the operator's event, ``access`` and the others are as in
@@ -159,16 +156,14 @@ class TensorUses(Table):
     device_name: MaybeText
 
 
-@dataclass(frozen=True)
-class Counters:
+class Counters(Struct, frozen=True):
     """Recorded counters: ``samples`` are in the file's order, processes as ``threads`` spells."""
 
     series: CounterSeries = field(default_factory=CounterSeries.empty)
     samples: CounterSamples = field(default_factory=CounterSamples.empty)
 
 
-@dataclass(frozen=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """A trace file as columns. Times are ns since ``base_ns`` (absolute, int64)."""
 
     base_ns: int
@@ -192,8 +187,7 @@ class Raw:
     """The name of the reader that made it; ``readers.read`` sets it."""
 
 
-@dataclass(frozen=True)
-class HostLaunches(Table):
+class HostLaunches(Table, frozen=True):
     """When the host launched device work, where the backend recorded it: a row per launch.
 
     ``host_ns`` is absolute, as ``Raw.base_ns``; ``thread`` is the system's number.
@@ -205,8 +199,7 @@ class HostLaunches(Table):
     stream: I64
 
 
-@dataclass(frozen=True)
-class StepMarkers(Table):
+class StepMarkers(Table, frozen=True):
     """Events that the capture recorded at the ends of steps: a row per stream and step.
 
     ``host_ns`` is the absolute time of the record. ``done_ns`` is when the device executed it, less
@@ -220,8 +213,7 @@ class StepMarkers(Table):
     bound_ns: I64
 
 
-@dataclass(frozen=True)
-class Sidecar:
+class Sidecar(Struct, frozen=True):
     """The device time of each operator between its two events, by External id.
 
     ``elapsed_ns`` is ``MISSING`` where it could not be read. ``facts`` holds the other keys.

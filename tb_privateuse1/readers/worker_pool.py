@@ -17,9 +17,10 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 from types import TracebackType
+
+from msgspec import Struct, field
 
 Work = Callable[[bytes, memoryview], bytes]
 """Answers a request; it may read and write the memory of a slot."""
@@ -33,8 +34,7 @@ class WorkerDied(Exception):
     """A worker ended without an answer."""
 
 
-@dataclass(eq=False)
-class _Worker:
+class _Worker(Struct, eq=False):
     pid: int
     connection: Connection
     slots: deque[int] = field(default_factory=deque)

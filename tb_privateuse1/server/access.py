@@ -16,8 +16,9 @@ import os
 import re
 import socket
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from werkzeug.wrappers import Request
 
 from tb_privateuse1.i18n import say
@@ -34,8 +35,7 @@ _OURS = ("same-origin", "none")
 """Another port of the same machine is ``same-site``: it is another server all the same."""
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(Struct, frozen=True):
     """The names of the server besides its loopback names and addresses.
 
     ``names`` are as in an address, with the port where it is not the usual one.

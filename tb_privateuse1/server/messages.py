@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec import Struct
 
 from tb_privateuse1.trace.findings import Finding
 
 
-@dataclasses.dataclass(frozen=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """An error in words for the user, and what to do about it."""
 
     code: str
@@ -16,22 +15,19 @@ class Problem:
     hint: str | None
 
 
-@dataclasses.dataclass(frozen=True)
-class ApiError:
+class ApiError(Struct, frozen=True):
     """The body of every answer with an error status."""
 
     error: Problem
 
 
-@dataclasses.dataclass(frozen=True)
-class Cancelled:
+class Cancelled(Struct, frozen=True):
     """The answer to ``cancel``: whether a trace was being read or in the queue."""
 
     cancelled: bool
 
 
-@dataclasses.dataclass(frozen=True)
-class Extras:
+class Extras(Struct, frozen=True):
     """Optional abilities of this server: they depend on installed packages and on its address."""
 
     perfetto: bool
@@ -42,16 +38,14 @@ class Extras:
     """How many jobs can be asked for a recording; null: this client may not ask."""
 
 
-@dataclasses.dataclass(frozen=True)
-class AskedRecording:
+class AskedRecording(Struct, frozen=True):
     """The answer to ``record``: the job that was asked, and the request."""
 
     job: str
     id: str
 
 
-@dataclasses.dataclass(frozen=True)
-class JobProcess:
+class JobProcess(Struct, frozen=True):
     """A process of a running job."""
 
     rank: int | None
@@ -65,16 +59,14 @@ class JobProcess:
     error: str | None
 
 
-@dataclasses.dataclass(frozen=True)
-class PhaseCount:
+class PhaseCount(Struct, frozen=True):
     """How many processes are in a phase of a request."""
 
     phase: str
     processes: int
 
 
-@dataclasses.dataclass(frozen=True)
-class RecordingPlace:
+class RecordingPlace(Struct, frozen=True):
     """The place of a new recording."""
 
     run: str
@@ -82,8 +74,7 @@ class RecordingPlace:
     span: int
 
 
-@dataclasses.dataclass(frozen=True)
-class RequestState:
+class RequestState(Struct, frozen=True):
     """The progress of a request. Null: its file is gone, so this is not known any more."""
 
     id: str
@@ -98,8 +89,7 @@ class RequestState:
     """Null until one of its traces is listed."""
 
 
-@dataclasses.dataclass(frozen=True)
-class RunningJob:
+class RunningJob(Struct, frozen=True):
     """A job that can be asked for a recording."""
 
     job: str
@@ -115,8 +105,7 @@ class RunningJob:
     request: RequestState | None
 
 
-@dataclasses.dataclass(frozen=True)
-class RunningJobs:
+class RunningJobs(Struct, frozen=True):
     """The jobs of a logdir that can be asked for a recording."""
 
     jobs: tuple[RunningJob, ...]

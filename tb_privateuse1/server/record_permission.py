@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from werkzeug.wrappers import Request
 
 from tb_privateuse1.i18n import say
@@ -23,8 +23,7 @@ _OFF = ("", "off", "0", "no", "false")
 _ON = ("on", "1", "yes", "true")
 
 
-@dataclass(frozen=True)
-class Permission:
+class Permission(Struct, frozen=True):
     """The permission to ask jobs, and the host names that hold besides the loopback ones."""
 
     is_on: bool = False

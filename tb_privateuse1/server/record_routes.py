@@ -7,9 +7,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from werkzeug.wrappers import Request
 
 from tb_privateuse1.discovery import live_jobs, recording_request

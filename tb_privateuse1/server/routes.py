@@ -13,10 +13,10 @@ import itertools
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from isal import igzip
+from msgspec.structs import replace
 from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1.discovery.scanner import Scanner

@@ -19,7 +19,6 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -27,6 +26,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 from isal import isal_zlib
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.storage import cache_directory
@@ -38,8 +38,7 @@ _STRINGS = "strings"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True):
     """The content of a file: ``head`` is JSON."""
 
     head: bytes

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.comparison.baseline import Baseline, Metric, Operator, Workload
 from tb_privateuse1.i18n import say

@@ -14,9 +14,10 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from tb_privateuse1.storage import file_lock
 
@@ -187,8 +188,7 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
                 total -= size
 
 
-@dataclass(frozen=True)
-class DiskUse:
+class DiskUse(Struct, frozen=True):
     """The use of a cache directory."""
 
     directory: str

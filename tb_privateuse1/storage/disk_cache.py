@@ -10,17 +10,18 @@ directory is worth keeping; it can be deleted at any time.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import json
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1 import __version__, i18n
 from tb_privateuse1.discovery.file import File
@@ -30,7 +31,7 @@ from tb_privateuse1.storage.file_identity import identity
 from tb_privateuse1.trace.model import TABLES, Meta, Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 
-_NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]
+_NUMBERS = [name for name, kind in Trace.__annotations__.items() if kind == "int"]
 _MAKERS = ("i18n", "trace", "vendors", "readers", "inference", "analysis/timeline", "storage")
 
 _FILES: weakref.WeakKeyDictionary[Trace, Path] = weakref.WeakKeyDictionary()
@@ -125,8 +126,23 @@ def _trace(vendors: Vendors, content: arrow_file.Content) -> Trace:
     head = _HEAD.decode(content.head)
     meta = _META.decode(head.meta)
     known = {text["english"]: i18n.unpack(text) for text in head.texts}
-    findings, grounds = i18n.restore_texts((meta.findings, meta.grounds), known)
-    meta = dataclasses.replace(meta, findings=findings, grounds=grounds)
+    findings, grounds = _restored((meta.findings, meta.grounds), known)
+    meta = replace(meta, findings=findings, grounds=grounds)
     values: dict[str, Any] = {**head.numbers, **content.tables}
     vendor = vendors.named(meta.vendor)
     return Trace(strings=content.strings, meta=meta, vendor=vendor, **values)
+
+
+def _restored(value: Any, known: Mapping[str, i18n.Text]) -> Any:
+    """Return a value whose strings are Texts again, if ``known`` has them.
+
+    Stored traces hold their texts in English; ``known`` is by that English.
+    """
+    if isinstance(value, str):
+        return known.get(value, value)
+    if isinstance(value, tuple):
+        return tuple(_restored(item, known) for item in value)
+    if isinstance(value, Struct):
+        fields = {name: getattr(value, name) for name in value.__struct_fields__}
+        return replace(value, **{k: _restored(v, known) for k, v in fields.items()})
+    return value

@@ -7,11 +7,11 @@ nothing of the file's metadata.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1 import readers
@@ -41,8 +41,7 @@ LONGEST = 1 << 18
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(Struct, frozen=True):
     """Another event that this one belongs to."""
 
     table: TableName
@@ -50,8 +49,7 @@ class Link:
     name: str
 
 
-@dataclass(frozen=True)
-class EventRecord:
+class EventRecord(Struct, frozen=True):
     """A row of a table and its record. Null: not known, or of no meaning for such an event."""
 
     file: str

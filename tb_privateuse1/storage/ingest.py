@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import logging
 import time
@@ -12,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from tb_privateuse1 import i18n, readers
 from tb_privateuse1.discovery.file import printable
@@ -104,8 +105,8 @@ def _ingest(
         known=vendors.known,
     )
     found = (*trace.meta.findings, *doubts)
-    meta = dataclasses.replace(trace.meta, size_bytes=files.trace.size, findings=found)
-    return dataclasses.replace(trace, meta=meta)
+    meta = replace(trace.meta, size_bytes=files.trace.size, findings=found)
+    return replace(trace, meta=meta)
 
 
 def _others(

@@ -10,8 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
@@ -35,8 +37,7 @@ _LONGEST_STEP_S = 1.0
 """Time passes in steps of at most this between two looks: one who was stopped is not late."""
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The progress of reading one trace, or several together."""
 
     phase: Phase
@@ -69,8 +70,7 @@ class Process(Protocol):
         """End it, and return at once."""
 
 
-@dataclass(eq=False)
-class Job:
+class Job(Struct, eq=False):
     """A trace on its way to those who ask for it."""
 
     key: str

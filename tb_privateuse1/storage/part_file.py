@@ -14,17 +14,16 @@ makes a part. A part of another version is not used. A file may have the parts o
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
@@ -38,28 +37,23 @@ _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Int64(Table):
+class _Int64(Table, frozen=True):
     values: I64
 
 
-@dataclass(frozen=True)
-class _Int32(Table):
+class _Int32(Table, frozen=True):
     values: SmallNumber
 
 
-@dataclass(frozen=True)
-class _Int8(Table):
+class _Int8(Table, frozen=True):
     values: I8
 
 
-@dataclass(frozen=True)
-class _Float64(Table):
+class _Float64(Table, frozen=True):
     values: F64
 
 
-@dataclass(frozen=True)
-class _Bool(Table):
+class _Bool(Table, frozen=True):
     values: Bools
 
 
@@ -226,11 +220,11 @@ def _with_shared_texts(part: RankPart) -> RankPart:
     """Return an equal part whose texts are those of other ranks: most have the same."""
     kernels = {_shared(name): ns for name, ns in part.host.kernels.items()}
     calls = {_shared(name): count for name, count in part.host.kernel_calls.items()}
-    return dataclasses.replace(
+    return replace(
         part,
         shapes=_shared(part.shapes),
-        steps=dataclasses.replace(part.steps, names=_shared(part.steps.names)),
-        host=dataclasses.replace(part.host, kernels=kernels, kernel_calls=calls),
+        steps=replace(part.steps, names=_shared(part.steps.names)),
+        host=replace(part.host, kernels=kernels, kernel_calls=calls),
     )
 
 

@@ -8,7 +8,6 @@ small trace is made anew by each process that needs it.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -25,8 +24,7 @@ LEAST_RANGES = 500_000
 """Those of a smaller trace are arranged in 0.2 s."""
 
 
-@dataclass(frozen=True)
-class _Edges(Table):
+class _Edges(Table, frozen=True):
     """The edges of all levels, one after the other."""
 
     at: I64

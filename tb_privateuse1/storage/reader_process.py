@@ -11,7 +11,6 @@ a while for another: a run may have a thousand ranks.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import os
 import signal
@@ -97,7 +96,7 @@ def _in_process(
     processes: int,
 ) -> Path:
     request = {
-        "files": dataclasses.asdict(files),
+        "files": msgspec.to_builtins(files),
         "targets": [str(t) for t in targets],
         "vendors": msgspec.to_builtins(vendors.files),
         "processes": processes,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any
+
+from msgspec import Struct
 
 
 class BudgetError(Exception):
     """A marker that is wrong, or steps that are missing, in words for the user."""
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """The arguments of ``@pytest.mark.profile_budget``; times and sizes have a unit."""
 
     step: str | None = None
@@ -47,7 +47,7 @@ class Budget:
 
 def read_budget(arguments: Mapping[str, Any]) -> Budget:
     """Return the budget of a marker's arguments. Raises BudgetError."""
-    known = {field.name: str(field.type) for field in fields(Budget)}
+    known = dict(Budget.__annotations__)
     if unknown := sorted(set(arguments) - set(known)):
         raise BudgetError(
             f"profile_budget has no argument {unknown[0]}. It has: {', '.join(known)}."

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tb_privateuse1 import __version__, api
 from tb_privateuse1.analysis.comparison.amounts import parse_amount, parse_limit
@@ -36,8 +37,7 @@ _MOST = 5
 """Operators of a message."""
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """The verdict on a test: ``problem`` is None within budget and baseline."""
 
     problem: str | None

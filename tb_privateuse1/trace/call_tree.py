@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import intervals, step_names
 from tb_privateuse1.trace.model import NONE, Ops, Trace
@@ -23,8 +23,7 @@ STEP, LOADER = step_names.PREFIX, "enumerate(DataLoader)"
 """Ranges that torch makes around steps and batches; they are not parts of a program."""
 
 
-@dataclass(frozen=True)
-class Nodes:
+class Nodes(Struct, frozen=True):
     """A call tree. ``of`` has the node of each range, ``NONE`` for an excluded one."""
 
     of: I32

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.captures import Captures
@@ -14,8 +13,7 @@ from tb_privateuse1.trace.table import I32, Bools
 _NODE = (1 << 32) - 1
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """The captured ranges at each place of a replay."""
 
     node: I32

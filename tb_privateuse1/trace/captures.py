@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tb_privateuse1.trace.columns import (
     Code,
     MaybeCapturedOpRow,
@@ -14,8 +12,7 @@ from tb_privateuse1.trace.columns import (
 from tb_privateuse1.trace.table import Table
 
 
-@dataclass(frozen=True)
-class Captures(Table):
+class Captures(Table, frozen=True):
     """Host ranges of the capture of a graph that is replayed, merged by their path of names.
 
     ``kind`` is ``OPERATOR``, ``ANNOTATION`` or ``FRAME``, ``parent`` the row of the range around.
@@ -26,8 +23,7 @@ class Captures(Table):
     parent: MaybeCaptureRow
 
 
-@dataclass(frozen=True)
-class CapturedOps(Table):
+class CapturedOps(Table, frozen=True):
     """Calls of operators in the capture of a replayed graph, by ``parent``, the call around."""
 
     name: Name

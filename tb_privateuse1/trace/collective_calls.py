@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tb_privateuse1.trace.columns import (
     MaybeKernelRow,
     MaybeOpRow,
@@ -15,8 +13,7 @@ from tb_privateuse1.trace.columns import (
 from tb_privateuse1.trace.table import Table
 
 
-@dataclass(frozen=True)
-class Collectives(Table):
+class Collectives(Table, frozen=True):
     """Communication with other ranks, by start: a kernel, or a range (``op``) on the host.
 
     ``kind`` is ``all_reduce``, …, ``other``; ``bytes`` are counted as the NCCL tests do.

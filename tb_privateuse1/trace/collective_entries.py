@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tb_privateuse1.trace.columns import (
     Code,
     MaybeText,
@@ -19,8 +17,7 @@ SCHEDULED, STARTED, COMPLETED, RETIRED = range(4)
 STATES = ("scheduled", "started", "completed", "retired")
 
 
-@dataclass(frozen=True)
-class CollectiveEntries(Table):
+class CollectiveEntries(Table, frozen=True):
     """Collectives and messages that one rank enqueued, in the order of its flight recorder.
 
     ``name`` is torch's (``nccl:all_reduce``, ``nccl:send 0->1``). ``sequence`` is the number of a

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tb_privateuse1.trace.columns import LaneRow, LaunchRow, MaybeLaneRow, MaybeLaunchRow
 from tb_privateuse1.trace.table import Table
 
 
-@dataclass(frozen=True)
-class EventWaits(Table):
+class EventWaits(Table, frozen=True):
     """Waits for a device event or a stream, as the profiler recorded them, by their calls.
 
     The work on ``awaited_lane`` that was launched before the call ``record`` (a row of

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tb_privateuse1.trace.columns import (
     Number,
 )
 from tb_privateuse1.trace.table import Bools, Table
 
 
-@dataclass(frozen=True)
-class Checkpoints(Table):
+class Checkpoints(Table, frozen=True):
     """Offsets in the trace file, some megabytes apart, where a reader can start.
 
     ``offset_bytes`` counts in the unpacked text. ``event`` is the number of the first event there,

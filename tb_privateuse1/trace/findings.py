@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 Severity = Literal["error", "warning", "info"]
 """``error``: a figure is wrong, or all of a kind are missing; ``warning``: a part of a figure is
@@ -26,8 +27,7 @@ TableName = Literal["ops", "frames", "launches", "kernels", "memory", "device_an
 """The tables of a Trace whose rows are events."""
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """An event that a finding is about: a row of a table."""
 
     table: TableName
@@ -40,8 +40,7 @@ class Example:
     """Why this event is odd."""
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A repair, a doubt or a gap of the data that readers of its figures must know."""
 
     code: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 Kind = Literal["none", "event", "kernel_sum", "host", "coarse", "unit"]
 """The kinds of elapsed device times (docs/internals/inference.md, section 1)."""
@@ -18,8 +19,7 @@ Source = Literal["capture", "trace", "assumed"]
 """Measured by the capture; estimated from the trace; a default."""
 
 
-@dataclass(frozen=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A constant of the device that the inference uses, in ns, and its source."""
 
     name: Name
@@ -39,8 +39,7 @@ class Constant:
         return max((abs(end - self.value_ns) for end in ends if end is not None), default=0)
 
 
-@dataclass(frozen=True)
-class InferenceBasis:
+class InferenceBasis(Struct, frozen=True):
     """The evidence for a timeline that was inferred, or refused."""
 
     kind: Kind

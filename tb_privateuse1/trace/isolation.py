@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
@@ -21,8 +22,7 @@ _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """An item without a result."""
 
     item: str

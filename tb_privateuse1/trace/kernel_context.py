@@ -7,9 +7,8 @@ around the call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.memoize import memoize
@@ -17,8 +16,7 @@ from tb_privateuse1.trace.model import FRAME, NONE, OPERATOR, Kernels, Trace
 from tb_privateuse1.trace.table import I32, Bools
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True):
     """The place of each row of a table on the host; ``NONE`` where nothing is known of it."""
 
     around: I32

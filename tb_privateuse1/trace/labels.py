@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.i18n import fill, join_list, say
 from tb_privateuse1.trace.model import OPERATOR, DeviceAnnotations, Kernels, Trace
@@ -38,8 +38,7 @@ _EPOCH_NS = 10**18
 """September 2001 in Unix time; a clock that counts from the machine's start is below."""
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """One line of the device's or the run's description."""
 
     label: str

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tb_privateuse1.trace.columns import (
     MaybeText,
     Number,
@@ -11,8 +9,7 @@ from tb_privateuse1.trace.columns import (
 from tb_privateuse1.trace.table import Table
 
 
-@dataclass(frozen=True)
-class Configs(Table):
+class Configs(Table, frozen=True):
     """The distinct launch configurations, as far as the file has them.
 
     ``grid``, ``block``, ``blocks_per_sm`` and ``occupancy`` are JSON (``[4,106,1]``, ``5.3``):

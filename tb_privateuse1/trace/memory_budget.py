@@ -7,7 +7,6 @@ of ranks are entries of one budget. Threads that need the same entry share one c
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import sys
 import threading
@@ -15,10 +14,10 @@ import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1.trace.interruption import Interrupted
 
@@ -31,8 +30,7 @@ _OBJECT_BYTES = 64
 _PLAIN = {str, bytes, int, float, bool, type(None)}
 
 
-@dataclass(eq=False)
-class _Entry:
+class _Entry(Struct, eq=False):
     value: Any
     bytes: int
     use: int
@@ -42,8 +40,7 @@ class _Entry:
     used_s: float
 
 
-@dataclass(eq=False)
-class _Owned:
+class _Owned(Struct, eq=False):
     entries: dict[Hashable, _Entry] = field(default_factory=dict)
     bytes: int = 0
 
@@ -266,8 +263,8 @@ def size_bytes(value: Any) -> int:
         parts = [*value.keys(), *value.values()]
     elif isinstance(value, tuple | list | set | frozenset):
         parts = value
-    elif dataclasses.is_dataclass(value):
-        parts = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    elif isinstance(value, Struct):
+        parts = [getattr(value, name) for name in value.__struct_fields__]
     else:
         return sys.getsizeof(value)
     if set(map(type, parts)) <= _PLAIN:  # a million names at once

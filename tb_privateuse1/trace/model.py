@@ -9,10 +9,10 @@ Nothing here computes: ``inference`` fills the tables.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1.trace.captures import CapturedOps, Captures
 from tb_privateuse1.trace.collective_calls import Collectives
@@ -76,8 +76,7 @@ MEASURED, EVENTS, END_PINNED, CATALOGUE, SYNC, BOUND = range(len(EVIDENCE))
 Timeline = Literal["measured", "inferred", "none"]
 
 
-@dataclass(frozen=True)
-class Threads(Table):
+class Threads(Table, frozen=True):
     """Host threads. ``pid`` and ``tid`` are strings: torch writes numbers and words there."""
 
     pid: MaybeText
@@ -85,8 +84,7 @@ class Threads(Table):
     name: MaybeText
 
 
-@dataclass(frozen=True)
-class Ops(Table):
+class Ops(Table, frozen=True):
     """Host ranges with an External id: operators and annotations, by thread and start.
 
     ``parent`` is the innermost enclosing row of this table, ``frame`` the innermost enclosing
@@ -124,8 +122,7 @@ class Ops(Table):
     event: SmallNumber
 
 
-@dataclass(frozen=True)
-class Frames(Table):
+class Frames(Table, frozen=True):
     """Python frames (category ``python_function``), by thread and start.
 
     ``parent`` is the innermost enclosing frame, ``op`` the innermost enclosing row of ``Ops``.
@@ -145,8 +142,7 @@ class Frames(Table):
     event: SmallNumber
 
 
-@dataclass(frozen=True)
-class Launches(Table):
+class Launches(Table, frozen=True):
     """Calls of the device's runtime or driver on the host; ``op`` is the calling operator.
 
     ``around`` is ``op``, or without one the innermost annotation around the call; ``frame`` is the
@@ -166,8 +162,7 @@ class Launches(Table):
     event: SmallNumber
 
 
-@dataclass(frozen=True)
-class Lanes(Table):
+class Lanes(Table, frozen=True):
     """Streams of devices: each runs its device activities one after another."""
 
     device: Number
@@ -175,8 +170,7 @@ class Lanes(Table):
     name: MaybeText
 
 
-@dataclass(frozen=True)
-class Kernels(Table):
+class Kernels(Table, frozen=True):
     """Device activities (kernels, copies, fills), by start.
 
     ``launch`` and ``op`` are the runtime call and the operator it came from, ``capture`` the row of
@@ -211,8 +205,7 @@ class Kernels(Table):
     event: SmallNumber
 
 
-@dataclass(frozen=True)
-class DeviceAnnotations(Table):
+class DeviceAnnotations(Table, frozen=True):
     """Annotations as the device profiler saw them (``gpu_user_annotation``), by start.
 
     Each spans the device activities of its range on one lane; it is no activity itself.
@@ -227,8 +220,7 @@ class DeviceAnnotations(Table):
     event: SmallNumber
 
 
-@dataclass(frozen=True)
-class Memory(Table):
+class Memory(Table, frozen=True):
     """``[memory]`` instants, by time. ``bytes`` is negative for a release."""
 
     ORDER = ("ts_ns",)
@@ -247,8 +239,7 @@ class Memory(Table):
     """Python frames of an allocation, innermost first, joined by ``;``, of a memory snapshot."""
 
 
-@dataclass(frozen=True)
-class Tensors(Table):
+class Tensors(Table, frozen=True):
     """Tensors that operators take and return, by operator, from an execution trace.
 
     ``argument`` is the position among the inputs, or the results. Tensors of one ``storage`` share
@@ -268,8 +259,7 @@ class Tensors(Table):
     device_name: MaybeText
 
 
-@dataclass(frozen=True)
-class Steps(Table):
+class Steps(Table, frozen=True):
     """``ProfilerStep#N`` ranges in order of time; without any, one row over everything.
 
     ``host_start_ns`` and ``host_end_ns`` are the range on the host, ``start_ns`` and ``end_ns`` the
@@ -287,8 +277,7 @@ class Steps(Table):
     primed: Bools
 
 
-@dataclass(frozen=True)
-class Meta:
+class Meta(Struct, frozen=True):
     """Metadata of the trace as a whole."""
 
     worker: str = ""
@@ -343,8 +332,7 @@ TABLES: dict[str, type[Table]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Struct, frozen=True, eq=False, weakref=True):
     """One rank's recording of one span: tables, names and metadata."""
 
     base_ns: int = 0

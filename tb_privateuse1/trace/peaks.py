@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Source = Literal["data_sheet", "user_file"]
 
 
-@dataclass(frozen=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """Rates of dense arithmetic by data type, 1e12 operations per second; None if not known."""
 
     fp64: float | None = None
@@ -24,8 +24,7 @@ class Rates:
     int8: float | None = None
 
 
-@dataclass(frozen=True)
-class Peak:
+class Peak(Struct, frozen=True):
     """The peak rates of a device: dense, in one direction, None if not known.
 
     docs/reference/vendors.md names the source of each.

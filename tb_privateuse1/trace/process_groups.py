@@ -7,9 +7,9 @@ hostile size is never expanded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -22,8 +22,7 @@ MOST_GROUPS = 4096
 """The most groups of one rank."""
 
 
-@dataclass(frozen=True)
-class ProcessGroup:
+class ProcessGroup(Struct, frozen=True):
     """A group that a rank belongs to."""
 
     name: str

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tb_privateuse1.trace.columns import (
     MaybeText,
     Nanoseconds,
@@ -16,8 +14,7 @@ COMPUTED = "tb_privateuse1"
 """The category of counters that our export computed from the rest of the trace: none is read."""
 
 
-@dataclass(frozen=True)
-class CounterSeries(Table):
+class CounterSeries(Table, frozen=True):
     """The counters of a trace: each has a name and, within it, a key; by first occurrence.
 
     ``process`` is the name of the process that the trace puts it under, or the process's number.
@@ -28,8 +25,7 @@ class CounterSeries(Table):
     process: MaybeText
 
 
-@dataclass(frozen=True)
-class CounterSamples(Table):
+class CounterSamples(Table, frozen=True):
     """The values of all counters, by series and time; each holds until the next one.
 
     The unit is whatever the trace means: it is often in the name or the key. Values are finite.

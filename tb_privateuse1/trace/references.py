@@ -5,11 +5,11 @@ The types of the columns say what refers to what (``columns``).
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.findings import Finding
@@ -33,7 +33,7 @@ def take_rows(trace: Trace, rows: Mapping[str, I64]) -> Trace:
         part = table.take(taken[name]) if name in taken else table
         if name in taken or any(one.table in taken for one in kind.references().values()):
             tables[name] = map_rows(part, places)
-    return dataclasses.replace(trace, meta=_map_meta(trace.meta, places), **tables)
+    return replace(trace, meta=_map_meta(trace.meta, places), **tables)
 
 
 def map_rows(table: _Table, places: Mapping[str, NDArray[Any]]) -> _Table:
@@ -47,7 +47,7 @@ def map_rows(table: _Table, places: Mapping[str, NDArray[Any]]) -> _Table:
         for name, one in table.references().items()
         if one.table in places
     }
-    return dataclasses.replace(table, **mapped) if mapped else table  # type: ignore[type-var]
+    return replace(table, **mapped) if mapped else table
 
 
 def places_of(rows: I64, count: int) -> I32:
@@ -80,12 +80,12 @@ def _map_meta(meta: Meta, places: Mapping[str, I32]) -> Meta:
     grounds = meta.grounds
     if grounds is not None and "ops" in places:
         dropped = places["ops"][np.array(grounds.dropped, np.int64)]
-        grounds = dataclasses.replace(grounds, dropped=tuple(dropped[dropped >= 0].tolist()))
+        grounds = replace(grounds, dropped=tuple(dropped[dropped >= 0].tolist()))
     missing = meta.missing_lanes
     if "lanes" in places:
         missing = tuple(int(places["lanes"][row]) for row in missing if places["lanes"][row] >= 0)
     findings = tuple(_map_examples(finding, places) for finding in meta.findings)
-    return dataclasses.replace(meta, grounds=grounds, missing_lanes=missing, findings=findings)
+    return replace(meta, grounds=grounds, missing_lanes=missing, findings=findings)
 
 
 def _map_examples(finding: Finding, places: Mapping[str, I32]) -> Finding:
@@ -93,5 +93,5 @@ def _map_examples(finding: Finding, places: Mapping[str, I32]) -> Finding:
     for example in finding.examples:
         row = int(places[example.table][example.row]) if example.table in places else example.row
         if row >= 0:
-            examples.append(dataclasses.replace(example, row=row))
-    return dataclasses.replace(finding, examples=tuple(examples))
+            examples.append(replace(example, row=row))
+    return replace(finding, examples=tuple(examples))

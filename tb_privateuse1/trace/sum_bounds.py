@@ -9,10 +9,10 @@ measurements behind each constant, and what would refute them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, Kernels
@@ -31,8 +31,7 @@ RECORDING_SIGMAS = 0.2
 """The error that all work of a recording shares, as a share of its bounds, at two sigma."""
 
 
-@dataclass(frozen=True)
-class SumBound:
+class SumBound(Struct, frozen=True):
     """The two error bounds of a sum of durations, in ns; the smaller one is shown."""
 
     worst_ns: int
@@ -109,8 +108,7 @@ def _with_ancestors(parent: I32, node: I64) -> tuple[I64, I64]:
     return np.concatenate([*places, none]), np.concatenate([*rows, none])
 
 
-@dataclass(frozen=True)
-class _Parts:
+class _Parts(Struct, frozen=True):
     """The parts of some bounds: what all durations share, the rest, and the largest bound."""
 
     common_ns: I64

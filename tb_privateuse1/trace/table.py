@@ -1,14 +1,13 @@
-"""Tables of read-only numpy columns, as dataclasses."""
+"""Tables of read-only numpy columns."""
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 I8 = NDArray[np.int8]
@@ -27,8 +26,7 @@ _DTYPES: dict[Any, type[np.generic]] = {
 }
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """Annotation of integers that are rows of a table of the Trace, or indices of its strings."""
 
     table: str
@@ -37,8 +35,7 @@ class Rows:
     """``NONE`` stands for no row."""
 
 
-@dataclass(frozen=True)
-class RowsBy:
+class RowsBy(Struct, frozen=True):
     """Annotation of integers that are rows of several tables, or ``NONE``.
 
     The column ``column`` has the index in ``tables`` of each row's table.
@@ -48,13 +45,11 @@ class RowsBy:
     tables: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Plain:
+class Plain(Struct, frozen=True):
     """Annotation of integers that refer to no row: times, sizes, ids, codes."""
 
 
-@dataclass(frozen=True)
-class ColumnType:
+class ColumnType(Struct, frozen=True):
     """The type of a column: its dtype, and whether its values refer to rows."""
 
     dtype: type[np.generic]
@@ -62,8 +57,8 @@ class ColumnType:
     """None: not declared."""
 
 
-class Table:
-    """A frozen dataclass of equally long read-only columns.
+class Table(Struct, frozen=True, eq=False):
+    """Equally long read-only columns.
 
     The type of a field is the name of a type of columns, see ``columns``.
     """
@@ -83,8 +78,8 @@ class Table:
 
     def columns(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Yield the name and array of each column, in the order of definition."""
-        for f in dataclasses.fields(cast(Any, self)):
-            yield f.name, getattr(self, f.name)
+        for name in self.__struct_fields__:
+            yield name, getattr(self, name)
 
     def __len__(self) -> int:
         return len(next(self.columns())[1])
@@ -124,10 +119,10 @@ def declared_types(kind: type[Any]) -> dict[str, ColumnType]:
         return known
     names = vars(sys.modules[kind.__module__])
     found = {}
-    for f in dataclasses.fields(kind):
-        annotation = names[cast(str, f.type)]
+    for name, type_name in kind.__annotations__.items():
+        annotation = names[type_name]
         declared = next(iter(getattr(annotation, "__metadata__", ())), None)
         array = annotation if declared is None else annotation.__origin__
-        found[f.name] = ColumnType(_DTYPES[array], declared)
+        found[name] = ColumnType(_DTYPES[array], declared)
     _KNOWN[kind] = found
     return found

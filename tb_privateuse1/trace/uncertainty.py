@@ -8,17 +8,16 @@ docs/reference/definitions.md derives each bound.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import groupby, intervals, model, sum_bounds
 from tb_privateuse1.trace.model import BOUND, EVIDENCE, MEASURED, MISSING, NONE, Kernels
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """Count and error bounds of the device activities with one kind of evidence.
 
     docs/internals/inference.md explains each kind.

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from msgspec import Struct
 
 from tb_privateuse1.i18n import Text, fill
 from tb_privateuse1.trace.errors import TraceError
 
 
-@dataclass(frozen=True)
-class Messages:
+class Messages(Struct, frozen=True):
     """Texts about unusable files of a kind; the templates have ``{name}`` and ``{error}``."""
 
     code: str

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.peaks import Peak
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(Struct, frozen=True):
     """Events without a category that a vendor's own file has in a process of its device.
 
     The first process of a vendor that matches an event counts.
@@ -26,8 +26,7 @@ class Process:
     """Match the event's name; None: any."""
 
 
-@dataclass(frozen=True)
-class Vendor:
+class Vendor(Struct, frozen=True):
     """One kind of accelerator. Categories are compared in lower case."""
 
     name: str

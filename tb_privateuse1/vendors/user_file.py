@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import json
@@ -10,11 +9,13 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import msgspec.structs
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace.errors import TraceError
@@ -128,16 +129,14 @@ _PATTERNS = {
 }
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True):
     """Name and content of a vendor file, which one process passes to another."""
 
     name: str
     content: bytes
 
 
-@dataclass(frozen=True)
-class Vendors:
+class Vendors(Struct, frozen=True, dict=True):
     """The vendors of a program, read once when it starts."""
 
     known: tuple[Vendor, ...] = VENDORS
@@ -192,25 +191,25 @@ def _file(path: Path) -> File:
 def _vendor(path: Path, content: bytes) -> Vendor:
     description = _read_description(path, content)
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(Vendor):
-        value = getattr(description, field.name)
+    for name in Vendor.__struct_fields__:
+        value = getattr(description, name)
         if value is None:
             continue
-        if field.name == "peaks":
+        if name == "peaks":
             value = tuple(_peak(path, one) for one in value)
-        elif field.name == "processes":
+        elif name == "processes":
             value = tuple(_process(path, one) for one in value)
-        elif field.name in _PATTERNS:
-            value = _pattern(path, field.name, value)
-        elif field.name.endswith("_categories"):
+        elif name in _PATTERNS:
+            value = _pattern(path, name, value)
+        elif name.endswith("_categories"):
             value = frozenset(category.lower() for category in value)
-        values[field.name] = value
+        values[name] = value
     values.setdefault("title", description.name)
     if description.extends is None:
         return Vendor(**values)
     for vendor in VENDORS:
         if vendor.name == description.extends:
-            return dataclasses.replace(vendor, **values)
+            return replace(vendor, **values)
     have = ", ".join(vendor.name for vendor in VENDORS)
     raise _bad(
         path,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.fine import FineRow
@@ -15,8 +16,7 @@ from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_r
 from tb_privateuse1.views.result import Result
 
 
-@dataclass(frozen=True)
-class CauseRow:
+class CauseRow(Struct, frozen=True):
     """The findings of one cause together."""
 
     cause: str
@@ -26,8 +26,7 @@ class CauseRow:
     saving_share: float | None
 
 
-@dataclass(frozen=True)
-class AdviceTable(Result):
+class AdviceTable(Result, frozen=True):
     """The result of the view."""
 
     provenance: Provenance

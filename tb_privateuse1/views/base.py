@@ -8,10 +8,10 @@ signature. The help of an option is the text of its ``Annotated``, in one line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1 import __version__
 from tb_privateuse1.discovery.catalog import Span
@@ -35,8 +35,7 @@ StepOption = Annotated[int | None, "the N of ProfilerStep#N; all steps by defaul
 OffsetOption = Annotated[int, "how many rows to skip"]
 
 
-@dataclass(frozen=True)
-class Rank:
+class Rank(Struct, frozen=True):
     """One rank in a view that reads ``ranks``: the reduction of its trace, or a problem.
 
     The view declares the reduction with ``signature.reduces``. Only reductions stay in memory, so
@@ -50,8 +49,7 @@ class Rank:
     problem: Finding | None = None
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """A recording in a view that reads ``recordings``: the reduction of its trace, or a problem.
 
     The view declares the reduction with ``signature.reduces``.
@@ -102,8 +100,7 @@ def _with_commas(text: str) -> list[int] | None:
     return [int(word) for word in words]
 
 
-@dataclass(frozen=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """The sources of a result's figures; part of every result."""
 
     timeline: Timeline

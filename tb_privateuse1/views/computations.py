@@ -9,13 +9,14 @@ report or checkpoint.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
@@ -43,8 +44,7 @@ _LONGEST_S = 600.0
 """Work may compute for so long; reading traces and waiting for a turn do not count."""
 
 
-@dataclass(eq=False)
-class _Computation:
+class _Computation(Struct, eq=False):
     """One running or finished computation."""
 
     progress: Progress = COMPUTING
@@ -137,7 +137,7 @@ class Computations:
 
         def watch(done: int, parts: int) -> None:
             if parts:
-                one.progress = dataclasses.replace(one.progress, parts_done=done, parts=parts)
+                one.progress = replace(one.progress, parts_done=done, parts=parts)
             self._check(key, one)
 
         result, error = None, None
@@ -203,7 +203,7 @@ class Turns:
     def turn(self, report: Report) -> Iterator[None]:
         """Hold a turn; waiting for it ends with the last caller."""
         while not self._free.acquire(timeout=_LOOK_S):
-            report(dataclasses.replace(COMPUTING, phase="waiting"))
+            report(replace(COMPUTING, phase="waiting"))
         try:
             report(COMPUTING)
             yield

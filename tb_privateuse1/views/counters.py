@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.counters import recorded, recorded_means
 from tb_privateuse1.analysis.counters.recorded import Samples
@@ -22,8 +22,7 @@ from tb_privateuse1.views.result import Result
 _MOST_KERNELS = 500
 
 
-@dataclass(frozen=True)
-class CounterRow:
+class CounterRow(Struct, frozen=True):
     """One counter, in its own unit. Means are over time: a value holds until the next one."""
 
     counter: int
@@ -45,8 +44,7 @@ class CounterRow:
     """While nothing does."""
 
 
-@dataclass(frozen=True)
-class CounterOfKernel:
+class CounterOfKernel(Struct, frozen=True):
     """The chosen counter while the kernels of one name run."""
 
     name: str
@@ -58,8 +56,7 @@ class CounterOfKernel:
     them."""
 
 
-@dataclass(frozen=True)
-class CounterOfStep:
+class CounterOfStep(Struct, frozen=True):
     """The chosen counter in a step's window."""
 
     step: str
@@ -69,8 +66,7 @@ class CounterOfStep:
     max: float | None
 
 
-@dataclass(frozen=True)
-class Counters(Result):
+class Counters(Result, frozen=True):
     """The result of the view: counters in the trace's order."""
 
     provenance: Provenance

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Annotated, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import table as account_table
 from tb_privateuse1.analysis.account.classes import CLASSES
@@ -31,8 +33,7 @@ from tb_privateuse1.views.base import OffsetOption, Provenance, compared_steps, 
 from tb_privateuse1.views.result import Result
 
 
-@dataclass(frozen=True)
-class DiffFigure:
+class DiffFigure(Struct, frozen=True):
     """A part of the step, on average over the chosen steps of each trace."""
 
     name: str
@@ -50,8 +51,7 @@ class DiffFigure:
     verdict: Verdict
 
 
-@dataclass(frozen=True)
-class DiffStep:
+class DiffStep(Struct, frozen=True):
     """The n-th step of each trace; null where one has no more."""
 
     base: str | None
@@ -61,8 +61,7 @@ class DiffStep:
     change_ns: int | None
 
 
-@dataclass(frozen=True)
-class Diff(Result):
+class Diff(Result, frozen=True):
     """The result of the view: rows with the greatest change first."""
 
     provenance: Provenance

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1 import __version__
 from tb_privateuse1.advice import rank_engine
@@ -49,8 +49,7 @@ from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import reduces
 
 
-@dataclass(frozen=True)
-class RankRow:
+class RankRow(Struct, frozen=True):
     """One rank: means over its steps. Times are null where nothing was read."""
 
     rank: int
@@ -98,8 +97,7 @@ class RankRow:
     """Why there is nothing to show."""
 
 
-@dataclass(frozen=True)
-class RankStep:
+class RankStep(Struct, frozen=True):
     """A step of one rank. Computation, exposed communication, copies and idle time sum to it.
 
     Null is what is not known: all of these without device times; if a stream is missing, what the
@@ -130,8 +128,7 @@ class RankStep:
     """How far off these may be; 0 if measured, null if that is not known."""
 
 
-@dataclass(frozen=True)
-class Distributed(Result):
+class Distributed(Result, frozen=True):
     """The result of the view."""
 
     provenance: Provenance

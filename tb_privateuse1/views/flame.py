@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.flame import turned
 from tb_privateuse1.analysis.flame.ignored import Ignored, parse_patterns
@@ -31,8 +32,7 @@ LibrariesOption = Annotated[bool, "true: no Python frames of torch, of packages 
 IgnoreOption = Annotated[str | None, "no ranges with these parts of names, with ; and * for any"]
 
 
-@dataclass(frozen=True)
-class FlameNode:
+class FlameNode(Struct, frozen=True):
     """All ranges with the same names from the root down."""
 
     name: str
@@ -58,8 +58,7 @@ class FlameNode:
     """Their time: ``total_ns`` is that of the rows inside, ``self_ns`` and this."""
 
 
-@dataclass(frozen=True)
-class Flame(Result):
+class Flame(Result, frozen=True):
     """The result of the view: rows depth first, the most time first among those of one parent."""
 
     provenance: Provenance
@@ -193,8 +192,7 @@ def _sandwich(shown: _Shown, tree: CallTree, name: str) -> Flame:
     return replace(shown.result(turned.callees(tree, frame), NONE), callers=around.rows)
 
 
-@dataclass(frozen=True)
-class _Shown:
+class _Shown(Struct, frozen=True):
     """The trace, the time and the limit that rows are made with."""
 
     trace: Trace

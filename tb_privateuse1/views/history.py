@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1 import __version__
 from tb_privateuse1.advice import engine
@@ -26,10 +27,21 @@ HistoryFigure = Literal["step_ns", "utilisation", "mfu", "memory_peak_bytes"]
 RecordingState = Literal["read", "waiting", "failed"]
 
 
-@dataclass(frozen=True)
-class Figures:
-    """The figures of one recording. Null is not known."""
+class HistoryRow(Struct, frozen=True):
+    """One recording, a span of the lowest rank of a run. Null is not known."""
 
+    run: str = ""
+    rank: int = 0
+    span: int = 0
+    label: str = ""
+    ranks: int = 0
+    """How many the run has."""
+    written_ns: int | None = None
+    """Unix time of the file's last change; null if the filesystem does not have it."""
+    bytes: int = 0
+    state: RecordingState = "read"
+    problem: str | None = None
+    """Why there are no figures."""
     device: str | None = None
     timeline: Timeline | None = None
     missing_streams: tuple[str, ...] = ()
@@ -61,31 +73,7 @@ class Figures:
     """Of the judged steps, 0 to 1."""
 
 
-@dataclass(frozen=True)
-class RecordingPlace:
-    """Where a recording is, and whether it could be read."""
-
-    run: str
-    rank: int
-    span: int
-    label: str
-    ranks: int
-    """How many the run has."""
-    written_ns: int | None
-    """Unix time of the file's last change; null if the filesystem does not have it."""
-    bytes: int
-    state: RecordingState
-    problem: str | None
-    """Why there are no figures."""
-
-
-@dataclass(frozen=True)
-class HistoryRow(Figures, RecordingPlace):
-    """One recording, a span of the lowest rank of a run: its place first, then its figures."""
-
-
-@dataclass(frozen=True)
-class HistoryLevel:
+class HistoryLevel(Struct, frozen=True):
     """Recordings in a row whose figure agrees within the noise."""
 
     first: int
@@ -99,8 +87,7 @@ class HistoryLevel:
     """By how much the median is greater than that of the level before, as a share of that."""
 
 
-@dataclass(frozen=True)
-class History(Result):
+class History(Result, frozen=True):
     """The result of the view."""
 
     provenance: Provenance
@@ -118,7 +105,7 @@ class History(Result):
     """Recordings that are still to be read."""
 
 
-def figures(trace: Trace) -> Figures:
+def figures(trace: Trace) -> HistoryRow:
     """Return the figures of one trace."""
     # A trace without steps has one of its whole length, which is no step's time.
     numbered = [step for step in step_table(trace) if "#" in step.name]
@@ -131,7 +118,7 @@ def figures(trace: Trace) -> Figures:
     top = next((row for row in found if row.saving_share is not None), None)
     chosen = devices.choose_device(trace, allocations.memory_devices(trace.memory), None)
     memory = None if chosen is None else devices.device_facts(trace, chosen)
-    return Figures(
+    return HistoryRow(
         device=labels.device_name(trace),
         timeline=trace.meta.timeline,
         missing_streams=device_times.missing_streams(trace),
@@ -189,8 +176,9 @@ def _missing(rows: Sequence[HistoryRow]) -> tuple[str, ...]:
 
 def _row(recording: Recording) -> HistoryRow:
     problem, span = recording.problem, recording.span
-    known = Figures() if recording.part is None else recording.part
-    return HistoryRow(
+    known = HistoryRow() if recording.part is None else recording.part
+    return replace(
+        known,
         run=recording.run,
         rank=recording.rank,
         span=span.span,
@@ -200,7 +188,6 @@ def _row(recording: Recording) -> HistoryRow:
         bytes=span.bytes,
         state="failed" if problem else "waiting" if recording.part is None else "read",
         problem=problem.message if problem else None,
-        **vars(known),
     )
 
 

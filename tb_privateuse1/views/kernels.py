@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.kernel_names import display_name, strings_with
 from tb_privateuse1.analysis.kernels import groups
@@ -40,8 +40,7 @@ from tb_privateuse1.views.sorting import (
 _SORTS = ("name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns")
 
 
-@dataclass(frozen=True)
-class KernelRow:
+class KernelRow(Struct, frozen=True):
     """The device activities of one full name that one operator launched."""
 
     name: str
@@ -101,8 +100,7 @@ class KernelRow:
     """The row of the activity with ``max_ns`` in the trace's table of kernels."""
 
 
-@dataclass(frozen=True)
-class OtherKernels:
+class OtherKernels(Struct, frozen=True):
     """The groups beyond ``limit``: not in the rows, but in all sums."""
 
     rows: int
@@ -110,8 +108,7 @@ class OtherKernels:
     total_ns: int
 
 
-@dataclass(frozen=True)
-class ShortKernels:
+class ShortKernels(Struct, frozen=True):
     """Kernels that took less than ``short_ns``: launching them may cost more than running them."""
 
     short_ns: int
@@ -121,8 +118,7 @@ class ShortKernels:
     total_ns: int
 
 
-@dataclass(frozen=True)
-class MatrixUse:
+class MatrixUse(Struct, frozen=True):
     """The vendor's unit for matrix products, by the names of kernels and operators."""
 
     unit: str
@@ -134,8 +130,7 @@ class MatrixUse:
     """Those of them that use it."""
 
 
-@dataclass(frozen=True)
-class KernelTable(Result):
+class KernelTable(Result, frozen=True):
     """The result of the view."""
 
     provenance: Provenance
@@ -217,8 +212,7 @@ def kernels(
     )
 
 
-@dataclass(frozen=True)
-class _Members:
+class _Members(Struct, frozen=True):
     """The group of each chosen activity."""
 
     trace: Trace

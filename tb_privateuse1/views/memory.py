@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, categories
 from tb_privateuse1.analysis.memory import devices as memory_devices
@@ -39,8 +39,7 @@ from tb_privateuse1.views.result import Result
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 
 
-@dataclass(frozen=True)
-class MemoryWindow:
+class MemoryWindow(Struct, frozen=True):
     """The selected part of the recording, for one device."""
 
     start_ns: int
@@ -56,8 +55,7 @@ class MemoryWindow:
     peak_reserved_bytes: int | None
 
 
-@dataclass(frozen=True)
-class MemoryPoint:
+class MemoryPoint(Struct, frozen=True):
     """From this time on so much is allocated and reserved, until the next point."""
 
     time_ns: int
@@ -65,8 +63,7 @@ class MemoryPoint:
     reserved_bytes: int | None
 
 
-@dataclass(frozen=True)
-class MemoryUse(Result):
+class MemoryUse(Result, frozen=True):
     """The result of the view."""
 
     provenance: Provenance

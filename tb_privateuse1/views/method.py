@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.kernels import inference_limits
 from tb_privateuse1.analysis.kernels.inference_limits import Advice, Limit
@@ -37,8 +36,7 @@ _REFUSALS = (
 """Findings that give the reason for a missing timeline or a missing bound."""
 
 
-@dataclass(frozen=True)
-class DroppedClaim:
+class DroppedClaim(Struct, frozen=True):
     """An operator at which something was taken for certain that contradicted the device times."""
 
     operator: str
@@ -46,8 +44,7 @@ class DroppedClaim:
     """The operator's start on the host."""
 
 
-@dataclass(frozen=True)
-class Method(Result):
+class Method(Result, frozen=True):
     """The result of the view. Null: the timeline does not rest on it, or there is none."""
 
     provenance: Provenance

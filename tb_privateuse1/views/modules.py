@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
@@ -46,8 +46,7 @@ _SORTS = {
 """Columns that the rows can be sorted by, and their names among ``_Figures``."""
 
 
-@dataclass(frozen=True)
-class ModuleRow:
+class ModuleRow(Struct, frozen=True):
     """The calls of one module at one place of the tree. Device times are null without any.
 
     If a stream is missing, they are lower bounds, and null where the others did nothing.
@@ -93,8 +92,7 @@ class ModuleRow:
     """The rest of the time: what perfect kernels would save."""
 
 
-@dataclass(frozen=True)
-class Modules(Result):
+class Modules(Result, frozen=True):
     """The result of the view: rows in the order of the tree, most time first."""
 
     provenance: Provenance
@@ -140,8 +138,7 @@ def modules(
     return _result(trace, ranges, nodes, labels, chosen, row, sorting)
 
 
-@dataclass(frozen=True)
-class _Device:
+class _Device(Struct, frozen=True):
     """Sums per node over the device activities of the forward or the backward pass."""
 
     ns: I64
@@ -225,8 +222,7 @@ def _instances(ranges: named_regions.Regions, of: I32, nodes: int) -> I64:
     return np.bincount(pairs >> 32, minlength=nodes).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class _Figures:
+class _Figures(Struct, frozen=True):
     """The figures of each node."""
 
     calls: I64

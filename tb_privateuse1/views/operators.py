@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import groups, kinds_of_work, totals, without_operator
 from tb_privateuse1.analysis.operators.groups import Group
@@ -51,8 +51,7 @@ _OF_LAUNCHES = ("launches", "launch_ns")
 """Columns that are null in a trace without calls of the device's runtime."""
 
 
-@dataclass(frozen=True)
-class OperatorRow:
+class OperatorRow(Struct, frozen=True):
     """The calls of one operator.
 
     Device times are null where the trace has none. If a stream is missing, they are lower bounds,
@@ -113,8 +112,7 @@ class OperatorRow:
     """The row of the call that took longest on the host in the trace's table of ranges."""
 
 
-@dataclass(frozen=True)
-class OtherOperators:
+class OtherOperators(Struct, frozen=True):
     """The groups beyond ``limit``: not in the rows, but in all sums."""
 
     rows: int
@@ -123,8 +121,7 @@ class OtherOperators:
     device_self_ns: int | None
 
 
-@dataclass(frozen=True)
-class Operators(Result):
+class Operators(Result, frozen=True):
     """The result of the view."""
 
     provenance: Provenance

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.awaited import AwaitedOperator, awaited_operators
 from tb_privateuse1.analysis.account.table import (
@@ -59,8 +59,7 @@ from tb_privateuse1.views.result import Result
 _TOP = 10
 
 
-@dataclass(frozen=True)
-class Totals:
+class Totals(Struct, frozen=True):
     """Device activity over the trace, or over the selected step. Null: no device times.
 
     If a stream is missing, times are lower bounds, and those that the others leave at 0 are null.
@@ -93,8 +92,7 @@ class Totals:
     unlinked: int | None
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(Struct, frozen=True):
     """One of the operators or kernels with the most device time (or host time without)."""
 
     name: str
@@ -112,16 +110,14 @@ class Share:
     """Of all device time, 0 to 1: of the operators' and the unlinked; of host self time without."""
 
 
-@dataclass(frozen=True)
-class DeviceAccount:
+class DeviceAccount(Struct, frozen=True):
     """The account of one of several devices."""
 
     device: int
     account: Account
 
 
-@dataclass(frozen=True)
-class Overview(Result):
+class Overview(Result, frozen=True):
     """The result of the view."""
 
     provenance: Provenance
@@ -191,7 +187,7 @@ def overview(
     if brief:
         return first
     cards, failures = isolate_fields(_cards(trace, row))
-    return dataclasses.replace(first, **cards, failures=failures)
+    return replace(first, **cards, failures=failures)
 
 
 def _cards(trace: Trace, row: int | None) -> dict[str, Callable[[], dict[str, Any]]]:

@@ -5,13 +5,13 @@ Nothing is left out: a page that unpacks the answer has what the JSON says.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.i18n import Text
 
@@ -37,11 +37,11 @@ def pack(value: Any) -> Any:
     if isinstance(value, tuple | list):
         if len(value) < _WORTH_PACKING or len(set(map(type, value))) > 1:
             return [pack(one) for one in value]
-        if dataclasses.is_dataclass(value[0]):
+        if isinstance(value[0], Struct):
             return {"$rows": _columns(value)}
         column = _column(value)
         return {"$list": column} if isinstance(column, np.ndarray) else column
-    if dataclasses.is_dataclass(value):
+    if isinstance(value, Struct):
         kind: Any = type(value)
         names, values = _fields(kind)
         return dict(zip(names, map(pack, values(value)), strict=True))
@@ -104,8 +104,8 @@ def _split(values: Sequence[Any]) -> Any:
 
 @functools.cache
 def _fields(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    """Return the names of a dataclass's fields, and what returns the values of one."""
-    names = tuple(one.name for one in dataclasses.fields(kind))
+    """Return the names of a Struct's fields, and what returns the values of one."""
+    names = kind.__struct_fields__
     if len(names) > 1:
         return names, operator.attrgetter(*names)
     return names, lambda value: tuple(getattr(value, name) for name in names)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, labels
@@ -16,24 +15,21 @@ from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenanc
 from tb_privateuse1.views.result import Result
 
 
-@dataclass(frozen=True)
-class Category:
+class Category(Struct, frozen=True):
     """The events of one category, as the file spells it."""
 
     name: str
     events: int
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """From the first start to the last end of what the host did, or the device."""
 
     start_ns: int
     end_ns: int
 
 
-@dataclass(frozen=True)
-class Quality(Result):
+class Quality(Result, frozen=True):
     """The result of the view. Null: no device times."""
 
     provenance: Provenance
@@ -74,7 +70,7 @@ def quality(trace: Trace, *, step: StepOption = None) -> Quality:
     linked = breakdown.linked_activities(trace, kernels)
     whole, lost = _time(kernels), _time(kernels.take(~linked))
     return Quality(
-        provenance=dataclasses.replace(provenance(trace), warnings=()),
+        provenance=replace(provenance(trace), warnings=()),
         rows=tuple(rows),
         errors=count["error"],
         warnings=count["warning"],

@@ -11,8 +11,10 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
@@ -41,8 +43,7 @@ _T = TypeVar("_T")
 
 _SHARE_S = 0.02
 _HEAVY_AT_A_TIME = 2
-_READ_AT_A_TIME = 4
-"""Of a logdir's recordings: more would only wait for each other."""
+_READ_AT_A_TIME = 4  # of a logdir's recordings: more would only wait for each other
 _RANKS_AT_A_TIME = 256
 """Of a run's ranks: each that waits is asked for again in turn."""
 _UPDATE_S = 0.1
@@ -58,8 +59,7 @@ _Member = tuple[Worker, TraceFiles | None]
 """A worker of a run with its files of one span, if it has that span."""
 
 
-@dataclass(frozen=True)
-class _RanksKey:
+class _RanksKey(Struct, frozen=True):
     """The key of a computation that reads all ranks of a run."""
 
     view: Callable[..., Any]

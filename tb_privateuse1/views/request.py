@@ -11,8 +11,9 @@ import time
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
@@ -32,8 +33,7 @@ _GREATEST = {"limit": 200_000, "points": 20_000}
 """The greatest value of options that an answer's size depends on."""
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Which trace: by default the first run, the lowest rank, the latest span."""
 
     run: str | None = None
@@ -41,8 +41,7 @@ class Selection:
     span: int | None = None
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """A view and all that its result depends on, with options of the types that it declares."""
 
     view: Callable[..., Any]
@@ -52,11 +51,11 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     deadline_s: float | None = None
     """Of ``time.monotonic``: a result that takes longer raises Pending. None waits."""
-    reads: tuple[str, ...] = field(init=False)
-    """The names of the view's inputs."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reads", reads_of(self.view))
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the view's inputs."""
+        return reads_of(self.view)
 
 
 def parse_request(name: str, texts: Mapping[str, str]) -> Request:

@@ -1,19 +1,19 @@
 """The base of results: their tables, for CSV, Arrow, pandas and notebooks.
 
-A table is a field that is a tuple of dataclasses. The main table is ``rows``; of a result without
+A table is a field that is a tuple of Structs. The main table is ``rows``; of a result without
 it (overview), the first one that holds times: the steps.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import types
 import typing
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
+from msgspec import Struct
 
 from tb_privateuse1.i18n.units import bounds, plain_text, title, with_bound
 from tb_privateuse1.trace.errors import TraceError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
-class Result:
+class Result(Struct, frozen=True):
     """The base of every view's result."""
 
     @property
@@ -75,19 +75,18 @@ class Result:
 
 
 def tables(result: type[Any]) -> dict[str, type[Any]]:
-    """Return the tables of a result class and the dataclass of their rows."""
+    """Return the tables of a result class and the Struct of their rows."""
     hints = typing.get_type_hints(result)
     return {
-        field.name: kind
-        for field in dataclasses.fields(result)
-        if typing.get_origin(hints[field.name]) is tuple
-        and dataclasses.is_dataclass(kind := typing.get_args(hints[field.name])[0])
-        and isinstance(kind, type)
+        name: kind
+        for name in result.__struct_fields__
+        if typing.get_origin(hints[name]) is tuple
+        and is_struct(kind := typing.get_args(hints[name])[0])
     }
 
 
 def tables_of(result: type[Any], table: str | None = None) -> tuple[str, type[Any]]:
-    """Return the table of a name, or the main one, and the dataclass of its rows.
+    """Return the table of a name, or the main one, and the Struct of its rows.
 
     Raises TraceError ``no_table`` or ``unknown_table``.
     """
@@ -104,12 +103,18 @@ def tables_of(result: type[Any], table: str | None = None) -> tuple[str, type[An
 
 
 def _fields(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
+    fields: tuple[str, ...] = kind.__struct_fields__
+    return fields
+
+
+def is_struct(hint: Any) -> TypeGuard[type[Struct]]:
+    """Return whether a type is that of a row or of another part of a result."""
+    return isinstance(hint, type) and issubclass(hint, Struct)
 
 
 def _plain(value: Any) -> Any:
     """Return a value in types that Arrow takes."""
-    if dataclasses.is_dataclass(value):
+    if isinstance(value, Struct):
         return {name: _plain(getattr(value, name)) for name in _fields(value)}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
@@ -122,7 +127,7 @@ def _arrow(hint: Any) -> pyarrow.DataType:
     plain = {int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
     if hint in plain:
         return plain[hint]
-    if dataclasses.is_dataclass(hint):
+    if is_struct(hint):
         hints = typing.get_type_hints(hint)
         return pyarrow.struct([(name, _arrow(hints[name])) for name in _fields(hint)])
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -156,7 +161,7 @@ def _cell(row: Any, name: str, bound: str | None) -> str:
 
 
 def _are_plain(values: tuple[Any, ...]) -> bool:
-    return not any(dataclasses.is_dataclass(value) for value in values)
+    return not any(isinstance(value, Struct) for value in values)
 
 
 def _facts(result: Any, of: str = "") -> Iterator[tuple[str, str]]:
@@ -165,7 +170,7 @@ def _facts(result: Any, of: str = "") -> Iterator[tuple[str, str]]:
         value = getattr(result, name)
         if name in bound.values():
             continue
-        if dataclasses.is_dataclass(value):
+        if isinstance(value, Struct):
             yield from _facts(value, f"{title(name)}: ")
         elif isinstance(value, tuple):
             for finding in value:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.roofs.achieved import LIMITS, Figures, Limit
@@ -50,8 +50,7 @@ _RANGES = ("roof_share_low", "roof_share_high", "above_roof_low_ns", "above_roof
 _MOST_UNKNOWN = 50
 
 
-@dataclass(frozen=True)
-class RoofRow:
+class RoofRow(Struct, frozen=True):
     """A roof: a ceiling of arithmetic for a data type, or the bandwidth of the memory."""
 
     name: str
@@ -70,8 +69,7 @@ class RoofRow:
     """The device time of the work under this roof."""
 
 
-@dataclass(frozen=True)
-class RooflineRow:
+class RooflineRow(Struct, frozen=True):
     """Device activities of one operator, shape, module or kernel, with one type and one ceiling."""
 
     name: str
@@ -125,8 +123,7 @@ class RooflineRow:
     """The row of the longest activity in the trace's table of kernels."""
 
 
-@dataclass(frozen=True)
-class DistanceRow:
+class DistanceRow(Struct, frozen=True):
     """The device time of the activities at one distance from their roof."""
 
     distance: Distance
@@ -142,8 +139,7 @@ class DistanceRow:
     calls: int
 
 
-@dataclass(frozen=True)
-class UnknownWork:
+class UnknownWork(Struct, frozen=True):
     """Device activities without a model of their work, by name."""
 
     name: str
@@ -152,8 +148,7 @@ class UnknownWork:
     share: float
 
 
-@dataclass(frozen=True)
-class Roofline(Result):
+class Roofline(Result, frozen=True):
     """The result of the view: the most time first."""
 
     provenance: Provenance

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
 from tb_privateuse1.analysis.operators import source_lines
@@ -16,8 +15,7 @@ from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_r
 from tb_privateuse1.views.result import Result
 
 
-@dataclass(frozen=True)
-class RuntimeRow:
+class RuntimeRow(Struct, frozen=True):
     """The calls of one name."""
 
     name: str
@@ -44,8 +42,7 @@ class RuntimeRow:
     longest_row: int
 
 
-@dataclass(frozen=True)
-class Runtime(Result):
+class Runtime(Result, frozen=True):
     """The result of the view: the most time first."""
 
     provenance: Provenance

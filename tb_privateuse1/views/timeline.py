@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
@@ -52,8 +52,7 @@ _FARTHEST_NS = 1 << 61
 """Windows are computed with in int64."""
 
 
-@dataclass(frozen=True)
-class Rectangles:
+class Rectangles(Struct, frozen=True):
     """By track, row and start. Several short ranges (``count``) show the longest."""
 
     track: Short
@@ -81,8 +80,7 @@ class Rectangles:
     """An index into ``modules``; -1 outside of modules, and if they were not asked for."""
 
 
-@dataclass(frozen=True)
-class Counter:
+class Counter(Struct, frozen=True):
     """A curve in the window: its entries in ``Curves``."""
 
     label: str
@@ -94,8 +92,7 @@ class Counter:
     points: int
 
 
-@dataclass(frozen=True)
-class Curves:
+class Curves(Struct, frozen=True):
     """The entries of all counters: each value holds from its time on."""
 
     at_ns: Floats
@@ -104,8 +101,7 @@ class Curves:
     """As ``Rectangles.bound_ns``."""
 
 
-@dataclass(frozen=True)
-class _Words:
+class _Words(Struct, frozen=True):
     """The texts that rectangles refer to."""
 
     names: tuple[str, ...]
@@ -120,8 +116,7 @@ class _Words:
         return sum(len((text or "l").encode()) + 3 for text in texts)
 
 
-@dataclass(frozen=True)
-class Timeline(Result):
+class Timeline(Result, frozen=True):
     """The result of the view."""
 
     provenance: Provenance

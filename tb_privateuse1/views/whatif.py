@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import CLASSES, ClassName
 from tb_privateuse1.analysis.kernel_names import display_names, name_fields
@@ -33,8 +33,7 @@ _TRUSTED = 0.02
 """From this share of a step on, what nothing explains is said in a note."""
 
 
-@dataclass(frozen=True)
-class ChangeAsked:
+class ChangeAsked(Struct, frozen=True):
     """A change that was asked for, and what it touches in the chosen steps, per step."""
 
     kind: changing.Kind
@@ -47,8 +46,7 @@ class ChangeAsked:
     activities: float
 
 
-@dataclass(frozen=True)
-class PredictedStep:
+class PredictedStep(Struct, frozen=True):
     """One step: as it was measured, predicted, and replayed from nothing but what is known."""
 
     name: str
@@ -61,8 +59,7 @@ class PredictedStep:
     """Without changes and without delays that nothing explains."""
 
 
-@dataclass(frozen=True)
-class PathClass:
+class PathClass(Struct, frozen=True):
     """A class of time on the critical path, per step; they sum to the step."""
 
     name: ClassName
@@ -72,8 +69,7 @@ class PathClass:
     share: float
 
 
-@dataclass(frozen=True)
-class PathRow:
+class PathRow(Struct, frozen=True):
     """An operator, kernel or call on the critical path, per step."""
 
     time_class: ClassName
@@ -87,8 +83,7 @@ class PathRow:
     """Of the class."""
 
 
-@dataclass(frozen=True)
-class WhatIf(Result):
+class WhatIf(Result, frozen=True):
     """The result of the view; times are means over the judged steps."""
 
     provenance: Provenance

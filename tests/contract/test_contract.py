@@ -8,7 +8,6 @@ documents that belong to its entries, in both directions. Whether ``types.ts`` i
 from __future__ import annotations
 
 import ast
-import dataclasses
 import json
 import math
 import re
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import Struct
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.reports import csv
@@ -33,6 +33,7 @@ from tb_privateuse1.views import VIEWS, signature
 from tb_privateuse1.views import result as views_result
 from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.lookups import LOOKUPS
+from tb_privateuse1.views.result import is_struct
 from tests.support.results import result as result_of
 from tests.support.sources import PACKAGE, nodes
 
@@ -143,17 +144,16 @@ def not_finite(value: Any, where: str = "") -> Iterator[str]:
     """The paths of all floats in a result that are no numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         yield where
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from not_finite(getattr(value, field.name), f"{where}.{field.name}")
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from not_finite(getattr(value, name), f"{where}.{name}")
     elif isinstance(value, tuple | np.ndarray):
         for i, item in enumerate(value):
             yield from not_finite(item, f"{where}[{i}]")
 
 
 def test_not_finite_finds() -> None:
-    @dataclasses.dataclass
-    class Row:
+    class Row(Struct):
         share: float
 
     assert list(not_finite((Row(0.5), Row(math.nan), Row(math.inf)))) == ["[1].share", "[2].share"]
@@ -165,7 +165,7 @@ def figures(kind: Any) -> Iterator[str]:
         for part in [hint, *typing.get_args(hint)]:
             if part in (int, float):
                 yield name
-            elif dataclasses.is_dataclass(part):
+            elif is_struct(part):
                 yield from figures(part)
 
 

@@ -7,7 +7,6 @@ the first. So each module makes its decoders while it is imported.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import importlib
 import typing
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import Struct
 
 import tb_privateuse1
 
@@ -40,9 +40,7 @@ def kinds(node: ast.AST) -> list[str]:
 
 def has_fields(kind: Any) -> bool:
     """Whether it is one of our classes, or holds one."""
-    if isinstance(kind, type) and (
-        dataclasses.is_dataclass(kind) or issubclass(kind, msgspec.Struct)
-    ):
+    if isinstance(kind, type) and (isinstance(kind, Struct) or issubclass(kind, msgspec.Struct)):
         return True
     return any(map(has_fields, typing.get_args(kind)))
 

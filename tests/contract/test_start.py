@@ -75,7 +75,7 @@ def test_help_of_a_command_imports_that_one() -> None:
 def test_discovery_imports_no_reader() -> None:
     """Nor numpy: TensorBoard's process looks for traces whether or not somebody opens them."""
     code = "from tb_privateuse1.discovery.scanner import Scanner; import tb_privateuse1.readers"
-    check(imported(code), 55, "numpy", "pyarrow", "msgspec", *NEVER, *MAKING)
+    check(imported(code), 55, "numpy", "pyarrow", *NEVER, *MAKING)
 
 
 def test_the_plugin_imports_nothing_that_answers(logdir: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_plugin_imports_nothing_that_answers(logdir: Path) -> None:
         "plugin.get_plugin_apps(), plugin.frontend_metadata()\n"
         "assert plugin.is_active()\nplugin._scanner.await_run()"
     )
-    heavy = ("pyarrow", "msgspec", "tb_privateuse1.storage", "tb_privateuse1.views", *MAKING[:-2])
+    heavy = ("pyarrow", "tb_privateuse1.storage", "tb_privateuse1.views", *MAKING[:-2])
     check(imported(code, str(logdir)), 65, *heavy)
 
 

@@ -18,7 +18,6 @@ import pytest
 from tb_privateuse1 import i18n
 from tb_privateuse1.i18n import Text, join_list, plural, render, say
 from tb_privateuse1.i18n.untranslated import templates
-from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.views.encoding import encode
 from tests.support.said import bare, called, scoped, within
 from tests.support.sources import PACKAGE
@@ -189,16 +188,6 @@ def test_a_text_survives(through: Callable[[Text], Any]) -> None:
     same = pickle.loads(same) if isinstance(same, bytes) else same
     assert (same, same.template, same.values) == (text, "a {b}", {"b": "3 copies"})
     assert same.values["b"].template == "{count:,} copies"
-
-
-def test_texts_of_stored_findings_are_restored() -> None:
-    """As the cache keeps them, which knows English and a list of texts."""
-    text = say("a {b}", b=1)
-    finding = Finding("code", str(text), "plain")
-    (same,) = i18n.restore_texts((finding,), {"a 1": text})
-    assert same == finding
-    assert same.message.template == "a {b}"
-    assert type(same.hint) is str
 
 
 def test_json_is_in_the_language_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from werkzeug.test import Client
 
 from tb_privateuse1.analysis.kernels.inference_limits import Advice, Limit
@@ -113,10 +113,10 @@ def _prose(value: Any) -> Iterator[str | None]:
             yield from _prose(one)
     elif isinstance(value, Counter) and value.what == "recorded":
         return  # its label is the trace's own name
-    elif dataclasses.is_dataclass(value):
+    elif isinstance(value, Struct):
         yield from (getattr(value, name) for name in PROSE.get(type(value), ()))
-        for field in dataclasses.fields(value):
-            yield from _prose(getattr(value, field.name))
+        for name in value.__struct_fields__:
+            yield from _prose(getattr(value, name))
 
 
 def _strings(value: Any) -> Iterator[str]:

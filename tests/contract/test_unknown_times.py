@@ -6,12 +6,13 @@ time of 0 there is an error unless its field is listed here, with the reason why
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from tb_privateuse1.export import trace_tables
 from tb_privateuse1.export.reports import text
@@ -79,9 +80,9 @@ KNOWN = HOST | RECORDED | CHANGES | OF_THE_KNOWN | AVERAGES | FIGURES
 
 def times(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the class, name and value of each time of a result, however deep."""
-    if dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from times(getattr(value, field.name), f"{type(value).__name__}.{field.name}")
+    if isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from times(getattr(value, name), f"{type(value).__name__}.{name}")
     elif isinstance(value, tuple | list):
         for one in value:
             yield from times(one, at)
@@ -133,7 +134,7 @@ def test_device_parts_of_steps_are_null(make: Callable[[], Trace]) -> None:
 @RECORDINGS
 def test_nothing_bounds_a_sum_to_which_work_may_add(make: Callable[[], Trace]) -> None:
     shown = overview(make())
-    totals = dataclasses.asdict(shown.totals)
+    totals = asdict(shown.totals)
     assert {value for name, value in totals.items() if name.endswith("_bound_ns")} == {None}
     assert (shown.utilisation_low, shown.utilisation_high) == (None, None)
     assert shown.account is None or shown.account.idle_bound_ns is None
@@ -154,13 +155,13 @@ def test_a_rank_without_times_is_no_straggler_beside_the_others() -> None:
     view = VIEWS["distributed"]
     steps, meets = [rank_runs.Does()] * rank_runs.STEPS, [4000.0] * rank_runs.STEPS
     others = [rank_runs.rank(i, steps, meets, transfer=100) for i in range(3)]
-    shown = view(ranks(*others, dataclasses.replace(refused(), meta=_third(refused()))))
+    shown = view(ranks(*others, replace(refused(), meta=_third(refused()))))
     assert [row.computation_ns is None for row in shown.rows] == [False] * 3 + [True]
     assert shown.culprits == ()
 
 
 def _third(trace: Trace) -> Meta:
-    return dataclasses.replace(trace.meta, rank=3)
+    return replace(trace.meta, rank=3)
 
 
 @RECORDINGS

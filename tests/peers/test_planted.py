@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.planted import later_table
 from benchmarks.planted.expected import BLIND, LATER, RULES_OF
@@ -61,7 +61,7 @@ def test_a_claim_is_right_up_to_the_gain(
 
 
 def test_a_claim_on_a_fault_without_a_rule_is_not_right() -> None:
-    other = dataclasses.replace(row(0.2), others=(finding("casts", 0.1),))
+    other = replace(row(0.2), others=(finding("casts", 0.1),))
     known = row(0.2, finding("item_sync", 0.2))
     assert later_table.figures("all", [known, other]) == (
         "all", "2", "1", "1", "2", "50%", "67%",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace.model import Trace
@@ -80,7 +80,7 @@ def whole(trace: Trace) -> Trace:
     """The same without its steps: one that reaches over all."""
     end_ns = np.array([max(trace.end_ns, int(trace.kernels.end_ns.max(initial=0)))])
     start_ns = np.minimum(trace.kernels.start_ns.min(initial=0), 0)[None]
-    steps = dataclasses.replace(
+    steps = replace(
         trace.steps,
         name=trace.steps.name[:1],
         host_start_ns=start_ns,
@@ -90,9 +90,9 @@ def whole(trace: Trace) -> Trace:
         incomplete=np.zeros(1, np.bool_),
         primed=np.zeros(1, np.bool_),
     )
-    kernels = dataclasses.replace(trace.kernels, step=np.zeros(len(trace.kernels), np.int32))
-    ops = dataclasses.replace(trace.ops, step=np.zeros(len(trace.ops), np.int32))
-    return dataclasses.replace(trace, steps=steps, kernels=kernels, ops=ops)
+    kernels = replace(trace.kernels, step=np.zeros(len(trace.kernels), np.int32))
+    ops = replace(trace.ops, step=np.zeros(len(trace.ops), np.int32))
+    return replace(trace, steps=steps, kernels=kernels, ops=ops)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_communication_of_a_rank_is_exact(expected: dict[str, Any]) -> None:
     (row,) = distributed(ranks(trace)).rows
     # The oracle knows device activities only; ranges of libraries on the host count here too.
     on_host_ns = int(breakdown.communication_on_host(trace).sum())
-    row = dataclasses.replace(row, communication_ns=(row.communication_ns or 0) - on_host_ns)
+    row = replace(row, communication_ns=(row.communication_ns or 0) - on_host_ns)
     us = {
         "computation_ns": "compute_union",
         "communication_ns": "comm_union",

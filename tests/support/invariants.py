@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.classes import IDLE
 from tb_privateuse1.analysis.comparison.items_per_step import By
@@ -175,7 +175,7 @@ def of_findings(trace: Trace) -> None:
 def of_ranks(trace: Trace) -> None:
     """Each step of a rank, and its collectives by the matches with a rank like it."""
     (one,) = ranks(trace)
-    whole = distributed((one, dataclasses.replace(one, rank=one.rank + 1)))
+    whole = distributed((one, replace(one, rank=one.rank + 1)))
     for s in whole.steps:
         parts = (s.computation_ns, s.exposed_ns, s.copy_ns, s.idle_ns)
         known = [part for part in parts if part is not None]

@@ -5,12 +5,12 @@ The file has one pass of a small model; its stored trace is replaced by one that
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
@@ -50,7 +50,7 @@ def write(folder: Path, stored: Path) -> Trace:
 
 
 def _many(once: Trace) -> Trace:
-    steps = dataclasses.replace(
+    steps = replace(
         once.steps, end_ns=np.array([PASSES * PASS_NS]), host_end_ns=np.array([PASSES * PASS_NS])
     )
     ops = _repeated(once.ops, {"parent": len(once.ops), "event": 0})
@@ -63,15 +63,15 @@ def _many(once: Trace) -> Trace:
     kernels = _repeated(
         once.kernels, {"op": len(once.ops), "launch": len(once.launches), "event": 0}
     )
-    return dataclasses.replace(
+    return replace(
         once,
         end_ns=PASSES * PASS_NS,
         steps=steps,
-        ops=dataclasses.replace(ops.take(keep), parent=_moved(ops.parent[keep], number)),
-        launches=dataclasses.replace(
+        ops=replace(ops.take(keep), parent=_moved(ops.parent[keep], number)),
+        launches=replace(
             launches, op=_moved(launches.op, number), around=_moved(launches.around, number)
         ),
-        kernels=dataclasses.replace(kernels, op=_moved(kernels.op, number)),
+        kernels=replace(kernels, op=_moved(kernels.op, number)),
     )
 
 

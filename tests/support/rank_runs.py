@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.i18n import Text
@@ -20,8 +21,7 @@ STEP, STEPS, WORLD = 10_000.0, 8, 4
 SIZE = 4 << 20
 
 
-@dataclass(frozen=True)
-class Does:
+class Does(Struct, frozen=True):
     """What a rank does in a step."""
 
     computes: float = 3000

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace.model import TABLES, Trace
 
@@ -25,8 +25,8 @@ def values(part: Any) -> Any:
     """All that a part has, with the type of each array."""
     if isinstance(part, np.ndarray):
         return part.dtype.name, part.tolist()
-    if dataclasses.is_dataclass(part):
-        return [(f.name, values(getattr(part, f.name))) for f in dataclasses.fields(part)]
+    if isinstance(part, Struct):
+        return [(name, values(getattr(part, name))) for name in part.__struct_fields__]
     if isinstance(part, dict):
         return [(name, values(value)) for name, value in part.items()]
     if isinstance(part, tuple):

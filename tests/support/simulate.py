@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1 import inference
 from tb_privateuse1.inference.device_timeline import Others
@@ -27,8 +27,7 @@ LATENCY, MARK, GAP = 6_000, 300, 800
 BEFORE, AFTER = 200, 700
 
 
-@dataclass(frozen=True)
-class Op:
+class Op(Struct, frozen=True):
     """An operator: host ns before and after its inside, children, and its kernel's ns (0: none).
 
     The kernel is launched at the end, after the children. ``blocking``: it returns when the
@@ -47,8 +46,7 @@ class Op:
     paused: int = 0
 
 
-@dataclass
-class Machine:
+class Machine(Struct):
     """Runs operators and keeps what the profiler and the truth see."""
 
     latency: int = LATENCY
@@ -124,8 +122,7 @@ class Machine:
         return self.device
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """A trace as inferred, and its truth on the trace's clock, by operator in order."""
 
     trace: Trace

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tb_privateuse1.trace.findings import Finding
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     name: str
     total_ns: int | None
     moved_bytes: int
@@ -16,15 +15,13 @@ class Row:
     incomplete: bool
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     timeline: str
     warnings: tuple[Finding, ...]
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     provenance: Source
     table: tuple[Row, ...]
     step_ns: int

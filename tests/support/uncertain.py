@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.inference import steps
 from tb_privateuse1.inference.base import Strings
@@ -92,14 +92,14 @@ def _with(host: Trace, lanes: list[Kernels]) -> Trace:
     step, of_ops, of_kernels = steps.build_steps(
         host.ops, kernels, host.launches, Strings(host.strings), end
     )
-    return dataclasses.replace(
+    return replace(
         host,
         end_ns=end,
         lanes=Lanes(np.zeros(len(lanes), np.int64), np.arange(len(lanes)), none),
-        ops=dataclasses.replace(host.ops, step=of_ops),
-        kernels=dataclasses.replace(kernels, step=of_kernels),
+        ops=replace(host.ops, step=of_ops),
+        kernels=replace(kernels, step=of_kernels),
         steps=step,
-        meta=dataclasses.replace(host.meta, timeline="inferred"),
+        meta=replace(host.meta, timeline="inferred"),
     )
 
 

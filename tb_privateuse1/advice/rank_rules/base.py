@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tb_privateuse1.advice.rules.base import Confidence
@@ -32,8 +32,7 @@ MOST_RANKS = 20
 """The most ranks that a finding names as evidence."""
 
 
-@dataclass(frozen=True)
-class RankContext:
+class RankContext(Struct, frozen=True, dict=True):
     """All readable ranks; arrays are indexed like ``parts``."""
 
     numbers: tuple[int, ...]
@@ -124,16 +123,14 @@ class RankContext:
         return np.concatenate([np.empty(0, np.int64), *columns])
 
 
-@dataclass(frozen=True)
-class RankEvidence:
+class RankEvidence(Struct, frozen=True):
     """A rank that shows the finding, and how."""
 
     rank: int
     note: str
 
 
-@dataclass(frozen=True)
-class RankFinding:
+class RankFinding(Struct, frozen=True):
     """A problem that a rule found in a run."""
 
     title: str
@@ -150,8 +147,7 @@ class RankFinding:
     """A rule whose findings become symptoms of this one: they concern the same time."""
 
 
-@dataclass(frozen=True)
-class RankRule:
+class RankRule(Struct, frozen=True):
     """A pattern over all ranks, its reason and its fix."""
 
     name: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rules.base import (
@@ -39,7 +39,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     forward = found.calls[~table.backward[found.calls]]
     if len(forward):
-        found = dataclasses.replace(found, calls=forward)  # these have the program's lines
+        found = replace(found, calls=forward)  # these have the program's lines
     rows = found.ops()
     general = case.around(softmax, case.named("ops", _GENERAL)) >= 0
     count = len(found.calls)

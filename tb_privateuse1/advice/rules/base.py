@@ -8,8 +8,9 @@ finding and promises no more than a replay gains.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 from tb_privateuse1.advice.context import LACKS as LACKS
 from tb_privateuse1.advice.context import Need as Need
@@ -44,16 +45,14 @@ Precedence = Literal["cause", "symptom", "step", "rest"]
 PRECEDENCES: tuple[Precedence, ...] = get_args(Precedence)
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(Struct, frozen=True):
     """A short program with the problem, and the same with the fix; names in it stand for yours."""
 
     before: str
     after: str
 
 
-@dataclass(frozen=True)
-class RuleFinding:
+class RuleFinding(Struct, frozen=True):
     """A problem that a rule found in a trace."""
 
     title: str
@@ -89,8 +88,7 @@ class RuleFinding:
     """What is true even if the claim turns out to save nothing: a finding without a claim."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A pattern, its reason and its fix."""
 
     name: str

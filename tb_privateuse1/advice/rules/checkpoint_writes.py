@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.rules.base import (
     Code,
@@ -60,7 +60,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "waits, at most as long as each wait."
         ),
         claim=claim,
-        removes=dataclasses.replace(removed, kernels=found.kernels, shares=1.0),
+        removes=replace(removed, kernels=found.kernels, shares=1.0),
         confidence="high",
         source=_source(case, int(rows[0])),
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rules.base import (
@@ -54,7 +54,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         confidence="high",
         source=case.source(np.unique(case.trace.kernels.op[rows]).astype(np.int64)),
     )
-    yield dataclasses.replace(
+    yield replace(
         note,
         title=say(
             "Operators run on {unit}: {share} of the time",

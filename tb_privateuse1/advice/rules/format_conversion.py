@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rules.base import (
@@ -55,7 +55,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     is_much = work >= _NOTED
     share = case.share(intervals.length(claim))
     if share >= _LEAST:
-        yield dataclasses.replace(
+        yield replace(
             note,
             title=say(
                 "Converting tensors between formats takes {share} of the time",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
@@ -24,8 +24,7 @@ _LOADER = r"^enumerate\(DataLoader\)"
 _MANY, _NEAR, _LEAST = 20, 8, 0.01
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """Loops, with the number of rounds of each, and the operators that show them."""
 
     ranges: Ranges
@@ -156,7 +155,7 @@ def _removal(case: RuleContext, looping: intervals.Set, work: Fusion | None) -> 
     host = case.without(instants=looping)
     if work is None:
         return host
-    return dataclasses.replace(host, kernels=work.kernels, shares=work.shares)
+    return replace(host, kernels=work.kernels, shares=work.shares)
 
 
 RULE = Rule(

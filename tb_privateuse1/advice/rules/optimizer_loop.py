@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
@@ -76,7 +76,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             share=percent(removed),
         ),
         claim=claim,
-        removes=dataclasses.replace(
+        removes=replace(
             case.without(ops=steps, share=removed), kernels=fused.rows, shares=fused.shares
         ),
         confidence="high",

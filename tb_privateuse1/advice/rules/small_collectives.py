@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import host_collectives
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
@@ -39,7 +39,7 @@ def _on_device(case: RuleContext) -> Iterator[RuleFinding]:
     claim = bottleneck.shorten(case.of_device(exposed), 1 - needed / len(rows))
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    yield dataclasses.replace(
+    yield replace(
         _finding(case, rows, claim),
         evidence=case.examples("kernels", kernel),
         how=say(
@@ -62,7 +62,7 @@ def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
     claim = bottleneck.shorten(host_collectives.awaited(case, rows), share)
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    yield dataclasses.replace(
+    yield replace(
         _finding(case, rows, claim),
         evidence=case.examples("ops", case.trace.collectives.op[rows].astype(np.int64)),
         how=say(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rules.base import (
@@ -68,9 +68,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "time beyond one kernel for all tensors, while others waited for it."
         ),
         claim=claim,
-        removes=dataclasses.replace(
-            case.without(instants=looping), kernels=work.kernels, shares=work.shares
-        ),
+        removes=replace(case.without(instants=looping), kernels=work.kernels, shares=work.shares),
         confidence="high",
         source=case.source(ops),
         lacks=case.lacks("stacks"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.advice.rules.base import (
     Rule,
@@ -33,8 +33,7 @@ _HOST = np.array([one.group in ("blocked", "host") for one in CLASSES])
 """By class of the account: the device idles, and the program is the reason."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Steps:
+class _Steps(Struct, frozen=True, eq=False):
     """The judged time of steps, and what each has beyond a usual one. Arrays are by step."""
 
     first: I64

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tb_privateuse1.agents.picture.canvas import (
     INK,
@@ -35,8 +36,7 @@ _COLORS: Mapping[str | None, Color] = {
 }
 
 
-@dataclass(frozen=True)
-class _Axes:
+class _Axes(Struct, frozen=True):
     """The ranges of both axes, as powers of ten, and the plot in pixels."""
 
     x_low: float

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tb_privateuse1.agents.picture.canvas import (
     GROUND,
@@ -48,8 +49,7 @@ _STRENGTH = {"measured": 1.0, "inferred": 0.75, "bounded": 0.35}
 """The share of its color that a range keeps, by how well it is known."""
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A track in the picture."""
 
     id: int

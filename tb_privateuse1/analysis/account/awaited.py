@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import groupby, intervals
@@ -14,8 +14,7 @@ from tb_privateuse1.trace.model import NONE, Trace
 _TOP = 10
 
 
-@dataclass(frozen=True)
-class AwaitedOperator:
+class AwaitedOperator(Struct, frozen=True):
     """Idle time directly before the activities of an operator."""
 
     name: str

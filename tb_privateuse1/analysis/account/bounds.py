@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, TimeClass
 from tb_privateuse1.analysis.idle import launch_times
@@ -14,8 +13,7 @@ from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 
 
-@dataclass(frozen=True)
-class Doubt:
+class Doubt(Struct, frozen=True):
     """The time of a window whose class may be another one, in ns.
 
     ``busy_ns`` bounds the time in which anything runs, and so all idle time. ``device_ns`` bounds

@@ -5,8 +5,7 @@ The order is that of the pages. docs/reference/definitions.md defines each class
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from tb_privateuse1.i18n import say
 
@@ -42,8 +41,7 @@ Group = Literal["device", "blocked", "host", "queue", "outside"]
 recording."""
 
 
-@dataclass(frozen=True)
-class TimeClass:
+class TimeClass(NamedTuple):
     """One class of time."""
 
     name: ClassName

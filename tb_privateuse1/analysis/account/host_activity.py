@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -59,8 +58,7 @@ _DEVICE_MEMORY = re.compile(
 _NO_ALLOCATION = re.compile(r"memcpy|memset|getinfo|get_?info|attribute", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class HostRanges(Table):
+class HostRanges(Table, frozen=True):
     """Ranges of host threads by thread and start, disjoint in each thread.
 
     ``row`` is the responsible row of the table ``table``.

@@ -8,9 +8,9 @@ left is the main thread's own code, or else what any other thread does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.account.host_activity import OPS, HostRanges, disjoint, host_activity
@@ -67,8 +67,7 @@ def blocked_time(trace: Trace) -> intervals.Set:
     )
 
 
-@dataclass(frozen=True)
-class _Activity:
+class _Activity(Struct, frozen=True):
     """The host's ranges by class and thread, in order of precedence."""
 
     by_class: tuple[tuple[ClassName, Mapping[int, HostRanges]], ...]
@@ -89,16 +88,14 @@ def _activity(trace: Trace) -> _Activity:
     return _Activity(by_class, intervals.union(first, last))
 
 
-@dataclass
 class _Chain:
     """Divides times step by step: each step takes its part and leaves the rest."""
 
-    trace: Trace
-    parts: list[Stretches] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.activity = _activity(self.trace)
-        self.roles = thread_roles.thread_roles(self.trace)
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.parts: list[Stretches] = []
+        self.activity = _activity(trace)
+        self.roles = thread_roles.thread_roles(trace)
 
     def divide(self, thread: I32, start_ns: I64, end_ns: I64) -> Stretches:
         main = self.roles.main

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import EventRow
@@ -15,8 +15,7 @@ from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I8, I32, I64, Table
 
 
-@dataclass(frozen=True)
-class Stretches(Table):
+class Stretches(Table, frozen=True):
     """Disjoint stretches by start.
 
     ``time_class`` is an index into ``classes.NAMES``. ``thread`` is the host thread that the device

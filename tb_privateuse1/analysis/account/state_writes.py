@@ -7,9 +7,9 @@ are copied, bytes are written, and nothing is computed on the device.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.threads.roles import thread_roles
@@ -25,8 +25,7 @@ _WRITES = re.compile(
 """Names of functions that write bytes or serialize objects, in any library."""
 
 
-@dataclass(frozen=True, eq=False)
-class StateWrites:
+class StateWrites(Struct, frozen=True, eq=False):
     """The outermost such calls, and the copies that they launch."""
 
     frames: I64

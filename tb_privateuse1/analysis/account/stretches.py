@@ -10,9 +10,9 @@ the launch and where the host changes its work, so there is no threshold.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account import host_chain
 from tb_privateuse1.analysis.account.classes import NAMES, ClassName
@@ -82,8 +82,7 @@ def _working(trace: Trace, rows: I32) -> list[Stretches]:
     return parts
 
 
-@dataclass(frozen=True)
-class _Gaps:
+class _Gaps(Struct, frozen=True):
     """Idle time, cut where its reason changes; all columns have one entry per piece.
 
     ``kernel`` is the activity that ends the gap, ``NONE`` behind the last one. Until

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import stretches as time_stretches
 from tb_privateuse1.analysis.account.bounds import doubtful_time
@@ -31,8 +32,7 @@ _LARGEST = 5
 _PARTS = 8
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """One stretch of a class, and the event that is responsible for it."""
 
     start_ns: int
@@ -48,8 +48,7 @@ class Stretch:
     """The line of the user's program; null without Python stacks."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """The time of a class under one name: a kind of work of kernels, else a call or operator."""
 
     name: str
@@ -58,8 +57,7 @@ class Part:
     """Of the window, 0 to 1."""
 
 
-@dataclass(frozen=True)
-class ClassTime:
+class ClassTime(Struct, frozen=True):
     """The time of one class in the window."""
 
     name: ClassName
@@ -78,8 +76,7 @@ class ClassTime:
     """The longest stretches, at most 5."""
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(Struct, frozen=True):
     """The classes of a window that have time; their ``ns`` sum to ``window_ns``."""
 
     window_ns: int
@@ -158,8 +155,7 @@ def with_details(trace: Trace, time: ClassTime, own: Stretches, window_ns: int) 
     )
 
 
-@dataclass(frozen=True)
-class StepClass:
+class StepClass(Struct, frozen=True):
     """The time of one class in a step's window, or on average over steps."""
 
     name: ClassName
@@ -172,8 +168,7 @@ def step_class(name: ClassName, ns: int) -> StepClass:
     return StepClass(name, CLASSES[NUMBER[name]].label, ns)
 
 
-@dataclass(frozen=True)
-class StepAccount:
+class StepAccount(Struct, frozen=True):
     """The account of a step's window; the classes sum to its length."""
 
     name: str

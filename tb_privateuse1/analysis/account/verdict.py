@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account import stretches as time_stretches
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
@@ -66,8 +66,7 @@ _DEVICE_KINDS: dict[ClassName, VerdictKind] = {
 }
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The limit of the judged part of a recording."""
 
     kind: VerdictKind

@@ -8,9 +8,9 @@ could have run several operators meanwhile. No names decide.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.pieces import Stretches
@@ -31,8 +31,7 @@ _EACH = 2
 """A thread that runs Python begins a function in the time of this many usual operators."""
 
 
-@dataclass(frozen=True)
-class ApartCalls:
+class ApartCalls(Struct, frozen=True):
     """Calls of one name that launch nothing, and the part of the given time inside of them."""
 
     table: TableName

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tb_privateuse1.analysis.comparison.rows import Time
 from tb_privateuse1.analysis.comparison.run_figures import (
@@ -18,8 +19,7 @@ from tb_privateuse1.analysis.comparison.run_operators import RunOperator
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """A metric of all runs."""
 
     unit: Unit
@@ -28,8 +28,7 @@ class Metric:
     runs: tuple[StepFigure, ...]
 
 
-@dataclass(frozen=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """An operator in all runs: its own time per step in ns, its calls and device activities."""
 
     bound: int | None
@@ -39,8 +38,7 @@ class Operator:
     line: str | None = None
 
 
-@dataclass(frozen=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """The figures of several runs of one program."""
 
     recorded: Recorded
@@ -55,8 +53,7 @@ class Workload:
     """Of the program that made the figures."""
 
 
-@dataclass(frozen=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """The workloads of a file, by name."""
 
     workloads: Mapping[str, Workload] = field(default_factory=dict)

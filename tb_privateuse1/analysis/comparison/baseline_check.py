@@ -8,8 +8,9 @@ exactly.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Literal
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.baseline import Metric, Operator, Workload
 from tb_privateuse1.analysis.comparison.rows import Status, Time
@@ -27,8 +28,7 @@ _OTHER_MACHINE = frozenset(("device", "vendor", "timeline", "world_size", "optio
 """Times under these are of something else. A new torch or precision is what a check may judge."""
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """How much more a figure may be: a share of the base, and an amount in its unit."""
 
     share: float = 0.0
@@ -50,8 +50,7 @@ DEFAULT_LIMITS: Mapping[LimitName, Limit] = {
 }
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A circumstance that differs from the baseline's."""
 
     name: str
@@ -61,8 +60,7 @@ class Difference:
     """False if times cannot be compared across it."""
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A figure per step: medians of the steps, on average over the runs."""
 
     name: str
@@ -80,8 +78,7 @@ class Checked:
     doubt: Doubt | None
 
 
-@dataclass(frozen=True)
-class CheckedOperator:
+class CheckedOperator(Struct, frozen=True):
     """An operator per step; ``figure`` is of its own time."""
 
     figure: Checked
@@ -93,8 +90,7 @@ class CheckedOperator:
     line: str | None
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """The result of a check of one workload."""
 
     name: str
@@ -147,14 +143,12 @@ def check_workload(
 
 def differing(base: Recorded, now: Recorded) -> Iterator[Difference]:
     """Yield the circumstances that differ; one that either does not have is not compared."""
-    for field in fields(Recorded):
-        before, after = getattr(base, field.name), getattr(now, field.name)
+    for name in Recorded.__struct_fields__:
+        before, after = getattr(base, name), getattr(now, name)
         optional = before in (None, ()) or after in (None, ())
-        if before == after or (optional and field.name != "options"):
+        if before == after or (optional and name != "options"):
             continue
-        yield Difference(
-            field.name, _words(before), _words(after), field.name not in _OTHER_MACHINE
-        )
+        yield Difference(name, _words(before), _words(after), name not in _OTHER_MACHINE)
 
 
 def _words(value: object) -> str:
@@ -222,8 +216,7 @@ def _missing(name: str, unit: Unit, base: float | None, now: float | None) -> Ch
     return Checked(name, unit, base, now, None, None, None, None, 0.0, "cannot_tell", "missing")
 
 
-@dataclass(frozen=True)
-class _Judged:
+class _Judged(Struct, frozen=True):
     """Two samples of runs of a figure with noise, and what decides."""
 
     base: Sequence[StepFigure]

@@ -8,9 +8,8 @@ that it replaced.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.trace import call_tree, groupby, intervals
@@ -21,8 +20,7 @@ ENGINE = "autograd::engine::evaluate_function: "
 """Before the name of a backward function; places have the name without it."""
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """The work of one trace: device activities, or without a device the outermost operators.
 
     All columns have one entry per row of ``trace.kernels``, or of ``trace.ops``. Copies,
@@ -39,8 +37,7 @@ class Work:
     """The row of ``trace.steps``."""
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(Struct, frozen=True):
     """The places of two traces; a parent has a smaller number than its children."""
 
     names: list[str]
@@ -59,8 +56,7 @@ class Places:
         return found[::-1]
 
 
-@dataclass
-class _Tree:
+class _Tree(Struct):
     names: list[str] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
     number: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -73,8 +69,7 @@ class _Tree:
         return found
 
 
-@dataclass(frozen=True)
-class _Calls:
+class _Calls(Struct, frozen=True):
     """Where each row of work is: ``parent`` and ``place`` are by row of ``trace.ops``."""
 
     place: I64

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.call_places import Places, Work
 from tb_privateuse1.trace import groupby
@@ -21,8 +21,7 @@ from tb_privateuse1.trace.table import I64, Bools
 Units = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """The units of some work in both traces: equal ones are the same work, none are new or gone."""
 
     base: Units
@@ -34,8 +33,7 @@ class Change:
         return self.base == self.now and len(self.base) == 1
 
 
-@dataclass(frozen=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """The change that each row of work belongs to: an index into ``changes``, or ``NONE``."""
 
     changes: list[Change]
@@ -43,8 +41,7 @@ class Matches:
     now: I64
 
 
-@dataclass(frozen=True)
-class _Sequence:
+class _Sequence(Struct, frozen=True):
     """Calls of units in the chosen steps, in order of their begin."""
 
     unit: I64
@@ -99,8 +96,7 @@ def _fixed(old: _Sequence, new: _Sequence) -> Bools:
     return fixed
 
 
-@dataclass(frozen=True)
-class _Between:
+class _Between(Struct, frozen=True):
     """The stretches of calls between two fixed points, and the units in each."""
 
     cells: list[tuple[_Context, int]]

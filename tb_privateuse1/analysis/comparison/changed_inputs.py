@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.call_places import Work
 from tb_privateuse1.trace import groupby
@@ -27,8 +27,7 @@ _LEAST = 0.05
 """Share of the sizes that differ below which a size may be of some odd call."""
 
 
-@dataclass(frozen=True)
-class InputChanges:
+class InputChanges(Struct, frozen=True):
     """By unit, how its inputs differ."""
 
     types: dict[int, Pair]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.recording import workload
 from tb_privateuse1.trace.model import Trace
@@ -15,8 +16,7 @@ ConditionName = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One thing that differs; a value that is not recorded is null."""
 
     name: ConditionName

@@ -5,9 +5,8 @@ So a backend that builds an operator of others shows beside one that has a kerne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.steps import training_phases
@@ -22,8 +21,7 @@ _LEAST = 0.01
 """Share of the device's time below which it is no matter."""
 
 
-@dataclass(frozen=True)
-class Decomposition:
+class Decomposition(Struct, frozen=True):
     """An operator, or an optimizer's step, that launches more kernels than in the base."""
 
     name: str
@@ -34,8 +32,7 @@ class Decomposition:
     """Of the device's time in the chosen steps of the new trace."""
 
 
-@dataclass(frozen=True)
-class _Calls:
+class _Calls(Struct, frozen=True):
     """By row of ``trace.ops``: kernels and device time in it, with all that is inside."""
 
     kernels: I64

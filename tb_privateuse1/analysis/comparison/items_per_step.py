@@ -6,10 +6,10 @@ An item is identified by its name and a detail: input shapes, or the kind of dev
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account import bounds as account_bounds
 from tb_privateuse1.analysis.account import table as account_table
@@ -39,8 +39,7 @@ NOWHERE: dict[By, str] = {
 languages."""
 
 
-@dataclass(frozen=True)
-class Items:
+class Items(Struct, frozen=True):
     """Means per step. Device times are those of the launched activities, host times are self times.
 
     For modules and annotations, both include everything inside.
@@ -152,8 +151,7 @@ def _kernels(trace: Trace, at: _Places) -> Items:
     return Items(names, outermost, count, None, device, bound, _whole(trace, at), work, known)
 
 
-@dataclass(frozen=True)
-class OperatorItems:
+class OperatorItems(Struct, frozen=True):
     """The operators of a trace by name, and what belongs to each; the last name is of no operator.
 
     ``of_op`` has the item of each row of ``trace.ops``, ``of_kernel`` of each device activity.

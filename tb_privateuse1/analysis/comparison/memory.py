@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.significance import Floats, Sample
@@ -30,8 +30,7 @@ Device = tuple[int, int]
 Pair = tuple[Device | None, Device | None]
 
 
-@dataclass(frozen=True)
-class DiffMemory:
+class DiffMemory(Struct, frozen=True):
     """A figure of a device's memory in both traces, on average over the chosen steps."""
 
     device: str
@@ -50,8 +49,7 @@ class DiffMemory:
     verdict: Verdict
 
 
-@dataclass(frozen=True)
-class DiffAllocator:
+class DiffAllocator(Struct, frozen=True):
     """Allocations of an operator on a device per step, in both traces."""
 
     device: str

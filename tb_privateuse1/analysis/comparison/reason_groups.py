@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.comparison.changed_calls import Change
@@ -36,8 +37,7 @@ on another ``device``, run other ``kernels``, or run the same ones at another ``
 ``copies``. The rest is a ``class`` of the account of time."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Cells with one reason; ``base_units`` and ``now_units`` are places of the work in them."""
 
     kind: ReasonKind
@@ -51,8 +51,7 @@ class Group:
     time_class: ClassName = "kernel"
 
 
-@dataclass(frozen=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """The group of each cell, and what is known of changed inputs."""
 
     keys: list[Group]

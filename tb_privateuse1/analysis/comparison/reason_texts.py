@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import host_activity
@@ -36,8 +36,7 @@ _SINGLE, _WORKERS = "_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderI
 Calls = tuple[float | None, float | None]
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """The sentence of a reason, its calls per step in the base and now, and where to look."""
 
     sentence: str

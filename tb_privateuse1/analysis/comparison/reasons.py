@@ -7,9 +7,9 @@ groups are the rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import bounds as account_bounds
 from tb_privateuse1.analysis.account.classes import ClassName
@@ -30,8 +30,7 @@ _LEAST = 0.01
 """A reason's change as a share of the changes of all groups, whatever their signs."""
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """A part of the change of the step; times are per step."""
 
     kind: ReasonKind
@@ -55,8 +54,7 @@ class Reason:
     """The name of the call, the copy or the frame with the most of it."""
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Why the step changed: the reasons and the rest sum to ``change_ns``."""
 
     change_ns: int
@@ -112,8 +110,7 @@ def _samples(cells: Cells, group: I64, groups: int) -> tuple[Sample, Sample]:
     return old, new
 
 
-@dataclass(frozen=True)
-class _Changes:
+class _Changes(Struct, frozen=True):
     """The change of each group."""
 
     old: Sample

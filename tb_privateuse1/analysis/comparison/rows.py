@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.items_per_step import By, Items, Name
@@ -20,8 +21,7 @@ Time = Literal["device", "host"]
 Status = Literal["both", "new", "gone"]
 
 
-@dataclass(frozen=True)
-class DiffRow:
+class DiffRow(Struct, frozen=True):
     """An operator, kernel, module or annotation in both traces; figures are per step."""
 
     name: str
@@ -78,8 +78,7 @@ def total_time(items: Items, unit: Time) -> int | None:
     return 0 if items.host is None else round(float(items.host.mean[items.parent < 0].sum()))
 
 
-@dataclass(frozen=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """The items of one trace in the rows of both."""
 
     calls: significance.Floats

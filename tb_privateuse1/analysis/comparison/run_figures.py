@@ -6,10 +6,10 @@ Only steady steps count (``analysis.recording.judged_part``), as in the overview
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison import memory
 from tb_privateuse1.analysis.comparison.conditions import device_models
@@ -43,8 +43,7 @@ UNITS: Mapping[MetricName, Unit] = {
 _OPTIONS = ("with_stack", "record_shapes", "profile_memory")
 
 
-@dataclass(frozen=True)
-class RunMetric:
+class RunMetric(Struct, frozen=True):
     """A metric of one run."""
 
     figure: StepFigure
@@ -52,8 +51,7 @@ class RunMetric:
     """The error bound of each of these values: 0 if measured, None if it is not known."""
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """The circumstances of a recording that its times depend on; None if they are not recorded."""
 
     torch: str | None
@@ -67,8 +65,7 @@ class Recorded:
     """The profiler's options that cost time."""
 
 
-@dataclass(frozen=True)
-class RunFigures:
+class RunFigures(Struct, frozen=True):
     """The figures of one recording."""
 
     recorded: Recorded

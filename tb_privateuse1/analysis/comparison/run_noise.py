@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure
 
@@ -24,8 +25,7 @@ _LARGE = 200
 Statistic = Literal["median", "least"]
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """The change of a statistic of the runs, on average; the noise is half the interval."""
 
     base: float

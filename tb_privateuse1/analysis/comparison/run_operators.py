@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.items_per_step import operator_items
 from tb_privateuse1.analysis.comparison.rows import Time
@@ -21,8 +21,7 @@ _COVERED = 0.95
 _MOST = 40
 
 
-@dataclass(frozen=True)
-class RunOperator:
+class RunOperator(Struct, frozen=True):
     """An operator of one run: its own time, its calls and its device activities per step."""
 
     time: StepFigure

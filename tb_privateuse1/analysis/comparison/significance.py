@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.groupby import sums
@@ -29,8 +29,7 @@ def student_t_quantile(freedom: Floats) -> Floats:
     return np.where(whole <= len(_QUANTILES), few, 2.576 + 5.2 / whole)
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """By row, the mean over the steps and the variance between steps."""
 
     mean: Floats

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.table import I64
 
 
-@dataclass(frozen=True)
-class StepFigure:
+class StepFigure(Struct, frozen=True):
     """A figure over the steps of one run: least and greatest value, median and quartiles."""
 
     steps: int

@@ -8,9 +8,9 @@ direction. So the cells of a step sum to its length, and nothing counts twice.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account import stretches as time_stretches
 from tb_privateuse1.analysis.account.classes import NAMES, NUMBER, ClassName
@@ -27,8 +27,7 @@ Cell = tuple[ClassName, str, int]
 """The class of time, the direction of a copy or nothing, and the change of work or ``NONE``."""
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True):
     """The time of one trace's chosen steps by cell."""
 
     trace: Trace
@@ -64,8 +63,7 @@ class Side:
         return np.where(known == MISSING, MISSING, known // max(len(self.steps), 1))
 
 
-@dataclass(frozen=True)
-class Cells:
+class Cells(Struct, frozen=True):
     """The time of two traces in the same cells."""
 
     keys: list[Cell]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.significance import Floats
 
@@ -28,8 +28,7 @@ _NORMAL_MAD = 1.4826
 """The standard deviation of a normal distribution by its median absolute deviation."""
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """Values in a row that agree within their noise."""
 
     first: int
@@ -41,8 +40,7 @@ class Level:
     high: float
 
 
-@dataclass(frozen=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """The levels of a figure; without noise, which needs three values, there is one level."""
 
     noise: float | None

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.counters import recorded
 from tb_privateuse1.analysis.counters.recorded import Samples
@@ -43,8 +43,7 @@ Contrasts = tuple[F64, F64, F64]
 """Of stretches against their neighbors: a clock, what may follow it, and the weight."""
 
 
-@dataclass(frozen=True)
-class ClockEffect:
+class ClockEffect(Struct, frozen=True):
     """Calls whose durations follow a clock; arrays have an entry per call, by start."""
 
     counter: int

@@ -6,10 +6,10 @@ loader, communication, memory.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import bounds, host_activity, stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER
@@ -53,7 +53,7 @@ def build_curves(trace: Trace) -> tuple[Curve, ...]:
     for device, kernels in of_each:
         found += _copies(trace, device, kernels)
     if trace.meta.missing_lanes:  # nothing limits what their work adds
-        found = [dataclasses.replace(one, limits=None) for one in found]
+        found = [replace(one, limits=None) for one in found]
     own = recorded.recorded_curves(trace)
     return (*found, *_communication(trace), *_memory(trace), *own)
 

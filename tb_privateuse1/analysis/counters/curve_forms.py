@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.intervals import Set
@@ -16,8 +15,7 @@ _BLOCK = 16
 _MS = 1_000_000
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """A step function: ``value`` holds from ``at_ns`` to the next entry; parts have the most."""
 
     at_ns: I64
@@ -51,8 +49,7 @@ class Level:
         return best
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(Struct, frozen=True):
     """The share of time that a set covers: ``busy_ns`` up to ``at_ns``, linear in between."""
 
     at_ns: I64
@@ -76,8 +73,7 @@ class Share:
         return self.busy_ns[before] + np.where(rises & (at > 0), passed, 0)
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """Starts per ms: those of ``until_ns`` before a part's end less ``since_ns`` before its start.
 
     Both are sorted, and equal unless a start is known by limits only.
@@ -99,8 +95,7 @@ class Rate:
         """Return None: a rate has values for parts only."""
 
 
-@dataclass(frozen=True)
-class Flow:
+class Flow(Struct, frozen=True):
     """Bytes per second while any transfer runs: ``rate`` holds from ``at_ns`` to the next entry."""
 
     at_ns: I64
@@ -126,8 +121,7 @@ class Flow:
         return self.at_ns, self.rate
 
 
-@dataclass(frozen=True)
-class Mean:
+class Mean(Struct, frozen=True):
     """A level on average: ``value`` holds from ``at_ns`` to the next entry.
 
     ``area`` is its sum over time up to ``at_ns``. It is 0 before the first entry, and from the last

@@ -7,10 +7,10 @@ look-up each, in blocks where they are many.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters.curve_forms import Floats
@@ -38,8 +38,7 @@ _DENSE = 0.5
 """The share of a window's parts in which a dense curve changes."""
 
 
-@dataclass(frozen=True)
-class Points:
+class Points(Struct, frozen=True):
     """Values of a curve; each holds from its time on, in ns since the trace's start."""
 
     at_ns: Floats
@@ -58,8 +57,7 @@ class Form(Protocol):
         """Return all times and values, or None if only parts have values."""
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """One counter of a trace."""
 
     name: str

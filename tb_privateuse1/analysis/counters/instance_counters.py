@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.counters import recorded, recorded_means
 from tb_privateuse1.analysis.steps import breakdown
@@ -12,8 +11,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
 
-@dataclass(frozen=True)
-class InstanceCounter:
+class InstanceCounter(Struct, frozen=True):
     """A counter that the trace records, in its own unit, while the calls run."""
 
     counter: int

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.trace.memoize import memoize
@@ -17,8 +17,7 @@ SHOWN = 100
 """The counters that are drawn: those with most values. SQL has all."""
 
 
-@dataclass(frozen=True)
-class Samples:
+class Samples(Struct, frozen=True):
     """A counter's values by time: each holds until the next, the last one to the end.
 
     ``area`` is the value's integral from the first entry to each entry, in value times ns.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.counters.recorded import Samples
 from tb_privateuse1.trace import device_times, groupby, intervals
@@ -12,8 +11,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I64
 
 
-@dataclass(frozen=True)
-class WindowValues:
+class WindowValues(Struct, frozen=True):
     """A counter in a window, in its own unit."""
 
     values: int
@@ -26,8 +24,7 @@ class WindowValues:
     max: float | None
 
 
-@dataclass(frozen=True)
-class GroupMeans:
+class GroupMeans(Struct, frozen=True):
     """A counter while the calls of each group run."""
 
     mean: F64

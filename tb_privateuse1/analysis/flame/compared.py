@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.comparison.significance import Floats, Sample
 from tb_privateuse1.analysis.flame.tree import DEVICE, FRAME, NOWHERE, Label, Tree, assemble
@@ -24,8 +25,7 @@ _CELLS = 1 << 22
 """Of the table of nodes by steps at a time."""
 
 
-@dataclass(frozen=True)
-class Trees:
+class Trees(Struct, frozen=True):
     """The trees of two traces with the same nodes: those that either has."""
 
     base: Tree

@@ -6,9 +6,9 @@ The time of an ignored range stays with the nearest range around it that is show
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators.library_frames import is_library
 from tb_privateuse1.trace import call_tree
@@ -16,8 +16,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I8, I32, Bools
 
 
-@dataclass(frozen=True)
-class Ignored:
+class Ignored(Struct, frozen=True):
     """The ranges without nodes of their own."""
 
     libraries: bool = False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1.analysis.comparison import items_per_step
 from tb_privateuse1.analysis.flame.ignored import Ignored, ignored_rows
@@ -37,8 +37,7 @@ _OPERATOR, _ANNOTATION, FRAME, _MODULE, DEVICE = range(5)
 NOWHERE, IGNORED = len(KINDS) - 2, len(KINDS) - 1
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The part of a trace in a tree, and what its nodes are."""
 
     on_device: bool
@@ -52,8 +51,7 @@ class Scope:
     """Ranges and activities count with their part inside; None is all of the recording."""
 
 
-@dataclass(frozen=True)
-class Events:
+class Events(Struct, frozen=True):
     """The ranges of the host or device activities that the times are of."""
 
     node: I32
@@ -75,8 +73,7 @@ class Events:
         return windows.tree_bounds(parent, node, self.activities)
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """Merged nodes with their figures; parents come before children."""
 
     parent: I32
@@ -134,8 +131,7 @@ def assemble(parent: I32, label: I32, labels: list[Label], calls: I64, events: E
     )
 
 
-@dataclass(frozen=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """Ranges and activities before they are merged."""
 
     parent: I32

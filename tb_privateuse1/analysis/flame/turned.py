@@ -9,9 +9,9 @@ as in speedscope (J. Wong, https://github.com/jlfwong/speedscope).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.flame.tree import DEVICE, NOWHERE, Label, Tree, assemble
 from tb_privateuse1.analysis.kernel_names import display_name

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.steps.training_phases import Passes, find_passes
 from tb_privateuse1.analysis.work.arguments import UnknownWork, parse_arguments
@@ -19,8 +18,7 @@ ENGINE, ACCUMULATE = "autograd::engine::evaluate_function", "torch::autograd::Ac
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Accumulations:
+class Accumulations(Struct, frozen=True, eq=False):
     """The accumulated gradients by time, one per row of ``op``, and what surrounds them."""
 
     passes: Passes

@@ -7,9 +7,8 @@ pass has the same form around the gradient of the softmax.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import (
     CAST,
@@ -39,8 +38,7 @@ _RECOMPUTED = 1.25
 """The backward kernel computes the scores again: five products instead of four."""
 
 
-@dataclass(frozen=True)
-class Attentions(Table):
+class Attentions(Table, frozen=True):
     """Calls of attention by hand, by their softmax.
 
     ``fused_ns`` is a fused kernel's time: the longer one of its bytes and its products. Without
@@ -62,8 +60,7 @@ class Attentions(Table):
         return saved
 
 
-@dataclass(frozen=True, eq=False)
-class AttentionChains:
+class AttentionChains(Struct, frozen=True, eq=False):
     """Attention by hand, and the row of ``table`` of each node of the graph (-1: none)."""
 
     table: Attentions

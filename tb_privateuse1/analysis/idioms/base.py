@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.flow import Flow
 from tb_privateuse1.analysis.idioms.nodes import Graph
@@ -18,8 +18,7 @@ ACTIVATIONS = (
 """Reduced names of activations; relu is a clamp or a threshold in some versions of torch."""
 
 
-@dataclass(frozen=True, eq=False)
-class Members:
+class Members(Struct, frozen=True, eq=False):
     """The nodes of chains, to ask what each chain computes."""
 
     graph: Graph
@@ -52,8 +51,7 @@ class Members:
         return np.bincount(chains[chains >= 0], minlength=self.count).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class Idiom:
+class Idiom(Struct, frozen=True):
     """A kind of chain; ``recognizes`` returns a flag per chain."""
 
     name: str

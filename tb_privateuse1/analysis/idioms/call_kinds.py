@@ -8,8 +8,9 @@ attention, make a call one that mostly reads.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
@@ -28,8 +29,7 @@ _FEW = 16
 """Queries up to which attention reads each key for hardly more than one tile of a matrix unit."""
 
 
-@dataclass(frozen=True, order=True)
-class CallKind:
+class CallKind(Struct, frozen=True, order=True):
     """A routine of a library: calls differ in their shapes only."""
 
     family: Family

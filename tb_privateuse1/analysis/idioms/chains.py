@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms import norms
 from tb_privateuse1.analysis.idioms.base import ACTIVATIONS, Members
@@ -23,8 +23,7 @@ _MANY = 3
 """Nodes of a chain whose sizes are unknown: two may be independent of each other."""
 
 
-@dataclass(frozen=True)
-class ChainTable(Table):
+class ChainTable(Table, frozen=True):
     """Chains, by their first node.
 
     ``fused_ns`` is one pass over what the chain reads and writes from outside, at the rate that
@@ -48,8 +47,7 @@ class ChainTable(Table):
         return saved
 
 
-@dataclass(frozen=True, eq=False)
-class Chains:
+class Chains(Struct, frozen=True, eq=False):
     """The chains of a trace, and the chain of each node of the graph (-1: none)."""
 
     table: ChainTable

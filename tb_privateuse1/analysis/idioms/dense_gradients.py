@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.accumulations import Shape, accumulations
@@ -35,8 +34,7 @@ _KEEP_ZEROS = frozenset(
 them: momentum, Adam's moments; so does a weight decay."""
 
 
-@dataclass(frozen=True, eq=False)
-class DenseGradients:
+class DenseGradients(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` with the share of their work on rows that no index names.
 
     ``gradients`` are the operators that write whole gradients; ``used`` is the greatest share of a

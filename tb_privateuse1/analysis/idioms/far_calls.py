@@ -8,9 +8,9 @@ explain the difference.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.call_kinds import CallKind, Family, kind_of_call
@@ -48,8 +48,7 @@ _CONVERTS = re.compile(r"(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|transdata
 """Kernels of libraries that put a tensor into the other order of channels."""
 
 
-@dataclass(frozen=True)
-class Calls(Table):
+class Calls(Table, frozen=True):
     """Calls of products, convolutions and attention with known work, type and time.
 
     ``alike`` numbers calls of one name with the same inputs, ``kind`` is an index into ``kinds`` of
@@ -68,8 +67,7 @@ class Calls(Table):
     longest_ns: I64
 
 
-@dataclass(frozen=True, eq=False)
-class FarCalls:
+class FarCalls(Struct, frozen=True, eq=False):
     """All calls with known work, and which of them are far from the best of their kind."""
 
     calls: Calls

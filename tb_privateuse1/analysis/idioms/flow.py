@@ -7,9 +7,8 @@ outside. So a chain's external tensors are at least those that a fused kernel mu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, FUSIBLE, TOTAL, Graph
 from tb_privateuse1.trace import intervals
@@ -18,16 +17,14 @@ from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools, Table
 
 
-@dataclass(frozen=True)
-class Links(Table):
+class Links(Table, frozen=True):
     """Reads of results of the same stretch: the writing node and the reading one."""
 
     writer: I64
     reader: I64
 
 
-@dataclass(frozen=True, eq=False)
-class Flow:
+class Flow(Struct, frozen=True, eq=False):
     """How tensors pass between the nodes of each stretch.
 
     ``stretch`` is each node's, -1 for nodes that are not fusible. Bytes are per node: of what it

@@ -6,9 +6,8 @@ each time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.rates import printed_memory
@@ -33,8 +32,7 @@ _FIRST = {"mm": 0, "addmm": 1, "linear": 0}
 """By product with a weight, the argument whose rows are the tokens."""
 
 
-@dataclass(frozen=True)
-class Rounds(Table):
+class Rounds(Table, frozen=True):
     """Rounds by thread and start: rows of the products, and how many of them are new."""
 
     thread: ThreadRow64
@@ -45,8 +43,7 @@ class Rounds(Table):
     series: I64
 
 
-@dataclass(frozen=True, eq=False)
-class Regrown:
+class Regrown(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` with the share of the work that an earlier round has done."""
 
     rounds: Rounds

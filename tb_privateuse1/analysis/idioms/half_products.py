@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.work.arguments import DTYPES
@@ -29,8 +28,7 @@ _FAR = 0.7
 """A product of more of the rate in float32 is not slow."""
 
 
-@dataclass(frozen=True, eq=False)
-class HalfProducts:
+class HalfProducts(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` with the share of their time that float32 saves.
 
     ``rate`` is theirs, ``full_rate`` that of float32, both in FLOPs for each ns;

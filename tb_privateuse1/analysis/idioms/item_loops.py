@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import names_of
 from tb_privateuse1.analysis.idioms.recurrence import call_of, is_recurrent
@@ -34,8 +34,7 @@ _LONGEST = 64
 """Places of a round: a model that runs on one item has many of its own."""
 
 
-@dataclass(frozen=True)
-class ItemLoops(Table):
+class ItemLoops(Table, frozen=True):
     """Loops over items; ``place`` is the operator that takes the first one.
 
     ``independent`` says that no round can need another.
@@ -49,8 +48,7 @@ class ItemLoops(Table):
     independent: Bools
 
 
-@dataclass(frozen=True)
-class _Loop:
+class _Loop(Struct, frozen=True):
     """A loop: indices among the operators, and the items of its first round.
 
     An item has its bytes and those of its tensor, by when it is taken; None if rounds take the

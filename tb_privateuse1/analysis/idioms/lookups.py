@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import CAST, COPY, PRODUCT, Graph, graph
 from tb_privateuse1.analysis.idioms.rates import reachable
@@ -20,8 +19,7 @@ _NO_SOURCE = 2
 """Tensors that a scatter of a constant reads: the zeros and the places."""
 
 
-@dataclass(frozen=True, eq=False)
-class Lookups:
+class Lookups(Struct, frozen=True, eq=False):
     """The lookup of each node of the graph (-1: none), and by lookup its time and a gather's."""
 
     graph: Graph

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph
 from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable, start_up_ns
@@ -22,8 +21,7 @@ _TILE = 64
 """Rows that matrix units multiply at a time: fewer take as long."""
 
 
-@dataclass(frozen=True)
-class Ranges(Table):
+class Ranges(Table, frozen=True):
     """Ranges of loops on threads, in which no two of a thread overlap.
 
     ``independent`` says that rounds are known not to need each other.
@@ -35,8 +33,7 @@ class Ranges(Table):
     independent: Bools
 
 
-@dataclass(frozen=True, eq=False)
-class Loops:
+class Loops(Struct, frozen=True, eq=False):
     """The kind of call of each node of the graph (-1: none), and by kind its time and the least.
 
     A kind has all equal calls of a loop. ``fused_ns`` is the time of one operator for all of them:

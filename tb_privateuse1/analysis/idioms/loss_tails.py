@@ -6,9 +6,8 @@ By hand, the backward pass has an operator or more for each of the forward pass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.chains import chains_of
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph
@@ -29,8 +28,7 @@ _PASSES = 2
 """One read of the scores and one write, of the logarithms or of the gradient."""
 
 
-@dataclass(frozen=True, eq=False)
-class LossTails:
+class LossTails(Struct, frozen=True, eq=False):
     """The loss of each node of the graph (-1: none), and by loss its time and the least."""
 
     graph: Graph

@@ -7,9 +7,8 @@ identity of tensors. A view has another shape but the same bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.work import arguments
@@ -37,8 +36,7 @@ MOST_READS = 64
 """Inputs of a node that count; lists of tensors may have thousands."""
 
 
-@dataclass(frozen=True)
-class Nodes(Table):
+class Nodes(Table, frozen=True):
     """Operators that launch device work themselves, by thread and start.
 
     ``call`` numbers distinct names with their inputs, ``word`` is an index into ``Graph.words``.
@@ -59,16 +57,14 @@ class Nodes(Table):
     in_optimizer: Bools
 
 
-@dataclass(frozen=True)
-class Reads(Table):
+class Reads(Table, frozen=True):
     """Tensors with dimensions that nodes read, by node."""
 
     node: I64
     bytes: I64
 
 
-@dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Struct, frozen=True, eq=False):
     """The nodes of a trace, their reads, and the reduced names that ``Nodes.word`` counts."""
 
     nodes: Nodes
@@ -99,8 +95,7 @@ class Graph:
         return found
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """A distinct call, as far as its nodes need it."""
 
     role: int

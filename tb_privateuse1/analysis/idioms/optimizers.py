@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, graph
 from tb_privateuse1.analysis.idioms.rates import reachable
@@ -17,8 +16,7 @@ _PASSES = {"root": 7, "state": 5, "plain": 3}
 two moments; all but the gradient are written), SGD with momentum, and without."""
 
 
-@dataclass(frozen=True)
-class Updates:
+class Updates(Struct, frozen=True):
     """The element-wise work of an optimizer: rows of ``trace.kernels``, now and fused."""
 
     kernels: I64

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.cuts import CUTS, cut_share
@@ -34,8 +34,7 @@ _MOST = 20_000
 _ORDER = "int64"
 
 
-@dataclass(frozen=True, eq=False)
-class PartialSorts:
+class PartialSorts(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` with the share of their work that goes; ``sorts`` are the sorts."""
 
     rows: I64

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT, graph
@@ -46,8 +45,7 @@ PLAIN = ("mm", "addmm", "linear", "scaled_mm", "_scaled_mm", "_int_mm")
 """Products with weights; those of batches are attention's."""
 
 
-@dataclass(frozen=True, eq=False)
-class Slow:
+class Slow(Struct, frozen=True, eq=False):
     """Rows of ``trace.kernels``, and the share of each one's time that goes."""
 
     rows: I64

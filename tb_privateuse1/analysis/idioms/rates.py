@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, graph
 from tb_privateuse1.analysis.roofs.best_rates import best_rate, best_roofs
@@ -21,8 +20,7 @@ _OF_COPIES = 0.85
 _ALIKE = 1.05
 
 
-@dataclass(frozen=True)
-class Reachable:
+class Reachable(Struct, frozen=True):
     """Rates per second that this recording, or else the data sheet, promises; None if unknown."""
 
     memory: float | None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tb_privateuse1.trace.table import I32, I64, Table
@@ -12,8 +10,7 @@ _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
 
 
-@dataclass(frozen=True)
-class Rounds(Table):
+class Rounds(Table, frozen=True):
     """Stretches of equal rounds, by their first row; no row is in two of them.
 
     A stretch has ``rounds`` times ``period`` rows. Where its first round begins is not known: any

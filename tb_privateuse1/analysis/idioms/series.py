@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import MOST_READS, PRODUCT, Graph, graph, names_of
 from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable
@@ -20,8 +19,7 @@ _MANY = 8
 """Products in a row. Query, key and value are three, and gates of a recurrent cell four."""
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
+class Series(Struct, frozen=True, eq=False):
     """Runs of equal products, and the run of each node of the graph (-1: none).
 
     ``fused_ns`` is the time of a batched product: of its bytes, its FLOPs at the best rate here, or

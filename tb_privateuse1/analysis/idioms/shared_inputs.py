@@ -9,10 +9,10 @@ products of a layer's gradients, which have equal shapes where the batch is as l
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, PRODUCT, Graph, graph
 from tb_privateuse1.analysis.idioms.products import F64, PLAIN, TILE
@@ -76,8 +76,7 @@ def _left(trace: Trace, tiles: I64, group: I64, count: int) -> F64:
     return share
 
 
-@dataclass(frozen=True, eq=False)
-class _Operands:
+class _Operands(Struct, frozen=True, eq=False):
     """By node, numbers of the shape and type of a product's operands; -1 for other nodes.
 
     ``tiles`` is the number of tiles of the result, ``left_bytes`` the size of the first operand.

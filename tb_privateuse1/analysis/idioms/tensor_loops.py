@@ -8,9 +8,9 @@ round to round tell the two apart.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.flow import flow_within
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
@@ -33,8 +33,7 @@ _LISTS = re.compile(r"::_(foreach|fused)_")
 """Operators on lists of tensors; a backend without their kernels runs one operator per tensor."""
 
 
-@dataclass(frozen=True, eq=False)
-class TensorLoops:
+class TensorLoops(Struct, frozen=True, eq=False):
     """The loops, the loop of each node of the graph (-1: none), and each one's device time.
 
     ``fused_ns`` is the time of one operator that does a whole round for all tensors.

@@ -8,9 +8,9 @@ else is needed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.accumulations import (
     Accumulations,
@@ -32,8 +32,7 @@ _READING = ("elementwise", "reduction", "copy", "optimizer", "random", "other")
 """Kinds of work that user's code does with a gradient: what it does with a weight is another."""
 
 
-@dataclass(frozen=True, eq=False)
-class Unread:
+class Unread(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops``."""
 
     accumulated: I64
@@ -68,8 +67,7 @@ def unread_gradients(trace: Trace) -> Unread:
     return Unread(found.op[lost], _work_of(trace, found, lost))
 
 
-@dataclass(frozen=True, eq=False)
-class _Steps:
+class _Steps(Struct, frozen=True, eq=False):
     """Parameters that optimizers step with: time, shape, and how many of the shape."""
 
     start_ns: I64

@@ -6,9 +6,8 @@ before another product writes them read its result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.cuts import CUTS, cut_share
@@ -43,8 +42,7 @@ _LITTLE = 0.5
 """The greatest share of a result that is "a part" of it."""
 
 
-@dataclass(frozen=True, eq=False)
-class UnreadRows:
+class UnreadRows(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` with the share of their work that nobody reads.
 
     ``products`` are those with a product.
@@ -55,8 +53,7 @@ class UnreadRows:
     products: I64
 
 
-@dataclass(frozen=True, eq=False)
-class _Reads:
+class _Reads(Struct, frozen=True, eq=False):
     """Tensors that operators read or products write, by thread, elements and time."""
 
     op: I64

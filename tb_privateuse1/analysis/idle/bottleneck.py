@@ -8,9 +8,8 @@ cautiously: an instant counts as idle or busy only if it is so at all times that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idle import blocking_calls as waiting
@@ -28,8 +27,7 @@ the queue."""
 Shares = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Waits(Table):
+class Waits(Table, frozen=True):
     """Calls in which the host waits for the device, by start; ``op`` is the enclosing operator."""
 
     start_ns: I64
@@ -38,8 +36,7 @@ class Waits(Table):
     launch: MaybeLaunchRow
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits within the judged windows; all sets are subsets of ``window``."""
 
     known: device_times.Known

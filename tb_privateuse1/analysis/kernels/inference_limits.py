@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import uncertainty
@@ -23,8 +23,7 @@ _MANY = 0.02
 """Share of contradictory marks that is worth a message."""
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """One cause of error."""
 
     code: str
@@ -41,8 +40,7 @@ class Limit:
     """The code of the advice against it."""
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """A change of the capture, or of the backend, that reduces errors."""
 
     code: str

@@ -6,10 +6,10 @@ Without device times the same groups hold operators, for their host time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators import groups, module_of, named_regions, source_lines
@@ -34,8 +34,7 @@ class Label(NamedTuple):
     """Of activities that no operator launched: the call that did."""
 
 
-@dataclass(frozen=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """A partition of the rows of a table."""
 
     labels: tuple[Label, ...]

@@ -8,10 +8,10 @@ without one is not called a leak.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
@@ -35,8 +35,7 @@ _LEAST_STEPS = 3
 """Growth needs this many complete steps, each ending with more than the one before."""
 
 
-@dataclass(frozen=True)
-class MemoryStep:
+class MemoryStep(Struct, frozen=True):
     """Memory figures of a step on the host."""
 
     name: str
@@ -51,8 +50,7 @@ class MemoryStep:
     """Change of ``at_end_bytes`` since the step before."""
 
 
-@dataclass(frozen=True)
-class MemoryGrowth:
+class MemoryGrowth(Struct, frozen=True):
     """Each complete step ended with more allocated than the one before."""
 
     steps: int
@@ -60,8 +58,7 @@ class MemoryGrowth:
     """Slope of the least-squares line."""
 
 
-@dataclass(frozen=True)
-class Blocks(Table):
+class Blocks(Table, frozen=True):
     """Blocks of memory, each from its allocation to its release."""
 
     allocation: I64
@@ -150,8 +147,7 @@ def explained_steps(memory: Memory) -> tuple[int, int]:
     return int((steps == totals.bytes[1:]).sum()), len(steps)
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """The allocated bytes from each instant on."""
 
     rows: I64

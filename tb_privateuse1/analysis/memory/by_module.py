@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.memory import by_operator
 from tb_privateuse1.analysis.memory.allocations import Blocks, Level
@@ -21,8 +21,7 @@ AlivePhase = Literal["forward", "backward", "optimizer", "outside", "earlier", "
 not reported."""
 
 
-@dataclass(frozen=True)
-class AliveModule:
+class AliveModule(Struct, frozen=True):
     """Memory that is alive at a peak, by class of module and phase; the rows sum to the peak."""
 
     module: str | None
@@ -105,8 +104,7 @@ def class_text(trace: Trace, string: int) -> str | None:
     return call_tree.class_of(text) or None
 
 
-@dataclass(frozen=True)
-class ModuleClass:
+class ModuleClass(Struct, frozen=True):
     """A class of modules that is called several times, with the memory made in its calls."""
 
     name: str

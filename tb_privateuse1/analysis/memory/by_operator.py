@@ -5,10 +5,10 @@ As in ``allocations``, the events are those of one device in order of time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.memory.allocations import (
     EARLIER,
@@ -32,8 +32,7 @@ Source = Literal["operator", "earlier", "unexplained"]
 negative if releases were not reported."""
 
 
-@dataclass(frozen=True)
-class AliveRow:
+class AliveRow(Struct, frozen=True):
     """Blocks that are alive at a peak; the rows sum to the peak."""
 
     source: Source
@@ -46,8 +45,7 @@ class AliveRow:
     """Of the peak."""
 
 
-@dataclass(frozen=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """A block of memory. A time outside of the recording is null; ``fate`` has the reason."""
 
     operator: str | None
@@ -66,8 +64,7 @@ class Allocation:
     """Python frames, innermost first, separated by ``;``."""
 
 
-@dataclass(frozen=True)
-class MemoryOperator:
+class MemoryOperator(Struct, frozen=True):
     """The memory events inside an operator. ``self`` figures exclude inner operators."""
 
     operator: str | None

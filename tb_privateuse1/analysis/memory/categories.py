@@ -9,10 +9,10 @@ profiler (torch/profiler/_memory_profiler.py). A block without a rule is unknown
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.memory import allocations, parameter_sizes
 from tb_privateuse1.analysis.memory.allocations import (
@@ -46,8 +46,7 @@ PARAMETERS, STATE, GRADIENTS, ACTIVATIONS, INPUTS, TEMPORARIES, UNTOLD = range(l
 _MOST_GRANULARITY = 512
 
 
-@dataclass(frozen=True)
-class MemoryCategory:
+class MemoryCategory(Struct, frozen=True):
     """One category of a device's memory in the selected part of the recording."""
 
     category: Category
@@ -65,8 +64,7 @@ class MemoryCategory:
     allocated_bytes: int
 
 
-@dataclass(frozen=True)
-class CategoryPoint:
+class CategoryPoint(Struct, frozen=True):
     """Bytes of each category from this time to the next point; they sum to the total.
 
     ``unknown_bytes`` is the rest: negative if releases were not reported.
@@ -82,8 +80,7 @@ class CategoryPoint:
     unknown_bytes: int
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(Struct, frozen=True):
     """The category of each block, and the categories of memory from before the recording."""
 
     of: I8

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n import join_list, say
@@ -12,8 +11,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
 
 
-@dataclass(frozen=True)
-class MemoryDevice:
+class MemoryDevice(Struct, frozen=True):
     """The memory events of one device over the whole recording."""
 
     device: str

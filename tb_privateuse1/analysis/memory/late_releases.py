@@ -8,9 +8,8 @@ an execution trace it is known who reads it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.memory import block_storages, by_operator, categories
 from tb_privateuse1.analysis.memory.allocations import RELEASED, Blocks, Level
@@ -29,8 +28,7 @@ _ANY_ITEM = (1, 2, 4, 8)
 """Bytes of an element of an unknown type."""
 
 
-@dataclass(frozen=True)
-class LateReleases(Table):
+class LateReleases(Table, frozen=True):
     """Blocks of the previous step that are alive at a step's peak and not read any more.
 
     ``block`` is a row of the blocks, ``step`` that of ``trace.steps`` with the peak. A ``gradient``
@@ -43,8 +41,7 @@ class LateReleases(Table):
     followed: Bools
 
 
-@dataclass(frozen=True)
-class _Lives:
+class _Lives(Struct, frozen=True):
     """By block: the step of its allocation and of its release (``NONE`` without), and its twin.
 
     ``twin_ns`` is the first allocation of as many bytes by the same operator in the latter step.

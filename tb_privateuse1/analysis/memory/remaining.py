@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.memory import by_module, by_operator
 from tb_privateuse1.analysis.memory.allocations import UNKNOWN, Blocks, Level
@@ -20,8 +21,7 @@ Label = Callable[[int], str | None]
 """The text of a row, by which rows are grouped."""
 
 
-@dataclass(frozen=True)
-class RemainingMemory:
+class RemainingMemory(Struct, frozen=True):
     """Blocks of one source line or class of module that were not released in the part."""
 
     name: str | None
@@ -34,8 +34,7 @@ class RemainingMemory:
     """Of all such bytes."""
 
 
-@dataclass(frozen=True)
-class AliveLine:
+class AliveLine(Struct, frozen=True):
     """Memory that is alive at a peak, by source line; the rows sum to the peak."""
 
     source: Source

@@ -8,9 +8,10 @@ namespace, overload, the underscores of variants, ``_backward`` and libraries' p
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import get_args
+
+from msgspec import Struct
 
 from tb_privateuse1.trace import work_kinds
 from tb_privateuse1.trace.vendor import Vendor
@@ -78,8 +79,7 @@ _PREFIXES = ("mkldnn", "mps", "native", "thnn", "slow", "fused", "legacy")
 _VARIANTS = re.compile(r"(_double)?(_backward|_jvp|_forward)\w*$|_$")
 
 
-@dataclass(frozen=True)
-class _Patterns:
+class _Patterns(Struct, frozen=True):
     """The compiled patterns for traces of one vendor."""
 
     whole: re.Pattern[str]

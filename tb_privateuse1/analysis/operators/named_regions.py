@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, captured_ranges, intervals, kernel_context
 from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
@@ -14,8 +14,7 @@ from tb_privateuse1.trace.table import I32, I64
 Source = Literal["modules", "annotations", "none"]
 
 
-@dataclass(frozen=True)
-class Regions:
+class Regions(Struct, frozen=True):
     """Calls of modules (or annotations), and the one that each operator lies in."""
 
     source: Source

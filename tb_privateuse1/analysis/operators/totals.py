@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, sum_bounds, uncertainty
 from tb_privateuse1.trace.groupby import outermost_calls, sums, with_descendants
@@ -12,8 +11,7 @@ from tb_privateuse1.trace.model import NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(Struct, frozen=True):
     """The own figures of each row of ``trace.ops``; a lone inner call of the same name is included.
 
     ``bounded_ns`` is the part of ``device_ns`` with limits only.

@@ -6,10 +6,10 @@ graph's capture where it is known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import kinds_of_work, module_of
 from tb_privateuse1.analysis.operators.groups import Group, call_site_of, frame_stack, module_class
@@ -30,8 +30,7 @@ class Origin(NamedTuple):
     stack: str | None = None
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """The activities of one launch call and captured operator."""
 
     origin: Origin

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls
 from tb_privateuse1.trace.groupby import sums
@@ -12,8 +11,7 @@ from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
 
-@dataclass(frozen=True)
-class Blame:
+class Blame(Struct, frozen=True):
     """By rank: in how many collectives it was among the last, and how long the others waited.
 
     ``telling`` is the number of collectives with a wait.

@@ -9,10 +9,10 @@ and tensor parallelism have the same calls.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks.axis_names import AxisKind, axis_kinds, same_axis
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart, Shape
@@ -31,8 +31,7 @@ _BEYOND = (1 << 62) - 1
 """A rank that no group has, for numbers of any size that a file may claim."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """A process group of the run."""
 
     name: str
@@ -44,8 +43,7 @@ class Group:
     placement: Placement
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """Groups that divide the ranks along one axis, or that are all that is known to be alike."""
 
     kinds: tuple[AxisKind, ...]
@@ -57,8 +55,7 @@ class Axis:
     is_world: bool
 
 
-@dataclass(frozen=True)
-class RunGroups:
+class RunGroups(Struct, frozen=True):
     """All groups of a run with two or more ranks."""
 
     groups: tuple[Group, ...]
@@ -171,8 +168,7 @@ def _group(group: ProcessGroup, callers: I64, numbers: I64, hosts: Sequence[str 
     return Group(group.name, group.purpose, size, group.runs, parts, placement)
 
 
-@dataclass(frozen=True)
-class _Uses:
+class _Uses(Struct, frozen=True):
     """The evidence of calls, by group."""
 
     calls: I64

@@ -7,9 +7,9 @@ to the ranks' mean exposed communication.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks.axes import Axis, Evidence, Group, Placement
 from tb_privateuse1.analysis.ranks.axis_names import AxisKind
@@ -20,8 +20,7 @@ from tb_privateuse1.trace import process_groups
 from tb_privateuse1.trace.table import I32, I64
 
 
-@dataclass(frozen=True)
-class AxisRow:
+class AxisRow(Struct, frozen=True):
     """The process groups of one axis; times are per rank and step."""
 
     axis: str
@@ -61,8 +60,7 @@ class AxisRow:
     """... those of the median group."""
 
 
-@dataclass(frozen=True)
-class GroupRow:
+class GroupRow(Struct, frozen=True):
     """A process group; times are per member and step."""
 
     name: str

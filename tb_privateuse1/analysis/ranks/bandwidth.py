@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, Shape
 from tb_privateuse1.analysis.work.collectives import bus_factor
@@ -14,8 +14,7 @@ from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 
-@dataclass(frozen=True)
-class CollectiveRow:
+class CollectiveRow(Struct, frozen=True):
     """The calls of one kind and size in one process group, over all ranks."""
 
     kind: str

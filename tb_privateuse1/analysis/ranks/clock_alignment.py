@@ -9,9 +9,9 @@ accuracy of any comparison across ranks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
@@ -33,8 +33,7 @@ _SHARE = 0.5
 _CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True)
-class Clocks:
+class Clocks(Struct, frozen=True):
     """Clocks by part, ``MISSING`` without a tie to the reference.
 
     ``ties`` is always known, and ``apart`` is by match.

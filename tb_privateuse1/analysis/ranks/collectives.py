@@ -7,9 +7,10 @@ additional time is waiting. That needs no common clock.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.ranks import host_causes
 from tb_privateuse1.analysis.ranks.group_parts import GroupParts, reduce_groups
@@ -26,8 +27,7 @@ SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrie
 """Collectives that no rank can leave before all have arrived; a broadcast's root may."""
 
 
-@dataclass(frozen=True)
-class StepParts:
+class StepParts(Struct, frozen=True):
     """The steps of one rank as columns.
 
     ``duration_ns`` is the sum of ``computation_ns``, ``copy_ns``, ``idle_ns`` and ``exposed_ns``,
@@ -48,8 +48,7 @@ class StepParts:
     """The error bound of each of ``steps.bounds.RANK``; ``MISSING`` where it is not known."""
 
 
-@dataclass(frozen=True)
-class Calls:
+class Calls(Struct, frozen=True):
     """Communications as columns; ``step`` and ``shape`` are indices into the part's tuples."""
 
     step: I32
@@ -59,8 +58,7 @@ class Calls:
     """On the trace's own clock, since its start."""
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(Struct, frozen=True):
     """Kind, process group and place of a communication, equal on every rank."""
 
     kind: str
@@ -69,8 +67,7 @@ class Label:
     on_host: bool
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """Label and sizes of a communication; bytes may differ between ranks. None is unknown."""
 
     label: Label
@@ -78,8 +75,7 @@ class Shape:
     bytes: int | None
 
 
-@dataclass(frozen=True)
-class RankPart:
+class RankPart(Struct, frozen=True):
     """The reduced trace of one rank."""
 
     timeline: Timeline
@@ -197,8 +193,7 @@ def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
     return shapes, Calls(step, shape.astype(np.int32), duration, end)
 
 
-@dataclass(frozen=True)
-class MatchedCalls:
+class MatchedCalls(Struct, frozen=True):
     """The calls of all ranks as columns; calls of the same collective have one ``match``."""
 
     rank: I32

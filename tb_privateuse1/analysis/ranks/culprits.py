@@ -6,8 +6,9 @@ See docs/internals/blame.md for the method and its error rate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.job import Job
@@ -29,8 +30,7 @@ this much, and so do networks."""
 _MOST = 20
 
 
-@dataclass(frozen=True)
-class Culprit:
+class Culprit(Struct, frozen=True):
     """Ranks that the others wait for, or a group whose transfers take long. Times are per step."""
 
     kind: CulpritKind

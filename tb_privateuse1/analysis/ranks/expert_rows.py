@@ -8,9 +8,9 @@ the others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks.axes import Group
 from tb_privateuse1.analysis.ranks.axis_rows import axis_title
@@ -22,8 +22,7 @@ from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 
-@dataclass(frozen=True)
-class ExpertRow:
+class ExpertRow(Struct, frozen=True):
     """The all-to-alls of one process group: means over the steps that two or more ranks have."""
 
     axis: str
@@ -49,8 +48,7 @@ class ExpertRow:
     computation_imbalance: float | None
 
 
-@dataclass(frozen=True)
-class _Exchanges:
+class _Exchanges(Struct, frozen=True):
     """All-to-alls of all ranks as columns."""
 
     group: I32

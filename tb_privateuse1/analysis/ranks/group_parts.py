@@ -6,9 +6,8 @@ began first. So the calls of a step sum to its exposed communication, however th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.collective_calls import Collectives
@@ -31,8 +30,7 @@ def _no_times() -> I64:
     return np.empty(0, np.int64)
 
 
-@dataclass(frozen=True)
-class GroupParts:
+class GroupParts(Struct, frozen=True):
     """The groups of one rank, and columns of three tables."""
 
     groups: tuple[ProcessGroup, ...] = ()
@@ -58,8 +56,7 @@ class GroupParts:
     ``MISSING`` if the next one does not."""
 
 
-@dataclass(frozen=True)
-class _Spans:
+class _Spans(Struct, frozen=True):
     """The calls of a rank, by start."""
 
     start_ns: I64

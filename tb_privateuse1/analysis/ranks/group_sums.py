@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.axes import RunGroups
@@ -18,8 +17,7 @@ from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
 
-@dataclass(frozen=True)
-class RunFigures:
+class RunFigures(Struct, frozen=True):
     """A run's calls, steps and groups."""
 
     parts: Sequence[RankPart]
@@ -38,8 +36,7 @@ class RunFigures:
         )
 
 
-@dataclass(frozen=True)
-class GroupSums:
+class GroupSums(Struct, frozen=True):
     """Sums by group, or by axis.
 
     Times and bytes are sums over ranks of a rank's mean per step.
@@ -64,7 +61,7 @@ class GroupSums:
 
     def by(self, key: I32, keys: int) -> GroupSums:
         """Return the sums by a key of the groups."""
-        names = [field.name for field in dataclasses.fields(self)]
+        names = self.__struct_fields__
         return GroupSums(**{name: _totals(key, getattr(self, name), keys) for name in names})
 
     def bus_bytes_per_s(self, at: int) -> float | None:

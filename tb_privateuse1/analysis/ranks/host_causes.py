@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account import host_chain
 from tb_privateuse1.analysis.account import stretches as time_stretches
@@ -22,8 +22,7 @@ _RETURN_NS = 100_000
 """A call that waits for a collective returns within this time behind it."""
 
 
-@dataclass(frozen=True)
-class HostParts:
+class HostParts(Struct, frozen=True):
     """A rank's columns by step, in ns, and its kernels by name."""
 
     idle: Mapping[ClassName, I64]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
@@ -16,8 +16,7 @@ from tb_privateuse1.trace.table import I64, Bools
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """The ranks of a run; a row is the index of a part."""
 
     numbers: Sequence[int]

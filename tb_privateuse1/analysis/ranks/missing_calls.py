@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.chance import p_of_count
@@ -18,8 +17,7 @@ _MOST_MISSED = 0.5
 """If more than this share of a group misses a call in a step, the others make one too many."""
 
 
-@dataclass(frozen=True)
-class MissedCalls:
+class MissedCalls(Struct, frozen=True):
     """A rank that misses collectives of a group in ``steps`` of ``of_steps``."""
 
     rows: I64
@@ -70,8 +68,7 @@ def find_missed_calls(job: Job, error_rate: float) -> list[MissedCalls]:
     return found
 
 
-@dataclass(frozen=True)
-class _Counts:
+class _Counts(Struct, frozen=True):
     """A row for each label and rank that makes such calls, by label."""
 
     names: list[Label]

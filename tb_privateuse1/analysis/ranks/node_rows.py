@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
 from tb_privateuse1.analysis.ranks.group_sums import RunFigures
 from tb_privateuse1.trace.model import MISSING
 
 
-@dataclass(frozen=True)
-class NodeRow:
+class NodeRow(Struct, frozen=True):
     """The ranks of one host: means over them of each rank's mean step."""
 
     host: str

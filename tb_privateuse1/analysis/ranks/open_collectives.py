@@ -12,10 +12,11 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.ranks.recorder_entries import Entries
 from tb_privateuse1.inference import collectives
@@ -37,8 +38,7 @@ _WHOLE_OUTPUT = {"all_reduce", "broadcast", "all_gather"}
 _TYPED = _WHOLE_INPUT | _WHOLE_OUTPUT | {"all_to_all", "gather", "scatter"}
 
 
-@dataclass(frozen=True)
-class RankCall:
+class RankCall(Struct, frozen=True):
     """A call of one rank."""
 
     rank: int
@@ -53,8 +53,7 @@ class RankCall:
     """The innermost Python frame outside of torch; empty if not recorded."""
 
 
-@dataclass(frozen=True)
-class OpenCollective:
+class OpenCollective(Struct, frozen=True):
     """A collective, or a message, that had not ended on all ranks when the dumps were written."""
 
     group: str

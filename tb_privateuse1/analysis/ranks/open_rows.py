@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks import open_collectives, open_texts, recorder_entries
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.analysis.ranks.open_collectives import OpenCollective
 
 
-@dataclass(frozen=True)
-class OpenCollectiveRow:
+class OpenCollectiveRow(Struct, frozen=True):
     """A collective that had not ended on all ranks when they wrote their flight recorders."""
 
     title: str

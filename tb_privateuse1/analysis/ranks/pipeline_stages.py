@@ -8,10 +8,10 @@ the ranks at both ends are recorded, else in the order of ranks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks.axes import Axis, Group
 from tb_privateuse1.analysis.ranks.axis_rows import axis_title
@@ -25,8 +25,7 @@ from tb_privateuse1.trace.table import I64, Bools
 Order = Literal["messages", "ranks"]
 
 
-@dataclass(frozen=True)
-class StageRow:
+class StageRow(Struct, frozen=True):
     """The ranks of one stage, over all pipelines of an axis; times are per rank and step."""
 
     axis: str
@@ -51,8 +50,7 @@ class StageRow:
     """Of the step."""
 
 
-@dataclass(frozen=True)
-class _Rank:
+class _Rank(Struct, frozen=True):
     """A rank in its pipeline: sums over its counted steps."""
 
     number: int

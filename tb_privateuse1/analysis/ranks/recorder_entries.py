@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace.collective_entries import SCHEDULED, STARTED, CollectiveEntries
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
@@ -14,16 +14,14 @@ from tb_privateuse1.trace.references import map_rows, places_of
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 
-@dataclass(frozen=True)
-class RankEntries:
+class RankEntries(Struct, frozen=True):
     """The entries of one rank; strings are places in ``texts``, times are absolute."""
 
     texts: tuple[str, ...]
     table: CollectiveEntries
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """The entries of several ranks, by rank and in the order of each; texts are in ``texts``."""
 
     texts: tuple[str, ...]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.job import Job
@@ -23,8 +23,7 @@ _LEAST_SHARE = 0.1
 """The least excess as a share of the siblings' transfers."""
 
 
-@dataclass(frozen=True)
-class SlowGroup:
+class SlowGroup(Struct, frozen=True):
     """A process group with slow transfers; times are per step."""
 
     group: str

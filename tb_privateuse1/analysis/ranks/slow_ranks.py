@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.job import Job
@@ -31,8 +32,7 @@ _MOST_STEPS = 500
 """Of more steps the last ones are used: others would not change the verdict."""
 
 
-@dataclass(frozen=True)
-class SlowRanks:
+class SlowRanks(Struct, frozen=True):
     """Rows of ranks that are late together; times are per step."""
 
     rows: I64
@@ -48,8 +48,7 @@ class SlowRanks:
     victims: I64
 
 
-@dataclass(frozen=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """Ranks by steps, for the steps that all ``free`` ranks have."""
 
     job: Job

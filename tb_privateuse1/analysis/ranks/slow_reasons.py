@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.account.classes import IDLE, ClassName
@@ -34,8 +34,7 @@ _LEAST_KERNELS = 3
 """... in this many kernels with as many calls as on the peers."""
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """The part of its time that a rank has more of than its peers, per step."""
 
     cause: SlowCause

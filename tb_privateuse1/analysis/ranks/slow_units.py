@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.chance import (
@@ -25,8 +25,7 @@ _HICCUPS = 0.1
 """The share of steps with the greatest excess that does not count: one hiccup shows nothing."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Results by unit."""
 
     excess_ns: Floats

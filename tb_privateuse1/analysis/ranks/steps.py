@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import IDLE, ClassName
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
@@ -22,8 +22,7 @@ _MOST_COLUMNS = 400
 _LEAST_COLUMNS = 16
 
 
-@dataclass(frozen=True)
-class RankSteps:
+class RankSteps(Struct, frozen=True):
     """A row per step of each rank, rank by rank, in ns; ``MISSING`` where it is not known."""
 
     rank: I32
@@ -135,8 +134,7 @@ def mean_bounds(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int
     return found
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """Ranks by steps, for a heat map."""
 
     measure: Measure

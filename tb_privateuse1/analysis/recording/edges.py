@@ -7,9 +7,9 @@ wait for it. When the profiler stops, it synchronizes the device and cuts the st
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idle import blocking_calls, launch_times
 from tb_privateuse1.analysis.threads.roles import thread_roles
@@ -27,8 +27,7 @@ _PROFILER = re.compile(r"torch/(autograd/)?profiler|(enable|disable|prepare)_pro
 _STEP = "ProfilerStep#"
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """Time at an edge of the recording, and its evidence; ``EMPTY`` without any."""
 
     time: intervals.Set

@@ -7,9 +7,8 @@ for the device is another matter: the device is busy during it, or its own activ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idle import blocking_calls
 from tb_privateuse1.analysis.operators import kinds_of_work
@@ -34,8 +33,7 @@ _TIMES_PAUSES = 4
 """A busy host pauses any operator. The first one must be this many times the longest pause."""
 
 
-@dataclass(frozen=True)
-class FirstCalls:
+class FirstCalls(Struct, frozen=True):
     """Long first calls: rows of ``trace.launches`` and ``trace.ops``, with the usual duration."""
 
     launches: I64

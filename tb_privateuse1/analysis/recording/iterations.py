@@ -8,10 +8,10 @@ repeat within a single iteration, too; but beside them it has work that occurs o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.memoize import memoize
@@ -34,8 +34,7 @@ _ONCE = 0.1
 _DIGITS = re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
-class Iterations:
+class Iterations(Struct, frozen=True):
     """The iterations in order of time: ns on the host, and the ranges that name them."""
 
     source: IterationSource

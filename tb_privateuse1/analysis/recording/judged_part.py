@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.recording import iterations as recording_iterations
 from tb_privateuse1.analysis.recording.phases import FIRST_TIME, KINDS, phases, time_of
@@ -20,8 +19,7 @@ _FEWEST = 2
 """Steady steps; with fewer, steps with work at an edge only stay, without that edge."""
 
 
-@dataclass(frozen=True)
-class JudgedPart:
+class JudgedPart(Struct, frozen=True):
     """The judged steps (rows of ``trace.steps``) and their time; the time is empty if none is
     steady.
     """

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.recording import capture_and_compilation, edges, first_calls
 from tb_privateuse1.analysis.recording.durations import write_duration
@@ -44,8 +44,7 @@ _TIMES_ITERATION = 10
 """Iterations do the same work: an order of magnitude is no variation of it."""
 
 
-@dataclass(frozen=True)
-class Phase:
+class Phase(Struct, frozen=True):
     """A phase of the recording, with the events that prove it."""
 
     kind: PhaseKind
@@ -58,8 +57,7 @@ class Phase:
     """The longest events that prove it: rows of ``table``."""
 
 
-@dataclass(frozen=True)
-class _Proof:
+class _Proof(Struct, frozen=True):
     """A span of a kind with its evidence."""
 
     kind: PhaseKind

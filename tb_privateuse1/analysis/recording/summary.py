@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.recording import judged_part
 from tb_privateuse1.analysis.recording.durations import write_duration
@@ -51,8 +51,7 @@ _RECORD_LATER = say(
 _LONGEST_NAME = 200
 
 
-@dataclass(frozen=True)
-class RecordingPhase:
+class RecordingPhase(Struct, frozen=True):
     """A phase of the recording, with the event that proves it."""
 
     kind: PhaseKind
@@ -67,8 +66,7 @@ class RecordingPhase:
     """Its name."""
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """The kind of recording, and what of it is judged."""
 
     kind: RecordingKind

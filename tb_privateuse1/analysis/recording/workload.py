@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.analysis.recording import capture_and_compilation
@@ -28,8 +28,7 @@ requests (``context_1(…)_generation_0(…)``), the count must not be 0."""
 _MATRIX = ("gemm", "convolution", "attention", "recurrent", "compiled")
 
 
-@dataclass(frozen=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """The kind of a recording's work, with its evidence."""
 
     kind: WorkloadKind

@@ -5,10 +5,10 @@ docs/reference/definitions.md, "Work and roofs", defines each figure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.roofs.roofs import Ceilings, compute_ceilings
 from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
@@ -24,8 +24,7 @@ MARGIN = 1.05
 """Rates above a roof by more are errors of the work's model or of the roof."""
 
 
-@dataclass(frozen=True)
-class Achieved(Table):
+class Achieved(Table, frozen=True):
     """Rows of work against their roofs, ``MISSING`` where work or roof is unknown."""
 
     compute_ns: I64
@@ -101,8 +100,7 @@ COLUMNS = (
 """The figures in tables of views."""
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(Struct, frozen=True):
     """Rates and shares of a group of rows; None where nothing is known."""
 
     flops: int | None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.roofs.rates import DeviceRates, device_rates, shapes_hint
 from tb_privateuse1.analysis.roofs.recomputed import recomputed_operators
@@ -22,8 +21,7 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 _SHARES = ("mfu", "mfu_low", "mfu_high", "hfu", "hfu_low", "hfu_high", "known_share")
 
 
-@dataclass(frozen=True)
-class StepShares:
+class StepShares(Struct, frozen=True):
     """The use of the device's peak in one step; null where no product has FLOPs and a peak."""
 
     step: str
@@ -32,8 +30,7 @@ class StepShares:
     product_flops: int | None
 
 
-@dataclass(frozen=True)
-class DeviceUse:
+class DeviceUse(Struct, frozen=True):
     """The use of the device in the complete steps, or in the selected one.
 
     A ``_low`` and a ``_high`` are the values for the longest and the shortest duration that the

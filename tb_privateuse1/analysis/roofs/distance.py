@@ -5,7 +5,6 @@ docs/reference/definitions.md, "Work and roofs", defines the classes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -26,8 +25,7 @@ _EDGES = np.array([0.8, 0.5, 0.2])
 _NO_ROOF, _UNKNOWN = DISTANCES.index("no_roof"), DISTANCES.index("unknown")
 
 
-@dataclass(frozen=True)
-class Distances(Table):
+class Distances(Table, frozen=True):
     """The class of each device activity: indices into ``DISTANCES``."""
 
     at: I8

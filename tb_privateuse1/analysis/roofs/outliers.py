@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.analysis.roofs.shape_outliers import ShapeOutlier, shape_outliers
@@ -22,8 +22,7 @@ Kind = Literal["shape", "kernel_slower", "device_slower"]
 MOST = 20
 
 
-@dataclass(frozen=True)
-class Outlier:
+class Outlier(Struct, frozen=True):
     """Work that takes longer than other calls of the recording show to be possible."""
 
     kind: Kind

@@ -6,10 +6,10 @@ and one ceiling of arithmetic, so that a point lies under one roof.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators import named_regions
@@ -24,8 +24,7 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 By = Literal["operator", "shape", "module", "kernel"]
 
 
-@dataclass(frozen=True)
-class PointGroups:
+class PointGroups(Struct, frozen=True):
     """The point of each device activity."""
 
     group: I64

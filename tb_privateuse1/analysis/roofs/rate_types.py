@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.peaks import Rates
 from tb_privateuse1.trace.table import I8
 
-RATE_TYPES = tuple(field.name for field in dataclasses.fields(Rates))
+RATE_TYPES = Rates.__struct_fields__
 """Names of rates; a column of types holds indices into them."""
 FP64, FP32, TF32, BF16, FP16, FP8, FP4, INT8 = range(len(RATE_TYPES))
 

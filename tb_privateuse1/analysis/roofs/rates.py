@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.kernels.groups import on_matrix_unit
 from tb_privateuse1.analysis.roofs.achieved import Achieved, Figures, achieved, figures
@@ -39,8 +40,7 @@ _UNITS = ((False, False), (False, True), (True, False), (True, True))
 """Product or not, on the matrix unit or not."""
 
 
-@dataclass(frozen=True)
-class DeviceRates:
+class DeviceRates(Struct, frozen=True):
     """Work and least time of each row of ``trace.kernels``."""
 
     rows: WorkRows
@@ -192,8 +192,7 @@ def _has_work(rows: WorkRows) -> Bools:
     return known
 
 
-@dataclass(frozen=True)
-class RoofSource:
+class RoofSource(Struct, frozen=True):
     """Where the roof of one type is from."""
 
     dtype: str
@@ -202,8 +201,7 @@ class RoofSource:
     source: Source
 
 
-@dataclass(frozen=True)
-class ModelledTime:
+class ModelledTime(Struct, frozen=True):
     """How much of some device time has a model of its work; communication does not count."""
 
     modelled_ns: int | None

@@ -6,12 +6,12 @@ performance model for multicore architectures", CACM 52 (4), 2009.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from tb_privateuse1.analysis.roofs.rate_types import FP32, INT8, RATE_TYPES, TF32
 from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
@@ -23,8 +23,7 @@ Kind = Literal["compute", "memory", "link", "host"]
 Source = Literal["data_sheet", "user_file", "best_seen"]
 
 
-@dataclass(frozen=True)
-class Roof:
+class Roof(Struct, frozen=True):
     """One rate that a device cannot exceed."""
 
     kind: Kind
@@ -61,7 +60,7 @@ def roofs_of(trace: Trace) -> tuple[Roof, ...]:
 
 def _roofs(peak: peaks.Peak) -> Iterator[Roof]:
     for matrix, rates in ((True, peak.matrix), (False, peak.vector)):
-        for name, tera in dataclasses.asdict(rates).items():
+        for name, tera in asdict(rates).items():
             if tera is not None:
                 yield Roof("compute", name, matrix, tera * 1e12, peak.source)
     bandwidths: tuple[tuple[Kind, float | None], ...] = (
@@ -81,12 +80,11 @@ def merge(given: Iterable[Roof], seen: Iterable[Roof]) -> tuple[Roof, ...]:
     for roof in given:
         other = best.pop(roof.key, None)
         reachable = min(other.rate, roof.rate) if other else None
-        merged.append(dataclasses.replace(roof, reachable=reachable))
+        merged.append(replace(roof, reachable=reachable))
     return (*merged, *best.values())
 
 
-@dataclass(frozen=True)
-class Ceilings:
+class Ceilings(Struct, frozen=True):
     """Roofs as columns, infinite where none is known: unknown roofs limit nothing."""
 
     matrix: F64

@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators.groups import name_categories
@@ -36,8 +36,7 @@ _LEAST_SHARE = 0.002
 _SIMILAR = 2.0
 
 
-@dataclass(frozen=True)
-class ShapeOutlier:
+class ShapeOutlier(Struct, frozen=True):
     """A shape, and the peer that shows how fast it could be."""
 
     op: int
@@ -59,8 +58,7 @@ class ShapeOutlier:
     peer_longest: int
 
 
-@dataclass(frozen=True)
-class _Shapes(Table):
+class _Shapes(Table, frozen=True):
     """Medians of the undisturbed calls of each shape."""
 
     op: I64

@@ -13,9 +13,8 @@ another reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.roofs.rates import device_rates
@@ -39,8 +38,7 @@ _LEAST_SHARE = 0.002
 _THIRDS = 3
 
 
-@dataclass(frozen=True)
-class Slowdown:
+class Slowdown(Struct, frozen=True):
     """A kernel of one shape whose later calls take longer."""
 
     row: int
@@ -60,8 +58,7 @@ class Slowdown:
         return self.last_ns / max(self.first_ns, 1)
 
 
-@dataclass(frozen=True)
-class Slowdowns:
+class Slowdowns(Struct, frozen=True):
     """Slower kernels, and the time that could be judged."""
 
     kernels: tuple[Slowdown, ...]
@@ -81,8 +78,7 @@ class Slowdowns:
         return most and len(self.kernels) > 1 and self.faster_ns < 0.2 * self.slower_ns
 
 
-@dataclass(frozen=True)
-class _Calls(Table):
+class _Calls(Table, frozen=True):
     """Undisturbed calls of kernels with a known shape, by group and time."""
 
     row: I64

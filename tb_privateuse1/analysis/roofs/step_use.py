@@ -7,17 +7,15 @@ of recomputed activations. Only products count, as in both papers and in torch's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 
-@dataclass(frozen=True)
-class StepUse:
+class StepUse(Struct, frozen=True):
     """The use of the device's peak in a step: shares of its duration, None if not known."""
 
     mfu: float

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +11,7 @@ from tb_privateuse1.trace.table import I8, I64, Bools, Table
 F64 = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class WorkRows(Table):
+class WorkRows(Table, frozen=True):
     """Work and device time."""
 
     flops: I64

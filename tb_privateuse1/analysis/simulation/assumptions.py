@@ -6,12 +6,12 @@ keeps all delays as they were.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.simulation import changes, delays, rank_waits
 from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Graph
@@ -42,8 +42,7 @@ _INPUT_STAYS = 0.25
 with the program for cores. This share of the time may stay."""
 
 
-@dataclass(frozen=True)
-class Assumptions:
+class Assumptions(Struct, frozen=True):
     """The assumptions that make a difference for a trace. All columns are by node."""
 
     graph: Graph
@@ -83,7 +82,7 @@ class Assumptions:
                 waits = np.append(graph.waits.queue, False)
                 queued = waits[np.where(graph.edges.kind == WAIT, graph.edges.wait, -1)]
                 freed = weights.without_delays(cause == delays.QUEUE_FULL)
-                return dataclasses.replace(freed, edge_gap=np.where(queued, NEVER, freed.edge_gap))
+                return replace(freed, edge_gap=np.where(queued, NEVER, freed.edge_gap))
             case "no_profiler":
                 return _unprofiled(weights, self.overhead)
             case "short" | "long":
@@ -92,7 +91,7 @@ class Assumptions:
                 error = np.rint(self.error_ns * (weights.length[n:] / was)).astype(np.int64)
                 length = weights.length.copy()
                 length[n:] = np.maximum(length[n:] + (error if name == "long" else -error), 0)
-                return dataclasses.replace(weights, length=length)
+                return replace(weights, length=length)
 
     def partly_loaded(self, weights: Weights) -> Weights | None:
         """Return weights in which a part of the data loader's saved time stays; None if none is."""
@@ -103,7 +102,7 @@ class Assumptions:
             return None
         gap = weights.gap.copy()
         gap[:n] += np.rint(_INPUT_STAYS * np.maximum(saved, 0)).astype(np.int64)
-        return dataclasses.replace(weights, gap=gap)
+        return replace(weights, gap=gap)
 
     def waits(self, weights: Weights) -> I64:
         """Return the waits for unknown work and other ranks by node, as the weights scale them."""
@@ -118,7 +117,7 @@ def _unprofiled(weights: Weights, overhead: Shares) -> Weights:
     """Return weights in which the host needs less time before each point, by the shares."""
     gap, n = weights.gap.copy(), len(overhead)
     gap[:n] = np.rint(gap[:n] * (1 - overhead)).astype(np.int64)
-    return dataclasses.replace(weights, gap=gap)
+    return replace(weights, gap=gap)
 
 
 def without_profiler(trace: Trace, graph: Graph) -> Graph:
@@ -129,7 +128,7 @@ def without_profiler(trace: Trace, graph: Graph) -> Graph:
     if not is_dense(trace):
         return graph
     weights = _unprofiled(graph.weights, profiler_shares(trace, graph.points))
-    return dataclasses.replace(graph, weights=weights, time_ns=graph.network.replay(weights))
+    return replace(graph, weights=weights, time_ns=graph.network.replay(weights))
 
 
 def _host_launches(graph: Graph, weights: Weights) -> Weights:
@@ -139,7 +138,7 @@ def _host_launches(graph: Graph, weights: Weights) -> Weights:
     kept = graph.time_ns[target] - graph.time_ns[source]
     moved = np.zeros(len(graph.time_ns), np.bool_)
     moved[target[guess]] = True
-    return dataclasses.replace(
+    return replace(
         weights.without_delays(moved),
         edge_gap=np.where(guess, kept, weights.edge_gap),
         at=np.where(moved, NEVER, weights.at),

@@ -8,10 +8,10 @@ else a module. Several changes, one per line, multiply where they overlap.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, WAIT, Graph
@@ -51,8 +51,7 @@ _MOST = 100.0
 _LONGEST = 100
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One change. ``name`` is empty for kinds without one."""
 
     kind: Kind
@@ -66,8 +65,7 @@ class Change:
         return f"{what}={self.factor:g}"
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The targets of a change: ranges of host threads, and activities."""
 
     ranges: Ranges

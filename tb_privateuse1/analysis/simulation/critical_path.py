@@ -7,10 +7,11 @@ as long as the step, to the nanosecond.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.account.classes import NUMBER
@@ -108,8 +109,7 @@ def _lasts(graph: Graph, stop: I64) -> I64:
     return last
 
 
-@dataclass(frozen=True)
-class _Nodes:
+class _Nodes(Struct, frozen=True):
     """Nodes on the paths, the step of each, its binding dependency, and the edge of that."""
 
     node: I64

@@ -11,9 +11,9 @@ its delays is the recording, and the delays without a mechanism measure how reli
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.simulation import (
@@ -44,8 +44,7 @@ _LATE = 20
 """A start later than this many usual latencies is not caused by the launch."""
 
 
-@dataclass(frozen=True)
-class Edges:
+class Edges(Struct, frozen=True):
     """Dependencies between nodes besides the order in a chain."""
 
     source: I64
@@ -55,8 +54,7 @@ class Edges:
     """For ``WAIT``, the row in ``Graph.waits``."""
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(Struct, frozen=True):
     """Nodes are the points, then the activities by row; a node's time is its start."""
 
     points: Points
@@ -80,8 +78,7 @@ class Graph:
     """The usual launch latency."""
 
 
-@dataclass(frozen=True)
-class _Streams:
+class _Streams(Struct, frozen=True):
     """By activity: its predecessor on the stream, the pause between them; the usual maximum."""
 
     before: I64
@@ -93,8 +90,7 @@ _Part = tuple[I64, I64, int, I64, I64 | None]
 """Edges: source, target, kind, gap, and the row of the wait."""
 
 
-@dataclass(frozen=True)
-class _Host:
+class _Host(Struct, frozen=True):
     """The host's points, and the edges from and to them."""
 
     points: Points
@@ -106,8 +102,7 @@ class _Host:
     latency_ns: int
 
 
-@dataclass(frozen=True)
-class _Nodes:
+class _Nodes(Struct, frozen=True):
     """Columns by node, and the edges."""
 
     time: I64

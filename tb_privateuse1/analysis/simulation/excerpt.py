@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.trace import intervals
@@ -15,8 +14,7 @@ from tb_privateuse1.trace.references import take_rows
 from tb_privateuse1.trace.table import I64
 
 
-@dataclass(frozen=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """The excerpt, its rows of the judged steps, and its rows in the whole trace."""
 
     trace: Trace

@@ -6,10 +6,10 @@ the path wait and nothing runs on the device, the account's class of that instan
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import host_chain, stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
@@ -28,8 +28,7 @@ _INNERMOST: tuple[ClassName, ...] = ("input", "python", "dispatch")
 """Classes whose pieces name the innermost operator or annotation; others the call itself."""
 
 
-@dataclass(frozen=True)
-class Path(Table):
+class Path(Table, frozen=True):
     """Pieces of all steps' paths, by time; the pieces of a step tile its window.
 
     ``time_class`` is an index into ``account.classes.NAMES``. ``row`` is a row of the table

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.simulation import submissions
 from tb_privateuse1.analysis.threads.hand_offs import Turns
@@ -18,8 +17,7 @@ RETURNS, BEGINS, HANDS, LEAVES, ENDS = range(5)
 """The order of a thread's points at one instant."""
 
 
-@dataclass(frozen=True)
-class Points:
+class Points(Struct, frozen=True):
     """Points of host threads, by thread and time; ``before`` is the previous one or ``NONE``."""
 
     thread: I32

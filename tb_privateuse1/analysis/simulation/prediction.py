@@ -8,9 +8,10 @@ never narrower than the replay fits the recording.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.simulation import changes
@@ -55,8 +56,7 @@ def step_windows(trace: Trace, graph: Graph, time: I64, own: I64) -> tuple[I64, 
     return begin, np.maximum(end, begin)
 
 
-@dataclass(frozen=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """The replays without changes, per step: as recorded, and under each assumption."""
 
     assumptions: Assumptions
@@ -95,8 +95,7 @@ def change_baseline(
     return replace(graph, weights=weights), Baseline(base.assumptions, held, others)
 
 
-@dataclass(frozen=True)
-class GainRange:
+class GainRange(Struct, frozen=True):
     """A gain in ns, and the least and greatest one; null if inferred times have no bounds."""
 
     gain_ns: int
@@ -104,8 +103,7 @@ class GainRange:
     high_ns: int | None
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """The gain per step, in the central replay and under each assumption."""
 
     gain: I64

@@ -8,9 +8,9 @@ steps are replayed, which limits time and memory.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER
 from tb_privateuse1.analysis.account.host_activity import KERNELS, LAUNCHES, OPS
@@ -47,8 +47,7 @@ _EVENTS = 250_000
 replayed."""
 
 
-@dataclass(frozen=True)
-class Gain:
+class Gain(Struct, frozen=True):
     """The saving of one item, per step.
 
     The range is that of the item removed; null if it is not known.
@@ -68,8 +67,7 @@ class Gain:
     free_gain_high_ns: int | None
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """The rows, the number of steps that they cover, and the number of rows left out."""
 
     rows: tuple[Gain, ...]

@@ -13,12 +13,12 @@ block of nodes that does not converge after some sweeps is computed once, node b
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.intervals import running_max
@@ -35,8 +35,7 @@ _SWEEPS = 48
 """This many sweeps cost as much as one pass node by node."""
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """Durations per node and per edge, ns, 0 or more.
 
     ``length`` is a node's own time, ``gap`` the time since the end of its predecessor in the chain,
@@ -53,7 +52,7 @@ class Weights:
 
     def without_delays(self, nodes: Bools) -> Weights:
         """Return the weights without the delays of some nodes (a flag each)."""
-        return dataclasses.replace(self, delay=np.where(nodes, 0, self.delay))
+        return replace(self, delay=np.where(nodes, 0, self.delay))
 
 
 class Network:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.idle.bottleneck import BLOCKED_NS
@@ -28,8 +28,7 @@ _DRAINED = 10
 _WHOLE_DEVICE = re.compile(r"device_?synchroni|^synchronize$|ctx_?synchroni", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Ranges:
+class Ranges(Struct, frozen=True):
     """Ranges of host threads."""
 
     thread: I32
@@ -55,8 +54,7 @@ class Ranges:
             yield thread, intervals.union(self.start_ns[rows], self.end_ns[rows])
 
 
-@dataclass(frozen=True)
-class Submissions:
+class Submissions(Struct, frozen=True):
     """Thread and time of each activity's launch; ``NONE`` and its own start if not known."""
 
     thread: I32
@@ -101,8 +99,7 @@ def _stream_free_ns(kernels: Kernels) -> I64:
     return free
 
 
-@dataclass(frozen=True)
-class Waits:
+class Waits(Struct, frozen=True):
     """Ranges in which a host thread only waits for the device, by start.
 
     ``op`` and ``launch`` are the waiting rows; ``thread`` is where the range ends. A ``queue``

@@ -5,9 +5,8 @@ A gain is one of the judged time. So no change and no assumption reaches what is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
@@ -16,8 +15,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64, Bools
 
 
-@dataclass(frozen=True)
-class TimeApart:
+class TimeApart(Struct, frozen=True):
     """The nodes of a graph, and their shares, in the time that is not judged."""
 
     gap: Shares

@@ -8,9 +8,9 @@ overlap, so their time in a step is known as well as their durations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, intervals, sum_bounds, uncertainty
@@ -23,8 +23,7 @@ _ALL = range(_DEVICE)
 _COMPUTE = breakdown.KINDS.index("kernel")
 
 
-@dataclass(frozen=True)
-class Windows:
+class Windows(Struct, frozen=True):
     """Least and greatest start and end of each step's window; ``known`` is false without limits.
 
     ``least`` and ``most`` are the limits of its length: an error that all starts share moves both

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
@@ -16,8 +15,7 @@ from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """A step's window and its parts in ns; the known parts sum to the duration.
 
     The device's parts are null where they are not known: without device times, and if a stream is
@@ -57,8 +55,7 @@ class Step:
     """The part of ``communication_ns`` that runs on the host (gloo); it is measured."""
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """A figure over the complete steps."""
 
     mean_ns: int
@@ -70,8 +67,7 @@ class Spread:
     """The error bound of each of these figures."""
 
 
-@dataclass(frozen=True)
-class Average:
+class Average(Struct, frozen=True):
     """A part of the breakdown over the complete steps; each figure is rounded separately."""
 
     part: str
@@ -105,7 +101,7 @@ def step_table(trace: Trace) -> tuple[Step, ...]:
         "communication_host_ns": breakdown.communication_on_host(trace).tolist(),
     }
     # Positional arguments: for thousands of steps much faster than keywords.
-    order = [columns[field.name] for field in dataclasses.fields(Step)]
+    order = [columns[name] for name in Step.__struct_fields__]
     return tuple(map(Step, *order))
 
 

@@ -6,9 +6,8 @@ autograd engine's operators, sequence numbers, and, with stacks, the frames of m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
@@ -28,8 +27,7 @@ _MAKERS = ("torch/nn/modules/", "torch/nn/init.py", "torch/nn/parameter.py")
 _MAKING = (": __init__", ": _apply", ": reset_parameters", ": __new__")
 
 
-@dataclass(frozen=True)
-class Around:
+class Around(Struct, frozen=True):
     """The ranges around operators; ``NONE`` without one."""
 
     kind: I8
@@ -44,8 +42,7 @@ class Around:
     """Within code that makes or moves a module's parameters, and not within its call."""
 
 
-@dataclass(frozen=True)
-class Passes:
+class Passes(Struct, frozen=True):
     """The passes of autograd, by time: the k-th forward pass, then the k-th backward pass.
 
     A backward pass is a run of the engine's work in which no forward operator and no optimizer step

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import bounds, breakdown
 from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace.model import Trace
 
 
-@dataclass(frozen=True)
-class Utilisation:
+class Utilisation(Struct, frozen=True):
     """The busy share, and the least and the greatest that may be; null if not known."""
 
     share: float | None

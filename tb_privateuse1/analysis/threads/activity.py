@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """Numbers of events of each thread, by row of ``trace.threads``."""
 
     operators: I64

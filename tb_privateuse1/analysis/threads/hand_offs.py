@@ -6,12 +6,11 @@ while the other works.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import ThreadRow
@@ -30,8 +29,7 @@ _OVERLAP = 0.1
 _LONGER = 0.75
 
 
-@dataclass(frozen=True)
-class Turns(Table):
+class Turns(Table, frozen=True):
     """Hand-offs: a thread waits while another one works, from leaving to returning."""
 
     thread: ThreadRow
@@ -99,7 +97,7 @@ def usual_turns(turns: Turns) -> Turns:
     if not len(turns):
         return turns
     to, back = turns.begin_ns - turns.leave_ns, turns.return_ns - turns.done_ns
-    return dataclasses.replace(
+    return replace(
         turns,
         leave_ns=turns.begin_ns - np.minimum(to, int(np.median(to))),
         return_ns=turns.done_ns + np.minimum(back, int(np.median(back))),

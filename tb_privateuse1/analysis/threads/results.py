@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,7 @@ _SOON = 0.2
 of this share must be no greater."""
 
 
-@dataclass(frozen=True)
-class Results(Table):
+class Results(Table, frozen=True):
     """Pauses of a thread that end with the result of a worker: of one worker, the nearest."""
 
     worker: ThreadRow

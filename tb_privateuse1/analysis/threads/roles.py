@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.steps.training_phases import ENGINE
@@ -48,8 +48,7 @@ _PROGRAM = (call_tree.LOADER, "Optimizer.")
 """Ranges that torch makes in the thread of the training loop."""
 
 
-@dataclass(frozen=True)
-class Roles:
+class Roles(Struct, frozen=True):
     """The role of each host thread."""
 
     role: I8

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.steps import breakdown
@@ -25,8 +24,7 @@ CLASSES = (
 _PLAIN = {FRAMES: "frame", STEPS: "step", DEVICE_ANNOTATIONS: "annotation"}
 
 
-@dataclass(frozen=True)
-class Appearance:
+class Appearance(Struct, frozen=True):
     """A row per event; ``name`` is a string of the trace, ``kind`` an index into ``CLASSES``."""
 
     name: I32

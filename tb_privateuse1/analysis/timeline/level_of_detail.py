@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.timeline import rectangles
@@ -38,8 +38,7 @@ _FEW = 2048
 _AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True)
-class Tracks(Table):
+class Tracks(Table, frozen=True):
     """``owner`` is the row in ``Trace.threads`` or ``Trace.lanes``; 0 for the steps."""
 
     kind: SmallNumber
@@ -52,8 +51,7 @@ class Tracks(Table):
     """Ranges that lie too deep to be drawn."""
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """One level of detail; ``edges`` (rows + 1) has the index of each row's first range."""
 
     bin_ns: int
@@ -61,8 +59,7 @@ class Level:
     ranges: Ranges | Exact
 
 
-@dataclass(frozen=True)
-class Pyramid:
+class Pyramid(Struct, frozen=True):
     """All levels, the finest first."""
 
     tracks: Tracks
@@ -156,8 +153,7 @@ def _each(level: Level, low: int, high: int) -> Ranges:
     return part.each() if isinstance(part, Exact) else part
 
 
-@dataclass(frozen=True)
-class _Track:
+class _Track(Struct, frozen=True):
     kind: int
     owner: int
     depth: I32

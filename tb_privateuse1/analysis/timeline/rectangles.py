@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tb_privateuse1.trace.columns import SmallNumber
 from tb_privateuse1.trace.table import I64, Table
 
 
-@dataclass(frozen=True)
-class Ranges(Table):
+class Ranges(Table, frozen=True):
     """Rectangles of a level, by row and start; those of a row do not overlap.
 
     ``ref`` is the longest range in it (the first of equal ones). In a track of operators, it is a
@@ -26,8 +23,7 @@ class Ranges(Table):
     ref: SmallNumber
 
 
-@dataclass(frozen=True)
-class Exact(Table):
+class Exact(Table, frozen=True):
     """The trace's own ranges, each a rectangle."""
 
     start_ns: I64

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.timeline.level_of_detail import (
     ANNOTATIONS,
@@ -21,8 +22,7 @@ TrackKind = Literal["steps", "operators", "frames", "device", "annotations"]
 _KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device", "annotations")
 
 
-@dataclass(frozen=True)
-class Track:
+class Track(Struct, frozen=True):
     """One track; its rows of rectangles lie below each other."""
 
     id: int

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, groupby, kernel_context, sum_bounds, uncertainty
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
@@ -14,8 +13,7 @@ _FARTHEST_NS = 1 << 61
 """Windows are computed with in int64."""
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """The times in [start_ns, stop_ns)."""
 
     start_ns: int
@@ -50,8 +48,7 @@ def window_of(trace: Trace, start_ns: int, stop_ns: int | None) -> Window:
     return Window(start, min(max(start, stop), _FARTHEST_NS))
 
 
-@dataclass(frozen=True)
-class Activities:
+class Activities(Struct, frozen=True):
     """Device activities that lie inside, or that may lie inside within their bounds."""
 
     rows: I64

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 ITEM_BYTES = {
     "": 0,
@@ -77,8 +77,7 @@ class UnknownWork(Exception):
     """The recording does not have what a model needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(Struct, frozen=True):
     """A tensor; ``dtype`` is empty if unknown, ``stored`` the number of distinct elements."""
 
     shape: tuple[int, ...]
@@ -99,8 +98,7 @@ class Tensor:
 Input = Tensor | tuple[Tensor, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(Struct, frozen=True):
     """The inputs of one call; ``values`` are texts, empty for tensors and missing ones."""
 
     name: str

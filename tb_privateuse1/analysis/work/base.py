@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.work.arguments import (
     ITEM_BYTES,
@@ -14,8 +15,7 @@ from tb_privateuse1.analysis.work.arguments import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """The work of one call. None is unknown.
 
     ``flops`` counts a multiplication and an addition as two, any other operation on an element as

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind, kind_of
 from tb_privateuse1.analysis.steps import training_phases
@@ -31,8 +31,7 @@ _CHAINS = ("bmm", "baddbmm", "matmul")
 """Products of hand-written attention."""
 
 
-@dataclass(frozen=True)
-class Batches:
+class Batches(Struct, frozen=True):
     """The samples and tokens of some steps together; None with a sentence on why."""
 
     samples: int | None
@@ -45,8 +44,7 @@ class _Unclear(Exception):
     """The shapes do not say it; the argument is a sentence."""
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """A distinct call: its name without namespace, and the shapes of input and weight."""
 
     name: str
@@ -54,8 +52,7 @@ class _Call:
     weight: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class _Calls:
+class _Calls(Struct, frozen=True):
     """The calls of forward passes, by start: ``which`` is an index into ``distinct``."""
 
     which: I64

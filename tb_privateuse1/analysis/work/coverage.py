@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.work.collectives import payload_bytes
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
@@ -13,16 +12,14 @@ from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, Trace
 
 
-@dataclass(frozen=True)
-class UnknownName:
+class UnknownName(Struct, frozen=True):
     """An operator without known work, and the time of its device activities."""
 
     name: str
     device_ns: int
 
 
-@dataclass(frozen=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Device time of operators: in all, and with known work."""
 
     device_ns: int

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tb_privateuse1.analysis.work.operator_work import operator_work
@@ -15,8 +13,7 @@ from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 
 
-@dataclass(frozen=True)
-class KernelWork(Table):
+class KernelWork(Table, frozen=True):
     """The work of each row of ``trace.kernels``; ``MISSING`` is unknown.
 
     ``op`` is the operator whose work it does a part of, or ``NONE``. The parts of an operator's

@@ -6,7 +6,7 @@ other tensors of these shapes have several types, or there is none, the type sta
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.work import arguments
 from tb_privateuse1.analysis.work.arguments import Arguments, Input, Tensor

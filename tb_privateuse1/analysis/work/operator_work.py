@@ -7,7 +7,6 @@ occurs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,8 +20,7 @@ from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 
 
-@dataclass(frozen=True)
-class OperatorWork(Table):
+class OperatorWork(Table, frozen=True):
     """The work that each row of ``trace.ops`` does itself; ``MISSING`` is unknown.
 
     An operator that only calls others has no work of its own: it is the sum of theirs

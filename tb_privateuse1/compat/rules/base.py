@@ -24,13 +24,11 @@ listed = join_list
 sentences = join_sentences
 
 
-class Rule(base.Rule):
-    """A rule that also takes ``rank``, the name of ``precedence`` in version 0.1."""
-
-    def __init__(self, *values: Any, rank: base.Precedence | None = None, **fields: Any) -> None:
-        if rank is not None:
-            fields["precedence"] = rank
-        super().__init__(*values, **fields)
+def Rule(*values: Any, rank: base.Precedence | None = None, **fields: Any) -> base.Rule:  # noqa: N802
+    """Return a rule; ``rank`` was the name of ``precedence`` in version 0.1."""
+    if rank is not None:
+        fields["precedence"] = rank
+    return base.Rule(*values, **fields)
 
 
 __all__ = [

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from tb_privateuse1.discovery.remote.errors import RemoteError, missing
 from tb_privateuse1.discovery.remote.filesystem import Server, server_of
@@ -39,8 +40,7 @@ _VERSIONS = ("ETag", "etag", "generation", "md5Hash", "content_md5", "Content-MD
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(Struct, frozen=True):
     """A remote file; ``mtime_ns`` is 0 if its filesystem does not have it."""
 
     url: str

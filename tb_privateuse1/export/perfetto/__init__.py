@@ -10,10 +10,10 @@ evidence and bounds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters import counters
@@ -88,8 +88,7 @@ def _steps(trace: Trace, tracks: Tracks, rows: I64) -> bytes:
     return descriptor + encode(ends, len(rows)) + encode(starts, len(rows))
 
 
-@dataclass(frozen=True)
-class _Host:
+class _Host(Struct, frozen=True):
     """Ranges of the host: first ``ops``, then frames, then launches."""
 
     ops: I64

@@ -9,10 +9,10 @@ Format: https://protobuf.dev/programming-guides/encoding/
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.table import Bools
@@ -26,8 +26,7 @@ _Column = tuple[Bytes | int, Bools | None]
 """A byte of each message, and the messages with this byte; None: all."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Byte columns; ``size`` is the number of bytes per message, or one number for all."""
 
     columns: tuple[_Column, ...]

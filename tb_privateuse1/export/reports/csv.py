@@ -7,11 +7,11 @@ a spreadsheet would run as a formula begins with an apostrophe, as in all CSV of
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from tb_privateuse1.export.formulas import quote_formula
 from tb_privateuse1.views import result as views_result
@@ -23,7 +23,7 @@ def csv_table(result: Any, name: str | None = None) -> str:
     Raises TraceError ``no_table`` or ``unknown_table``.
     """
     name, kind = views_result.tables_of(type(result), name)
-    columns = [field.name for field in dataclasses.fields(kind)]
+    columns = kind.__struct_fields__
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -32,7 +32,7 @@ def csv_table(result: Any, name: str | None = None) -> str:
 
 
 def _cell(value: Any) -> Any:
-    is_nested = isinstance(value, tuple) or dataclasses.is_dataclass(value)
+    is_nested = isinstance(value, tuple | Struct)
     if is_nested:
         return msgspec.json.encode(value, enc_hook=str).decode()
     return quote_formula(value)

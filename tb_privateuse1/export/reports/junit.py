@@ -6,8 +6,9 @@ A diff has a test case for each part of the step, and for each figure of a devic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.etree import ElementTree
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.memory import DiffMemory, format_amount
 from tb_privateuse1.i18n.units import plain_text, with_unit
@@ -16,8 +17,7 @@ from tb_privateuse1.views.diff import Diff, DiffFigure
 Judged = DiffFigure | DiffMemory
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """A test case; ``failure`` is its message, ``skipped`` the reason why nothing was judged."""
 
     classname: str

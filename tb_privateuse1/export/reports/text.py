@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import (
@@ -23,8 +24,10 @@ _MOST_ROWS = 40
 
 def text_report(result: Any, width: int | None = None) -> str:
     """Return the text of a result; lines are cut to ``width`` columns, if given."""
-    fields = [field.name for field in dataclasses.fields(result)]
-    fields.sort(key=lambda name: (_is_block(getattr(result, name)), name == "provenance"))
+    fields = sorted(
+        result.__struct_fields__,
+        key=lambda name: (_is_block(getattr(result, name)), name == "provenance"),
+    )
     recording = getattr(result, "recording", None)
     first = [] if recording is None else [recording.sentence, recording.hint]
     first += _missing(result)
@@ -49,7 +52,7 @@ def _missing(result: Any) -> list[str]:
 
 
 def _is_block(value: Any) -> bool:
-    return dataclasses.is_dataclass(value) or isinstance(value, tuple)
+    return isinstance(value, Struct | tuple)
 
 
 def _fields(row: Any, names: Sequence[str]) -> Iterator[str]:
@@ -67,9 +70,9 @@ def _fields(row: Any, names: Sequence[str]) -> Iterator[str]:
 
 def _field(name: str, value: Any) -> Iterator[str]:
     head = title(name)
-    if dataclasses.is_dataclass(value):
+    if isinstance(value, Struct):
         yield from ("", head)
-        names = [field.name for field in dataclasses.fields(value)]
+        names = value.__struct_fields__
         for line in _fields(value, names):
             yield f"  {line}".rstrip()
     elif isinstance(value, tuple) and value and isinstance(value[0], Finding):
@@ -80,7 +83,7 @@ def _field(name: str, value: Any) -> Iterator[str]:
             for e in finding.examples:
                 place = f"{e.table} {e.row}: {e.name}, {e.thread}, at {e.start_ns:,} ns"
                 yield plain_text(f"    {place}{f', {e.note}' if e.note else ''}")
-    elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
+    elif isinstance(value, tuple) and value and isinstance(value[0], Struct):
         yield from ("", head)
         yield from _table(value)
     elif name == "record" and isinstance(value, str):
@@ -93,7 +96,7 @@ def _field(name: str, value: Any) -> Iterator[str]:
 
 
 def _table(rows: Sequence[Any]) -> Iterator[str]:
-    names = [field.name for field in dataclasses.fields(rows[0])]
+    names = rows[0].__struct_fields__
     bound_of = bounds(names)
     names = [name for name in names if name not in bound_of.values()]
     heads = [title(n) for n in names]

@@ -13,11 +13,12 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export.sql import worker
@@ -48,16 +49,14 @@ Audience = Literal["nobody", "local", "everybody"]
 _running = threading.BoundedSemaphore(_AT_A_TIME)
 
 
-@dataclass(frozen=True)
-class SqlColumn:
+class SqlColumn(Struct, frozen=True):
     """A column of a result; ``type`` is DuckDB's name."""
 
     name: str
     type: str
 
 
-@dataclass(frozen=True)
-class SqlResult:
+class SqlResult(Struct, frozen=True):
     """The rows of a query. ``cut``: there are more. Integers beyond 64 bits are text."""
 
     columns: tuple[SqlColumn, ...]

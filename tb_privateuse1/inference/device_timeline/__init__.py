@@ -29,10 +29,9 @@ Glossary, as the modules use the words:
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.base import Activities, Strings
 from tb_privateuse1.inference.device_timeline import (
@@ -126,8 +125,8 @@ def infer_timeline(
     if len(split) == 1 and _contradicts(work[0]):
         several = streams.find_parallel(ops, kind.resolution_ns)
         if several is not None:
-            reason = dataclasses.replace(work[0].basis or basis, evidence=several.message)
-            work = [Work.none(several, dataclasses.replace(reason, kind=basis.kind))]
+            reason = replace(work[0].basis or basis, evidence=several.message)
+            work = [Work.none(several, replace(reason, kind=basis.kind))]
     work = [_in_whole_table(w, s.row) for w, s in zip(work, split, strict=True)]
     return _activities(ops, strings, split, work)
 
@@ -137,7 +136,7 @@ def _in_whole_table(work: Work, row: I64) -> Work:
     if work.basis is None or not work.basis.dropped:
         return work
     dropped = tuple(row[list(work.basis.dropped)].tolist())
-    return dataclasses.replace(work, basis=dataclasses.replace(work.basis, dropped=dropped))
+    return replace(work, basis=replace(work.basis, dropped=dropped))
 
 
 def _contradicts(work: Work) -> bool:
@@ -145,8 +144,7 @@ def _contradicts(work: Work) -> bool:
     return work.basis is not None and work.basis.counts.get("dropped_claims", 0) > 0
 
 
-@dataclass(frozen=True)
-class _Prepared:
+class _Prepared(Struct, frozen=True):
     """A stream before it is solved: its events, who may launch, its constants."""
 
     events: EventPairs
@@ -222,7 +220,7 @@ def _activities(
     for finding in every:
         before = findings.get(finding.code, finding)
         total = None if finding.count is None else (before.count or 0) + finding.count
-        merged = dataclasses.replace(finding, count=total)
+        merged = replace(finding, count=total)
         findings[finding.code] = finding if before is finding else merged
     if not any(len(w) for w in work):
         return Activities(
@@ -261,7 +259,7 @@ def _merge_basis(work: list[Work]) -> InferenceBasis | None:
     names = dict.fromkeys(n for w in work if w.basis is not None for n in w.basis.others)
     counts = {**total, "shapes": counts_of[0]["shapes"]}
     dropped = tuple(sorted(row for w in work if w.basis is not None for row in w.basis.dropped))
-    return dataclasses.replace(basis, counts=counts, others=tuple(names), dropped=dropped)
+    return replace(basis, counts=counts, others=tuple(names), dropped=dropped)
 
 
 def _kernels(ops: Ops, rows: I64, work: Work, lane: int, unknown: int) -> Kernels:

@@ -7,11 +7,11 @@ between the events ``p - 1`` and ``p``. Times are int64 ns. The package's docstr
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import Constant, InferenceBasis
@@ -26,9 +26,11 @@ CLOCK_NS = 1_000
 RETURN_NS = 4_000
 """From the end of the work to the return of a call that waits for it."""
 
+EVENT_DOUBT_NS = 15
+"""How far the mean cost of an event may be from that of a device, where nothing shows it."""
 
-@dataclass(frozen=True)
-class Calibration:
+
+class Calibration(Struct, frozen=True):
     """The constants of the device, and how far the truth may lie from them, in ns."""
 
     latency_ns: int
@@ -50,7 +52,7 @@ class Calibration:
     drift: float = 5e-5
     """Largest relative difference of the device's clock from the host's."""
     event_low_ns: int = 0
-    event_doubt_ns: int = 15
+    event_doubt_ns: int = EVENT_DOUBT_NS
     """How far the mean cost of an event may be from ``event_ns``."""
     cut_ns: int = 500
     """What is cut from an elapsed time, on average."""
@@ -60,8 +62,7 @@ class Calibration:
     """The constants if an event costs as much as the trace allows, where the cost is assumed."""
 
 
-@dataclass(frozen=True)
-class EventPairs:
+class EventPairs(Struct, frozen=True):
     """The 2 n events of a stream in order, and the positions of each operator's two.
 
     Per event: ``op``, its operator (row of ``Ops``). ``host_ns``, ``host_low_ns`` and
@@ -86,8 +87,7 @@ class EventPairs:
         return len(self.op)
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """Earliest and latest device time of every event, and the estimate between them."""
 
     low: I64
@@ -95,8 +95,7 @@ class Bounds:
     likely: I64
 
 
-@dataclass(frozen=True)
-class TypicalDurations:
+class TypicalDurations(Struct, frozen=True):
     """The length to expect of each kernel, in ns; -1 if no instance shows it.
 
     ``low`` and ``high`` are limits from the same operator on the same shapes.
@@ -108,13 +107,12 @@ class TypicalDurations:
 
     def head(self, count: int) -> Self:
         """Return those of the first ``count`` kernels."""
-        return dataclasses.replace(
+        return replace(
             self, length=self.length[:count], low=self.low[:count], high=self.high[:count]
         )
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """The kernels of one stream in order; ``row`` is the operator of each, or ``NONE``."""
 
     row: I64
@@ -142,7 +140,7 @@ class Work:
     def take(self, rows: Bools | I64) -> Self:
         """Return the kernels of some rows."""
         some = {name: getattr(self, name)[rows] for name in _COLUMNS}
-        return dataclasses.replace(self, **some)
+        return replace(self, **some)
 
     def join(self, other: Self) -> Self:
         """Return the kernels of both by start, with the findings and the basis of this one."""
@@ -150,7 +148,7 @@ class Work:
             name: np.concatenate((getattr(self, name), getattr(other, name))) for name in _COLUMNS
         }
         order = np.argsort(both["start_ns"], kind="stable")
-        return dataclasses.replace(self, **both).take(order)
+        return replace(self, **both).take(order)
 
 
 _COLUMNS = (

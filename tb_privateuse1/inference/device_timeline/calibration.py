@@ -8,12 +8,16 @@ operators on an idle device about their host times.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.device_timeline.base import RETURN_NS, Calibration, EventPairs
+from tb_privateuse1.inference.device_timeline.base import (
+    EVENT_DOUBT_NS,
+    RETURN_NS,
+    Calibration,
+    EventPairs,
+)
 from tb_privateuse1.inference.device_timeline.event_cost import EventCost
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.inference_basis import Constant, Name
@@ -94,7 +98,7 @@ def calibrate(
         cut_ns=resolution // 2 if rounding == "floor" else 0,
         constants=constants,
     )
-    return dataclasses.replace(c, slower=_with_slower_events(c, ops, events, launch_free_ops))
+    return replace(c, slower=_with_slower_events(c, ops, events, launch_free_ops))
 
 
 def _claim(sidecar: Sidecar, key: str) -> int | None:
@@ -178,14 +182,14 @@ def with_event_cost(c: Calibration, shown: EventCost) -> Calibration:
 
     Without any range, the constant that is shown stays.
     """
-    scatter = Calibration.event_doubt_ns + shown.scatter_ns
+    scatter = EVENT_DOUBT_NS + shown.scatter_ns
     low, high = max(shown.cost_ns - scatter, 0), shown.cost_ns + scatter
     constants = c.constants
     if shown.samples:
         why = say("Ranges run through behind the host, less the launching operators in them.")
         one = Constant("event_cost", shown.cost_ns, low, high, "trace", shown.samples, why)
         constants = tuple(one if k.name == "event_cost" else k for k in constants)
-    return dataclasses.replace(
+    return replace(
         c,
         event_ns=shown.cost_ns,
         event_low_ns=low,
@@ -268,9 +272,7 @@ def _with_slower_events(
     one = Constant("event_cost", most // 2, 0, most, "trace", len(launch_free_ops), why)
     constants = tuple(one if k.name == "event_cost" else k for k in c.constants)
     jitter, _ = _jitter(ops, events, launch_free_ops, c.resolution_ns, most)
-    return dataclasses.replace(
-        c, event_ns=most // 2, event_high_ns=most, jitter_ns=jitter, constants=constants
-    )
+    return replace(c, event_ns=most // 2, event_high_ns=most, jitter_ns=jitter, constants=constants)
 
 
 def _jitter(

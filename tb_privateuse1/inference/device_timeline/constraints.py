@@ -10,12 +10,12 @@ constraints exclude.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
@@ -30,8 +30,7 @@ _ROWS, _LONG = 8, 1 << 13
 """The points of a column, and the least points of a level that has columns of more than one."""
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """The series of points inside some nodes of one depth: own events and those of the children.
 
     ``first`` and ``last`` are the numbers of the points that are a node's own start and end,
@@ -76,8 +75,7 @@ class Level:
         return bool(self.node[0] == NONE)
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """The levels, each before those inside its nodes, and the nodes without points inside.
 
     These ``leaves`` have no level: such a node is its one segment, which ends with the event
@@ -89,8 +87,7 @@ class Tree:
     leaf_end: I64
 
 
-@dataclass(frozen=True)
-class Spans:
+class Spans(Struct, frozen=True):
     """Least and largest time of each segment and node (between its events), in ns.
 
     The tables ``low`` and ``high`` have a row per segment (``p`` lies between the events ``p - 1``
@@ -124,8 +121,7 @@ class Spans:
         return self.high[self.segments : -1]
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(Struct, frozen=True):
     """Sums along a level, from its beginning to each point, and the times of its nodes.
 
     ``least`` are of the least times of the steps, in the level's grid; ``spare`` is what those of
@@ -194,7 +190,7 @@ def with_paths(tree: Tree, spans: Spans, reach: int) -> Spans:
     ``reach`` exceeds the time from any event to the next in any bound on them.
     """
     paths = [_path(level, spans, reach) for level in tree.levels]
-    return dataclasses.replace(spans, paths=tuple(paths))
+    return replace(spans, paths=tuple(paths))
 
 
 def earliest_times(tree: Tree, spans: Spans, low: I64) -> I64:
@@ -294,8 +290,7 @@ def _accumulate_back(extreme: np.ufunc, at: I64) -> None:
     extreme(at[1:, :-1], at[0, 1:], out=at[1:, :-1])
 
 
-@dataclass(frozen=True)
-class _Parts:
+class _Parts(Struct, frozen=True):
     """Least and largest time of a level's steps, and their sums per node."""
 
     least: I64

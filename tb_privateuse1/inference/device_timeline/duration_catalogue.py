@@ -10,11 +10,11 @@ of the device changes (``device_speed``), lengths are compared at one speed.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline.base import TypicalDurations
@@ -38,8 +38,7 @@ _MOST_KERNELS = 64
 """The number of an operator's own segments that get their own keys, from its end."""
 
 
-@dataclass(frozen=True)
-class Instances:
+class Instances(Struct, frozen=True):
     """Kernels as instances: ``key`` groups the same operator and shapes, ``name`` the operator.
 
     ``shaped``: the shapes are known. ``low`` and ``high``: each one's own limits. ``seen``:
@@ -57,9 +56,9 @@ class Instances:
 
     def append(self, more: Self) -> Self:
         """Return these instances followed by more."""
-        names = [f.name for f in dataclasses.fields(self)]
+        names = self.__struct_fields__
         both = {n: np.concatenate((getattr(self, n), getattr(more, n))) for n in names}
-        return dataclasses.replace(self, **both)
+        return replace(self, **both)
 
 
 def segment_place(op: I64, last: I64) -> I64:

@@ -9,9 +9,8 @@ constraints are solved (``contradiction``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.inference.base import Strings, named
@@ -61,8 +60,7 @@ _CONTRADICTING, _FEW_CLAIMS = 0.02, 8
 small recording: two contradictions, each with two ends and their neighbors."""
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """The kind and resolution of the elapsed times, and the reason in words."""
 
     name: Name

@@ -7,9 +7,8 @@ The cost is the same everywhere: its error grows with the number of events, unli
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.inference.device_timeline.base import Calibration, EventPairs
 from tb_privateuse1.trace.model import MISSING, Ops
@@ -28,8 +27,7 @@ _AGREED = 0.9
 """The share of the events under backlog that agree about their cost, unless it varies."""
 
 
-@dataclass(frozen=True)
-class EventCost:
+class EventCost(Struct, frozen=True):
     """The mean cost of an event, its error, and the mean of what is cut from an elapsed time.
 
     All in ns. ``samples`` is the number of ranges that show them. Where these do not agree, events

@@ -8,10 +8,10 @@ by host time.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline.base import EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import Level, Tree
@@ -172,7 +172,7 @@ def make_room_for_preemption(
     end, room = events.end[row], excess[row] + _EXCESS_NS
     following = np.where(linked[end], stamp[events.next[end]], late[end])
     late[end] = np.maximum(late[end], np.minimum(stamp[end] + room, following))
-    return dataclasses.replace(events, host_low_ns=early, host_high_ns=late)
+    return replace(events, host_low_ns=early, host_high_ns=late)
 
 
 def _unusual(elapsed_ns: I64, keys: I64, row: I64) -> Bools:

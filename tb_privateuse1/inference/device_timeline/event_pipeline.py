@@ -9,10 +9,10 @@ instances. docs/internals/inference.md says why each holds. Times are int64 ns.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.base import Strings, inside_priming
@@ -185,7 +185,7 @@ def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Like
     if consistent:
         solution = solved.estimate()
         likely = np.clip(solution.bounds.likely, certain.low, certain.high)
-        within = dataclasses.replace(solution.bounds, likely=likely)
+        within = replace(solution.bounds, likely=likely)
     else:
         solution = solved.solution
         within = cautious.estimate().bounds
@@ -193,7 +193,7 @@ def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Like
     narrowed = consistent and not doubtful
     if narrowed:
         bounds = rounding_errors.narrow_bounds(stream, solution, certain, likely, likely_c)
-        within = dataclasses.replace(within, likely=bounds.likely)
+        within = replace(within, likely=bounds.likely)
     return Likely(solution, solved.events, likely_c, within, bounds, narrowed)
 
 
@@ -251,7 +251,7 @@ def estimate_lengths(
     placed = kernel_placement.estimate_placement(
         limits, sites, events, likely.within, likely.solution.spans, c, shares
     )
-    placed = dataclasses.replace(placed, seen=visible)
+    placed = replace(placed, seen=visible)
     placed, typical = kernel_placement.distrust_preempted(
         placed, sites, typical, events, cautious.solution.bounds, stream.c
     )
@@ -269,7 +269,7 @@ def _with_slower_events(stream: StreamInput, prior: Prior, may: Bools) -> tuple[
     slower, wrong = stream.c.slower, prior.solution.lost
     if slower is None or wrong <= _ALMOST_NONE * prior.solution.claims:
         return stream, prior
-    slow_stream = dataclasses.replace(stream, c=slower)
+    slow_stream = replace(stream, c=slower)
     again = solve_prior(slow_stream, may)
     return (slow_stream, again) if 2 * again.solution.lost < wrong else (stream, prior)
 
@@ -328,7 +328,7 @@ def _work(
     unbounded = solution.unknown[sites.first] | solution.unknown[sites.last]
     start_bound = np.where(unbounded, MISSING, start_bound)
     counts = {**_counts(solution, len(stream.events)), "elsewhere": lengths.helped}
-    basis = dataclasses.replace(
+    basis = replace(
         basis,
         constants=likely.c.constants,
         counts={**basis.counts, **counts},
@@ -342,7 +342,7 @@ def _work(
     )  # fmt: skip
     own = ~placement.priming
     work = unknown_work.add_unknown_work(work.take(own), stream, cautious, likely)
-    return dataclasses.replace(work, findings=_unbounded(unbounded[own]), basis=basis)
+    return replace(work, findings=_unbounded(unbounded[own]), basis=basis)
 
 
 def _counts(solution: Solution, events: int) -> dict[str, int]:
@@ -368,7 +368,7 @@ def _contradicted(solution: Solution, events: EventPairs, basis: InferenceBasis)
     finding = elapsed_kind.contradiction(len(solution.dropped), solution.claims)
     if finding is None:
         return None
-    basis = dataclasses.replace(
+    basis = replace(
         basis,
         kind="host",
         evidence=finding.message,

@@ -9,10 +9,9 @@ event, with bounds only (``bound``), unless other instances show its duration (`
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline.base import (
     CLOCK_NS,
@@ -51,8 +50,7 @@ _PREPARE_NS = 2_000
 """The host time of a blocking operator before it launches."""
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """One row per kernel, in the order of the stream.
 
     The truth is in ``start_low`` to ``start_high`` and ``length_low`` to ``length_high``; ``start``
@@ -75,8 +73,7 @@ class Placed:
     """The kernel is visible: its length is the time between two events on a busy device."""
 
 
-@dataclass(frozen=True)
-class LaunchSites:
+class LaunchSites(Struct, frozen=True):
     """The segments that hold kernels: per row an operator, from event ``first`` to ``last``.
 
     ``sure``: the work is visible there; else it may lie anywhere in the operator. ``copies`` may
@@ -206,7 +203,7 @@ def estimate_placement(
     # A blocking operator prepares, launches, waits for the backlog and its work, and returns.
     length = np.where(blocked, _hidden(end - start), length)
     length = np.clip(length, placed.length_low, placed.length_high)
-    return dataclasses.replace(placed, start=start, length=length, end=end, seen=measured)
+    return replace(placed, start=start, length=length, end=end, seen=measured)
 
 
 def _hidden(most: I64) -> I64:
@@ -219,8 +216,7 @@ def _hidden(most: I64) -> I64:
     return likely
 
 
-@dataclass(frozen=True)
-class Shares:
+class Shares(Struct, frozen=True):
     """The position of launches in their host segments: 0 is the start, 1 the end."""
 
     low: float
@@ -276,7 +272,7 @@ def allow_late_starts(placed: Placed, late_ns: int) -> Placed:
     latest = np.maximum(placed.start_high, np.minimum(placed.start_high + late_ns, placed.end_high))
     least = np.maximum(placed.length_low - late_ns, 0)
     shorter = placed.evidence == END_PINNED
-    return dataclasses.replace(
+    return replace(
         placed,
         start_high=np.where(idle, latest, placed.start_high),
         length_low=np.where(shorter, least, placed.length_low),
@@ -312,7 +308,7 @@ def distrust_preempted(
     long &= placed.length_low > np.maximum(most, usual + _SUSPECT_NS)
     odd = long & late
     low = np.where(typical.low >= 0, typical.low, 0)
-    free = dataclasses.replace(
+    free = replace(
         placed,
         evidence=np.where(odd, BOUND, placed.evidence).astype(np.int8),
         length_low=np.where(long, np.minimum(low, placed.length_low), placed.length_low),
@@ -320,7 +316,7 @@ def distrust_preempted(
     )
     high = np.where(odd & (typical.high >= 0), placed.length_high, typical.high)
     length = np.where(odd, usual, typical.length)
-    return free, dataclasses.replace(typical, length=length, high=high)
+    return free, replace(typical, length=length, high=high)
 
 
 def fill_lengths(placed: Placed, typical: TypicalDurations) -> Placed:
@@ -347,7 +343,7 @@ def fill_lengths(placed: Placed, typical: TypicalDurations) -> Placed:
     start = np.clip(np.where(ends, placed.end - length, placed.start), start_low, start_high)
     from_others = known & (placed.evidence == BOUND)
     evidence = np.where(from_others, CATALOGUE, placed.evidence).astype(np.int8)
-    return dataclasses.replace(
+    return replace(
         placed, start=start, start_low=start_low, start_high=start_high, length=length,
         length_low=length_low, length_high=length_high, evidence=evidence,
     )  # fmt: skip
@@ -361,7 +357,7 @@ def serialize(placed: Placed) -> Placed:
     start = np.maximum.accumulate(placed.start)
     follower = np.concatenate((start[1:], [np.iinfo(np.int64).max]))
     length = np.maximum(np.minimum(placed.length, follower - start), 0)
-    return dataclasses.replace(placed, start=start, length=length)
+    return replace(placed, start=start, length=length)
 
 
 def placement_errors(placed: Placed, c: Calibration) -> tuple[I64, I64]:

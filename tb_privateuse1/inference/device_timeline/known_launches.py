@@ -6,9 +6,8 @@ segments without one are launch-free, and work begins no earlier than its launch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline import launching_operators
@@ -24,8 +23,7 @@ _INSIDE = 0.9
 """The least share of launches inside the operators' threads and times; else another clock ran."""
 
 
-@dataclass(frozen=True)
-class KnownLaunches:
+class KnownLaunches(Struct, frozen=True):
     """Launches on the trace's clock, in ns; ``thread`` is a row of ``Threads``."""
 
     host_ns: I64
@@ -34,8 +32,7 @@ class KnownLaunches:
     stream: I64
 
 
-@dataclass(frozen=True)
-class Positions:
+class Positions(Struct, frozen=True):
     """Per event of a stream: the launches of its thread before the thread's next event.
 
     ``count`` of them, and the host times of the first and the last one, 0 without any.

@@ -14,11 +14,11 @@ host less time than a launch launches nothing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.inference.base import Strings, named
 from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration, EventPairs
@@ -69,8 +69,7 @@ _ENOUGH = 2
 """The least number of instances under backlog that decide about an operator."""
 
 
-@dataclass(frozen=True)
-class Segments:
+class Segments(Struct, frozen=True):
     """Own segments of operators: from event ``first`` to the next one of the thread, ``last``."""
 
     op: I64

@@ -11,9 +11,8 @@ of its parts by their variances (least squares on a tree, exact in two passes).
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline import constraints
@@ -59,9 +58,7 @@ def with_likely_times(
     """
     if not len(events):
         return solution
-    solution = dataclasses.replace(
-        solution, spans=constraints.with_paths(tree, solution.spans, solution.reach)
-    )
+    solution = replace(solution, spans=constraints.with_paths(tree, solution.spans, solution.reach))
     launch_free = launch_free & ~solution.refuted
     low, high = solution.bounds.low, solution.bounds.high
     prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
@@ -91,8 +88,8 @@ def with_likely_times(
     width = high - low
     early = (path - low < width * _EARLY) & (width > _WIDE_NS)
     follows = solution.unknown | ((width > _LOOSE_NS) & (~behind | early))
-    bounds = dataclasses.replace(solution.bounds, likely=np.where(follows, path, middle))
-    return dataclasses.replace(solution, bounds=bounds, mean=mean)
+    bounds = replace(solution.bounds, likely=np.where(follows, path, middle))
+    return replace(solution, bounds=bounds, mean=mean)
 
 
 def likely_spans(tree: Tree, elapsed_ns: I64, marks: Bools, c: Calibration) -> I64:

@@ -8,9 +8,9 @@ trace take precedence. docs/internals/inference.md, section 7.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline import duration_catalogue, launching_operators
@@ -31,8 +31,7 @@ Label = tuple[str, str, str, int]
 """Operator, shapes, dtypes and the place of the kernel among the operator's, from its end."""
 
 
-@dataclass(frozen=True)
-class SeenDurations:
+class SeenDurations(Struct, frozen=True):
     """A row per visible kernel of another recording: index of its label, length, limits in ns."""
 
     labels: list[Label]

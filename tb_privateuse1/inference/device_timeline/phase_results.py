@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline import event_pairs, launching_operators
@@ -23,8 +24,7 @@ from tb_privateuse1.trace.model import Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 
-@dataclass(frozen=True)
-class StreamInput:
+class StreamInput(Struct, frozen=True):
     """The recorded input of one stream; no phase changes it.
 
     ``events`` are its event pairs as recorded, ``tree`` their nesting, ``in_tree`` the operators
@@ -68,8 +68,7 @@ def stream_input(
     )
 
 
-@dataclass(frozen=True)
-class Prior:
+class Prior(Struct, frozen=True):
     """The solution in which every operator launches that its name allows.
 
     ``may`` are these operators. ``behind`` are the events at which the device surely had a backlog.
@@ -81,8 +80,7 @@ class Prior:
     behind: Bools
 
 
-@dataclass(frozen=True)
-class Cautious:
+class Cautious(Struct, frozen=True):
     """The solution whose bounds hold, and where work is placed.
 
     Per operator: ``may`` launch, ``blocking`` (waits for its work). ``segments`` are the own
@@ -106,8 +104,7 @@ class Cautious:
         return self.blocking[self.sites.op]
 
 
-@dataclass(frozen=True)
-class Likely:
+class Likely(Struct, frozen=True):
     """The solution that assumes launches at the sites only, with ``c`` as the trace shows it.
 
     ``within`` are the bounds that estimates keep. ``bounds`` are those that are stated:
@@ -122,8 +119,7 @@ class Likely:
     narrowed: bool
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """Limits of each kernel, a draft of the estimates, and which are capture's ``priming`` work."""
 
     limits: Placed
@@ -131,8 +127,7 @@ class Placement:
     priming: Bools
 
 
-@dataclass(frozen=True)
-class Lengths:
+class Lengths(Struct, frozen=True):
     """The kernels with final estimates; how many other recordings ``helped``, and their names."""
 
     placed: Placed

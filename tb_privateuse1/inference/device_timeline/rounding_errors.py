@@ -13,10 +13,10 @@ is shared along the way by the variances (a Brownian bridge, if all spans were a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline import constraints
@@ -240,8 +240,7 @@ def _step_errors(
     return cost, common
 
 
-@dataclass(frozen=True)
-class _Steps:
+class _Steps(Struct, frozen=True):
     """The steps of a level: sums of variance, mean and common error along it, and of its nodes."""
 
     level: Level
@@ -253,8 +252,7 @@ class _Steps:
     node_common: I64
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(Struct, frozen=True):
     """The variance of each event's time, in units, that time, and its error that is common to all.
 
     All are by the best path so far. The common error has a sign: it is of the time from the start

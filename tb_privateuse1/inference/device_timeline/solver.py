@@ -13,11 +13,11 @@ dropped: something launched there after all.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline import constraints
 from tb_privateuse1.inference.device_timeline.base import (
@@ -46,8 +46,7 @@ _PACED_NS, _PACED_RUN = 6_000, 5
 """The least host time of an operator that shows the pace, and how many in a row must."""
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(Struct, frozen=True):
     """Bounds per event, spans, anchors per segment, and what contradicted the assumptions."""
 
     bounds: Bounds
@@ -153,8 +152,7 @@ class _Attempts:
         return low, ends
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Struct, frozen=True, dict=True):
     """The input of all passes: events and their tree, limits of elapsed times, constants.
 
     ``node`` are the least and largest times per operator. ``ready`` and ``prompt``, per event, are
@@ -236,7 +234,7 @@ def solve(problem: Problem, launch_free: Bools, points: SyncPoints) -> Solution:
     )
     excess = low - high
     low, high = np.minimum(low, high), np.maximum(low, high)
-    spans = dataclasses.replace(spans, paths=())
+    spans = replace(spans, paths=())
     return Solution(
         Bounds(low, high, low), spans, anchored & ~wrong, anchored & wrong, unknown, relaxed,
         excess, reach=problem.reach,

@@ -8,9 +8,8 @@ marker before it, and the rest behind it.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline.base import (
     ANY,
@@ -43,7 +42,7 @@ def markers_on_clock(recorded: StepMarkers | None, base_ns: int, ops: Ops) -> St
     inside = (host >= ops.start_ns.min()) & (host <= ops.end_ns.max() + _LATE_NS)
     if inside.mean() < _INSIDE:
         return None
-    moved = dataclasses.replace(recorded, host_ns=host, done_ns=recorded.done_ns - base_ns)
+    moved = replace(recorded, host_ns=host, done_ns=recorded.done_ns - base_ns)
     return moved.take(inside)
 
 

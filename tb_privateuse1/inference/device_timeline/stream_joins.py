@@ -10,9 +10,9 @@ others since. Only changes from one stream to another cost a step in Python.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
 from tb_privateuse1.trace.model import MISSING, Ops
@@ -25,8 +25,7 @@ _MOST_CHANGES = 100_000
 """More changes between streams would take seconds: then waits are taken as unbounded."""
 
 
-@dataclass(frozen=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """A stream: its operators and events, the segments without a wait, its constants.
 
     ``unit`` are the outermost operators whose own body cannot make the stream wait, in order.
@@ -39,8 +38,7 @@ class Lane:
     c: Calibration
 
 
-@dataclass(frozen=True)
-class Joins:
+class Joins(Struct, frozen=True):
     """Per event of a stream: when the work was done that its segment may have waited for.
 
     ``latest_ns``: the latest time, ``FAR`` if unknown, ``NEVER`` if no wait is possible.

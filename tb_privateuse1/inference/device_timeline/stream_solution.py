@@ -8,11 +8,12 @@ the two ends of such a stretch are dropped, and the events are solved again, unt
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline import (
     event_pairs,
@@ -35,8 +36,7 @@ _LEVELS = (0.0, 0.5, 0.75, 0.9)
 """Shares of the largest excess above which contradictions are separate."""
 
 
-@dataclasses.dataclass(frozen=True)
-class StreamSolution:
+class StreamSolution(Struct, frozen=True):
     """The bounds of all events, and the events with room for preempted threads."""
 
     solution: Solution
@@ -91,8 +91,7 @@ def solve_stream(
     return StreamSolution(solution, events, estimate)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Claims:
+class _Claims(Struct, frozen=True):
     """The claims about a stream: segments without a launch, and synchronization points."""
 
     problem: solver.Problem
@@ -111,7 +110,7 @@ class _Claims:
         solution = self.solve()
         if not solution.crossing or not (self.points.earliest > NEVER).any():
             return self, solution
-        free = dataclasses.replace(self, points=sync_points.drop_earliest(self.points))
+        free = replace(self, points=sync_points.drop_earliest(self.points))
         most = free.solve()
         late = self.points.earliest > most.bounds.high[self.points.event]
         if not late.any():
@@ -119,7 +118,7 @@ class _Claims:
         points = sync_points.drop_earliest(self.points, late)
         if (points.nearer == NEVER).all() and (points.earliest == NEVER).all():
             return free, most
-        claims = dataclasses.replace(self, points=points)
+        claims = replace(self, points=points)
         solution = claims.solve()
         return (free, most) if most.crossing < solution.crossing else (claims, solution)
 
@@ -138,7 +137,7 @@ class _Claims:
             self.points.nearer[keep],
             self.points.latest[keep],
         )
-        return dataclasses.replace(self, launch_free=self.launch_free & ~dropped, points=points)
+        return replace(self, launch_free=self.launch_free & ~dropped, points=points)
 
 
 def _drop_contradicted(all_claims: _Claims, wrong: Bools) -> tuple[_Claims, Solution]:
@@ -169,7 +168,7 @@ def _drop_contradicted(all_claims: _Claims, wrong: Bools) -> tuple[_Claims, Solu
                 best, used = solution, rest
     wrong = (wrong | used) & all_claims.claimed()
     count = int(all_claims.launch_free.sum()) + len(all_claims.points.event)
-    return claims.without(used), dataclasses.replace(
+    return claims.without(used), replace(
         best, dropped=np.flatnonzero(wrong), claims=count, first_crossing=crossing
     )
 

@@ -7,11 +7,11 @@ one stream for another connect them (``stream_joins``).
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.base import rows_of
@@ -28,8 +28,7 @@ _ENOUGH = 3
 """The least number of such ranges for a finding."""
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """A stream and the operators (rows of ``Ops``) whose two events were recorded on it."""
 
     device: int
@@ -88,7 +87,7 @@ def refused_streams(reasons: Sequence[Sequence[Finding]]) -> tuple[int, ...]:
 def missing_stream(stream: Stream, reasons: Sequence[Finding]) -> list[Finding]:
     """Return findings that name a stream without a timeline, each with its reason."""
     return [
-        dataclasses.replace(
+        replace(
             why,
             code="stream_missing",
             message=say(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline.base import ANY, NEVER, Calibration, EventPairs
 from tb_privateuse1.trace.table import I64, Bools
@@ -17,8 +16,7 @@ _RETURN_NS, _RETURN_MOST_NS = 150_000, 700_000
 """The likely and the largest time from the last event to the return of a call that waited."""
 
 
-@dataclass(frozen=True)
-class SyncPoints:
+class SyncPoints(Struct, frozen=True):
     """Events with bounds on their device time: earliest, likely earliest (``nearer``), latest.
 
     ``NEVER`` and ``ANY`` are bounds that say nothing. An event may have several rows.
@@ -70,7 +68,7 @@ def find_sync_points(
 def drop_earliest(points: SyncPoints, late: Bools | None = None) -> SyncPoints:
     """Return the points without earliest times, for those that are ``late`` (default: all)."""
     late = np.ones(len(points.event), np.bool_) if late is None else late
-    return dataclasses.replace(
+    return replace(
         points,
         earliest=np.where(late, NEVER, points.earliest),
         nearer=np.where(late, NEVER, points.nearer),

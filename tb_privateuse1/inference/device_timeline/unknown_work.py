@@ -10,9 +10,8 @@ program waits most of the time.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline import kernel_placement, launching_operators
 from tb_privateuse1.inference.device_timeline.base import EventPairs, Work
@@ -63,7 +62,7 @@ def add_unknown_work(work: Work, stream: StreamInput, cautious: Cautious, likely
     start = np.maximum(placed.start, ends[after - 1])
     follower = np.append(work.start_ns, np.iinfo(np.int64).max)[after]
     end = np.minimum(placed.start + placed.length, follower)
-    unknown = dataclasses.replace(
+    unknown = replace(
         work,
         row=np.full(count, NONE, np.int64),
         start_ns=start,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.i18n.units import shorten
@@ -22,8 +22,7 @@ LITTLE = 0.01
 """A smaller share of a figure changes no conclusion from it: an info, not a warning."""
 
 
-@dataclass(frozen=True)
-class Clues:
+class Clues(Struct, frozen=True):
     """Facts that only raw columns have."""
 
     unmatched: int
@@ -32,8 +31,7 @@ class Clues:
     """The event numbers of the frames whose caller is missing."""
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """A trace with its sources."""
 
     trace: Trace

@@ -6,10 +6,10 @@ output. For kinds of other shapes the count does not say which.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.readers.ascend import metadata, schema
 from tb_privateuse1.readers.raw import Raw
@@ -71,8 +71,8 @@ def with_collectives(raw: Raw) -> Raw:
         "process_group": np.where(mine, ranks, NONE).astype(np.int32),
         "element_type": strings.convert(group.text("rank_type"), element_type),
     }
-    groups = {**raw.groups, "": dataclasses.replace(group, ids=ids, texts=texts)}
-    return dataclasses.replace(raw, groups=groups, strings=tuple(strings.all))
+    groups = {**raw.groups, "": replace(group, ids=ids, texts=texts)}
+    return replace(raw, groups=groups, strings=tuple(strings.all))
 
 
 def _group_name(thread: str) -> str:

@@ -8,9 +8,9 @@ bytes per second.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.readers.raw import Counters
 from tb_privateuse1.readers.sqlite.columns import Names, Times, valid_times
@@ -23,8 +23,7 @@ from tb_privateuse1.trace.table import F64, I32, I64
 MOST_SERIES = 1000
 
 
-@dataclass(frozen=True)
-class Sampled:
+class Sampled(Struct, frozen=True):
     """A table of samples: a counter for each value and each distinct part."""
 
     title: str

@@ -7,13 +7,13 @@ events lack is taken, so that nothing counts twice.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 from pyarrow import csv
 
 from tb_privateuse1.discovery.file import basename, open_file
@@ -86,7 +86,7 @@ def _with_facts(raw: Raw, facts: Any) -> Raw:
     merged = {**known, **groups, **raw.metadata}
     if group:
         merged["distributedInfo"] = {**group, **(before if isinstance(before, dict) else {})}
-    return dataclasses.replace(raw, metadata=merged)
+    return replace(raw, metadata=merged)
 
 
 def _with_blocks(raw: Raw, path: str) -> Raw:
@@ -107,7 +107,7 @@ def _with_blocks(raw: Raw, path: str) -> Raw:
     if not len(raw.threads):
         return raw
     findings = (*raw.findings, *_damaged_rows(table, blocks))
-    return dataclasses.replace(raw, memory=events, strings=tuple(strings.all), findings=findings)
+    return replace(raw, memory=events, strings=tuple(strings.all), findings=findings)
 
 
 def _damaged_rows(table: Any, blocks: dict[str, I64]) -> Iterator[Finding]:
@@ -141,8 +141,8 @@ def _with_units(raw: Raw, path: str) -> Raw:
         for key, column in (("unit", unit), ("grid", grid)):
             value = np.append(column, np.int32(NONE))[row]
             texts[key] = np.where(value >= 0, value, group.text(key)).astype(np.int32)
-        groups[category] = dataclasses.replace(group, texts=texts)
-    return dataclasses.replace(raw, groups=groups, strings=tuple(strings.all))
+        groups[category] = replace(group, texts=texts)
+    return replace(raw, groups=groups, strings=tuple(strings.all))
 
 
 def _kernels(raw: Raw) -> Iterator[tuple[str, Group]]:

@@ -6,11 +6,12 @@ The texts have a semicolon between inputs, in a database and in ``trace_view.jso
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import re
 from collections.abc import Callable
+
+from msgspec.structs import replace
 
 from tb_privateuse1.readers.ascend.metadata import decoded
 from tb_privateuse1.readers.raw import Raw
@@ -47,8 +48,8 @@ def with_json_inputs(raw: Raw) -> Raw:
     for key, change in (("shapes", sizes_as_json), ("dtypes", types_as_json)):
         if key in texts:
             texts[key] = strings.convert(texts[key], functools.partial(_changed, change))
-    groups = {**raw.groups, "cpu_op": dataclasses.replace(group, texts=texts)}
-    return dataclasses.replace(raw, groups=groups, strings=tuple(strings.all))
+    groups = {**raw.groups, "cpu_op": replace(group, texts=texts)}
+    return replace(raw, groups=groups, strings=tuple(strings.all))
 
 
 def _changed(change: Callable[[str], str], text: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.readers.brackets import match
 from tb_privateuse1.readers.chrome.growing_columns import Parts
@@ -82,4 +82,4 @@ class Pairs:
         column = np.where(open_ends >= 0, ts[open_ends], max(last_ns, int(ts.max())))
         sizes = np.cumsum([len(g) for g in open_ranges.values()])
         parts = zip(open_ranges.items(), np.split(column, sizes), strict=False)
-        return {category: dataclasses.replace(g, end_ns=end) for (category, g), end in parts}
+        return {category: replace(g, end_ns=end) for (category, g), end in parts}

@@ -11,11 +11,11 @@ import operator
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.readers.chrome import numbers
@@ -101,8 +101,7 @@ _FEW = 1 << 15
 """NumPy sorts int16 by counting, which holds this number of kinds."""
 
 
-@dataclass(frozen=True)
-class _Window:
+class _Window(Struct, frozen=True):
     """Events by kind, with their numbers in the file."""
 
     events: Sequence[Event]

@@ -12,10 +12,10 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from tb_privateuse1.readers.base import Processes
 from tb_privateuse1.readers.chrome.part_columns import unpack
@@ -38,8 +38,7 @@ _MOST_RETURNS = 8
 _log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
-class _Ticket:
+class _Ticket(Struct, eq=False):
     """A request: its windows, and the answer once it is there."""
 
     slot: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.i18n.units import shorten
@@ -15,8 +16,7 @@ _KILLED = say(
 )
 
 
-@dataclass(frozen=True)
-class _Words:
+class _Words(Struct, frozen=True):
     message: Text
     hint: Text | None = None
     severity: Severity = "warning"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.readers.chrome import numbers
 from tb_privateuse1.readers.chrome.event_schema import LOOSE, Event
@@ -22,8 +22,7 @@ class Inexact(Exception):
     """A float64 does not hold the fraction of a time to the nanosecond."""
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(Struct, frozen=True):
     """Start and end of events, a mask of the valid ones, and a tally of problems."""
 
     start_ns: I64

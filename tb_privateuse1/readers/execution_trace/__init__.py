@@ -8,7 +8,7 @@ Order: nodes < inputs < tensors < join.
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import basename
 from tb_privateuse1.i18n import say
@@ -28,9 +28,9 @@ def add(raw: Raw, path: str) -> Raw:
     """
     joined = join.join(raw, path)
     if joined.differing or not joined.operators:
-        return dataclasses.replace(raw, findings=(*raw.findings, _refused(path, joined)))
+        return replace(raw, findings=(*raw.findings, _refused(path, joined)))
     found = join.problems(path, joined)
-    return dataclasses.replace(join.add(raw, joined), findings=(*raw.findings, *found))
+    return replace(join.add(raw, joined), findings=(*raw.findings, *found))
 
 
 def _refused(path: str, joined: join.Joined) -> Finding:

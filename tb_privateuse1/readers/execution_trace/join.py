@@ -7,10 +7,9 @@ nothing is joined if one of them differs.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import basename
 from tb_privateuse1.i18n import say
@@ -29,8 +28,7 @@ _TEXTS = ("shapes", "dtypes", "strides", "concrete")
 _INT64 = 1 << 63
 
 
-@dataclass
-class Joined:
+class Joined(Struct):
     """The arguments and tensors that one file adds to the operators of a trace."""
 
     texts: dict[str, I32]
@@ -104,7 +102,7 @@ def add(raw: Raw, joined: Joined) -> Raw:
             own, added = group.text(key), column[first : first + len(group)]
             if (added >= 0).any():
                 texts[key] = np.where(own >= 0, own, added).astype(np.int32)
-        groups[category] = dataclasses.replace(group, texts=texts)
+        groups[category] = replace(group, texts=texts)
         first += len(group)
     lacks = joined.truncated or joined.damages
     more = TensorUses.empty() if lacks else joined.tensors
@@ -112,9 +110,7 @@ def add(raw: Raw, joined: Joined) -> Raw:
         np.concatenate((old, new))
         for (_, old), (_, new) in zip(raw.tensors.columns(), more.columns(), strict=True)
     ]
-    return dataclasses.replace(
-        raw, groups=groups, strings=tuple(joined.strings), tensors=TensorUses(*both)
-    )
+    return replace(raw, groups=groups, strings=tuple(joined.strings), tensors=TensorUses(*both))
 
 
 def operator_categories(raw: Raw) -> list[str]:

@@ -8,12 +8,12 @@ at most as many entries as the file has bytes, and each list is read once.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.frame_texts import Stacks
@@ -40,8 +40,7 @@ _UNNAMED = {"", "undefined"}
 """What torch writes for a group without a description."""
 
 
-@dataclass
-class Document:
+class Document(Struct):
     """A dump's entries, the strings that their columns name, and what is wrong with it."""
 
     strings: list[str] = field(default_factory=list)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import containers
@@ -39,7 +39,7 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     places = Places(strings, "")
     found = ranges.ranges_of(parts.entries, strings, places)
     base = int(found.start_ns.min(initial=found.start_ns[0])) if len(found) else 0
-    shifted = dataclasses.replace(found, start_ns=found.start_ns - base, end_ns=found.end_ns - base)
+    shifted = replace(found, start_ns=found.start_ns - base, end_ns=found.end_ns - base)
     return Raw(
         base_ns=base,
         strings=tuple(strings.all),
@@ -63,7 +63,7 @@ def add(raw: Raw, path: str) -> Raw:
     parts, _ = _parts(path)
     joined = _joined(raw, parts)
     found = _findings(parts) if len(joined.entries) > len(raw.entries) else ()
-    return dataclasses.replace(joined, findings=(*raw.findings, *found))
+    return replace(joined, findings=(*raw.findings, *found))
 
 
 def read_entry(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str, Any]:
@@ -90,7 +90,7 @@ def _joined(raw: Raw, parts: document.Document) -> Raw:
     new = new.take(np.array([key not in known for key in both[1]], np.bool_))
     pairs = zip(raw.entries.columns(), new.columns(), strict=True)
     joined = {name: np.concatenate((one, other)) for (name, one), (_, other) in pairs}
-    return dataclasses.replace(raw, strings=strings, entries=CollectiveEntries(**joined))
+    return replace(raw, strings=strings, entries=CollectiveEntries(**joined))
 
 
 def _keys(entries: CollectiveEntries, strings: Sequence[str]) -> list[tuple[Any, ...]]:

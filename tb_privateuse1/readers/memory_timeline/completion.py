@@ -6,10 +6,10 @@ changes tell whose it is: it names neither process nor device.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import basename
 from tb_privateuse1.i18n import say
@@ -43,7 +43,7 @@ def add(raw: Raw, path: str) -> Raw:
         found = tally.findings()
     else:
         found = (_elsewhere(basename(path)),)
-    return dataclasses.replace(raw, findings=(*raw.findings, *found))
+    return replace(raw, findings=(*raw.findings, *found))
 
 
 def _timed(events: I64) -> Bools:
@@ -74,10 +74,8 @@ def _joined(raw: Raw, events: I64, shared: Bools, name: str) -> Raw:
     process = raw.threads.pid[raw.memory.thread[np.flatnonzero(shared)[0]]]
     none = np.full(len(events), NONE, np.int64)  # the numbers are those of another file
     added = sums(at_ns, size, category, none, first, int(process))
-    samples = dataclasses.replace(
-        added.samples, series=added.samples.series + np.int32(len(known.series))
-    )
-    return dataclasses.replace(
+    samples = replace(added.samples, series=added.samples.series + np.int32(len(known.series)))
+    return replace(
         raw,
         strings=(
             *raw.strings,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.readers.nsight import schema
 from tb_privateuse1.readers.sqlite.columns import Times, valid_times
@@ -41,7 +41,7 @@ class Session:
         What had begun before the session has a negative start in the file.
         """
         times = valid_times(start_ns, end_ns, -_LIMIT_NS)
-        return dataclasses.replace(
+        return replace(
             times, start_ns=times.start_ns + self.start_ns, end_ns=times.end_ns + self.start_ns
         )
 

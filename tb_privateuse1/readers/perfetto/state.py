@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.readers.chrome.interning import Strings
@@ -89,16 +89,14 @@ class Interned:
         self._dense.pop(generation, None)
 
 
-@dataclass
-class _Sequence:
+class _Sequence(Struct):
     generation: int
     valid: bool = False
     clock: int = NONE
     track: int = 0
 
 
-@dataclass(frozen=True)
-class Packets:
+class Packets(Struct, frozen=True):
     """State of its sequence at each packet of a batch."""
 
     sequence: I64

@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.discovery import packed
 from tb_privateuse1.readers.chrome.problem_tally import Tally
@@ -42,8 +42,7 @@ _MOST_UNPACKED, _UNPACKED_LEAST = 400, 1 << 20
 """A packed packet unpacks to at most this multiple of its size, or this number of bytes."""
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Packets in a buffer and their fields; ``offset`` is where they begin in the file."""
 
     buffer: Buffer

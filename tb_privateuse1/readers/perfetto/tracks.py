@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1.readers.chrome.interning import Strings
 from tb_privateuse1.readers.perfetto import schema
@@ -24,8 +24,7 @@ _NAMES = (2, 10, 13)
 """Fields with a track's name."""
 
 
-@dataclass
-class Track:
+class Track(Struct):
     """One track: where it belongs, as far as its descriptors say."""
 
     parent: int = 0
@@ -39,8 +38,7 @@ class Track:
     incremental: bool = False
 
 
-@dataclass
-class Tracks:
+class Tracks(Struct):
     """All tracks by uuid, and names of processes."""
 
     strings: Strings

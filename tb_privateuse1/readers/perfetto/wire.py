@@ -6,10 +6,11 @@ varint. Format: https://protobuf.dev/programming-guides/encoding/
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.table import I64, Bools
@@ -33,8 +34,7 @@ _FOLDS = (
 )
 
 
-@dataclass(frozen=True)
-class Spans:
+class Spans(Struct, frozen=True):
     """Places of messages or texts in a buffer."""
 
     start: I64
@@ -87,8 +87,7 @@ class Buffer:
         return [data[start:stop] for start, stop in pairs]
 
 
-@dataclass(frozen=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """The fields of messages, a row per field; those of one message are in their order.
 
     ``message`` is the row of the message. ``value`` is the number, of a text or message its length,

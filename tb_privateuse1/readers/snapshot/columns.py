@@ -7,9 +7,8 @@ those that the program asked for: the allocator's own, rounded up, are in no ent
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.readers.snapshot.document import (
@@ -46,7 +45,7 @@ def memory_events(document: Document, device_type: int, label: int, first_text: 
         if not found:
             continue
         rows = len(found)
-        found = dataclasses.replace(
+        found = replace(
             found,
             ids={
                 **found.ids,
@@ -60,7 +59,7 @@ def memory_events(document: Document, device_type: int, label: int, first_text: 
         return _of_blocks(InUse(nothing, nothing, np.empty(0, np.int32), 0), label)
     joined = Group.join(groups)
     stack = joined.text("stack")
-    return dataclasses.replace(
+    return replace(
         joined, texts={"stack": np.where(stack >= 0, stack + first_text, NONE).astype(np.int32)}
     )
 

@@ -6,9 +6,8 @@ only the Python frames of its allocations are added: nothing counts twice.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace import intervals
@@ -32,7 +31,7 @@ def within(raw: Raw, events: Group) -> Group:
         return events.take(slice(0))
     first = min(int(group.start_ns.min()) for group in ranges)
     last = max(int(group.end_ns.max()) for group in ranges)
-    moved = dataclasses.replace(
+    moved = replace(
         events,
         start_ns=at_ns,
         end_ns=at_ns.copy(),
@@ -60,9 +59,9 @@ def with_events(raw: Raw, events: Group) -> tuple[Raw, int]:
     has_own = np.isin(events.id("device_id"), known)
     stacked = _with_stacks(memory, events.take(has_own), kinds != CPU)
     lacking = events.take(~has_own)
-    lacking = dataclasses.replace(lacking, thread=_threads(raw, lacking.start_ns))
+    lacking = replace(lacking, thread=_threads(raw, lacking.start_ns))
     joined = Group.join([stacked, lacking], MISSING_OF) if len(lacking) else stacked
-    return dataclasses.replace(raw, memory=joined), len(lacking)
+    return replace(raw, memory=joined), len(lacking)
 
 
 def _with_stacks(memory: Group, events: Group, on_device: Bools) -> Group:
@@ -89,7 +88,7 @@ def _with_stacks(memory: Group, events: Group, on_device: Bools) -> Group:
     fits = mine.id("memory_bytes")[found] >= made.id("memory_bytes")[other]
     stack = memory.text("stack").copy()
     stack[rows[found[fits]]] = made.text("stack")[other[fits]]
-    return dataclasses.replace(memory, texts={**memory.texts, "stack": stack})
+    return replace(memory, texts={**memory.texts, "stack": stack})
 
 
 def _nearest(code: I64, at_ns: I64, other_code: I64, other_ns: I64) -> I64:

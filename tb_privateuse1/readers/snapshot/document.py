@@ -8,10 +8,10 @@ endless lists: there are at most as many rows as the file has bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.frame_texts import Stacks
@@ -37,8 +37,7 @@ _LIMIT = 1 << 48
 _MOST_DEVICES = 1024
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """The history of one device's allocator, in its order. ``number`` counts over all devices."""
 
     action: I64
@@ -50,8 +49,7 @@ class Entries:
     number: I64
 
 
-@dataclass(frozen=True)
-class InUse:
+class InUse(Struct, frozen=True):
     """The memory of one device when the snapshot was taken: blocks in use, and bytes reserved."""
 
     address: I64
@@ -60,8 +58,7 @@ class InUse:
     reserved: int
 
 
-@dataclass
-class Document:
+class Document(Struct):
     """A snapshot's parts by device, the stacks' texts, and what is wrong with it."""
 
     history: dict[int, Entries] = field(default_factory=dict)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1 import vendors
 from tb_privateuse1.i18n import say
@@ -61,7 +61,7 @@ def add(raw: Raw, path: str) -> Raw:
     events = columns.memory_events(parts, named, first, first + 1)
     history = events.take(events.start_ns > 0)  # blocks without a history have no time
     inside = completion.within(raw, history)
-    raw = dataclasses.replace(raw, strings=(*raw.strings, "[memory]", *parts.stacks))
+    raw = replace(raw, strings=(*raw.strings, "[memory]", *parts.stacks))
     raw, count = completion.with_events(raw, inside)
     found = list(_findings(parts))
     if len(history) and not len(inside):
@@ -73,7 +73,7 @@ def add(raw: Raw, path: str) -> Raw:
         hint = say("Sizes are those that the program asked for; the allocator rounds them up.")
         info = Finding("memory_of_snapshot", message, hint, count, "info", ("memory",))
         found.append(info)
-    return dataclasses.replace(raw, findings=(*raw.findings, *found))
+    return replace(raw, findings=(*raw.findings, *found))
 
 
 def read_entry(path: str, _checkpoints: Checkpoints, event: int) -> Mapping[str, Any]:
@@ -120,7 +120,7 @@ def _content(path: str) -> tuple[dict[Any, Any], int]:
 def _shifted(events: Group, base: int) -> Group:
     """Return the events with times since ``base``; those without a time are at 0."""
     at_ns = np.maximum(events.start_ns - base, 0)
-    return dataclasses.replace(events, start_ns=at_ns, end_ns=at_ns.copy())
+    return replace(events, start_ns=at_ns, end_ns=at_ns.copy())
 
 
 def _findings(parts: document.Document) -> tuple[Finding, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.readers.raw import Group
@@ -145,8 +145,7 @@ class Places:
         return Threads(*(whole[:, i].copy() for i in range(3)))
 
 
-@dataclass
-class Times:
+class Times(Struct):
     """Valid rows of a table with their times; counts of what is wrong with others."""
 
     rows: I64

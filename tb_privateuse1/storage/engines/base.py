@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from tb_privateuse1.storage.jobs import Process
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """A trace to read and to store, and who hears of it."""
 
     files: TraceFiles

@@ -8,19 +8,18 @@ hold it, or workers would wait for a trace that waits for a worker.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import logging
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from distributed import Client, Future, KilledWorker
+from msgspec import Struct, field
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.file import printable
@@ -54,8 +53,7 @@ class _Lost(Exception):
     """The scheduler forgot the task, or is lost itself."""
 
 
-@dataclass(eq=False)
-class _Task:
+class _Task(Struct, eq=False):
     """A task of the cluster, as its waiting thread sees it."""
 
     woken: threading.Event = field(default_factory=threading.Event)
@@ -236,7 +234,7 @@ def _request(reading: Reading, url: str | None) -> bytes:
     return json.dumps(
         {
             "versions": cluster_task.versions(),
-            "files": dataclasses.asdict(reading.files),
+            "files": msgspec.to_builtins(reading.files),
             "vendors": msgspec.to_builtins(reading.vendors.files),
             "targets": [str(target.absolute()) for target in reading.paths],
             "url": url,

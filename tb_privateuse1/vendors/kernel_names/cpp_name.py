@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 ELLIPSIS = "…"
 _CPP = re.compile(r"void [\w:(<]|[\w:]+::[^.]*\(|.*[\w>]<[^<>]")
@@ -31,8 +33,7 @@ _CLEAN = (
 )
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A function or a type, without its namespaces."""
 
     name: str

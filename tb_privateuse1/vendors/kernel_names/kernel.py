@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from tb_privateuse1.trace.work_kinds import Kind
 from tb_privateuse1.vendors.kernel_names import data_types
@@ -18,8 +19,7 @@ _WRAPPERS = frozenset(("Kernel", "Kernel2", "kernel", "kentry", "device_kernel",
 _INDICES = ("i32", "i64", "bool")
 
 
-@dataclass(frozen=True)
-class KernelName:
+class KernelName(Struct, frozen=True):
     """The parts of a kernel's name."""
 
     display: str
@@ -28,8 +28,7 @@ class KernelName:
     """Its kind of work; None if the name does not say."""
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(Struct, frozen=True, dict=True):
     """The parts of a full name."""
 
     full: str

@@ -6,7 +6,8 @@ Class names among these stay longest, as a functor is one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tb_privateuse1.vendors.kernel_names.cpp_name import ELLIPSIS, Part
 

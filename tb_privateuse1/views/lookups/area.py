@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.account.table import Account, account_table, has_account
 from tb_privateuse1.analysis.kernel_names import name_fields
@@ -20,8 +20,7 @@ from tb_privateuse1.views.lookups.base import KINDS, ON_LANES, TABLES, TableName
 _MOST = 500
 
 
-@dataclass(frozen=True)
-class AreaRow:
+class AreaRow(Struct, frozen=True):
     """The ranges of one name in one table that have a part in the selection."""
 
     table: TableName
@@ -40,8 +39,7 @@ class AreaRow:
     max_bound_ns: int | None
 
 
-@dataclass(frozen=True)
-class Area:
+class Area(Struct, frozen=True):
     """The result of the lookup."""
 
     start_ns: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.counters import recorded, recorded_means
 from tb_privateuse1.analysis.timeline import appearance
@@ -33,8 +33,7 @@ from tb_privateuse1.views.base import chosen_tracks
 _MOST = 500
 
 
-@dataclass(frozen=True)
-class AreaOperator:
+class AreaOperator(Struct, frozen=True):
     """The operators, or the annotations, of one name, and what they launched themselves."""
 
     name: str | None
@@ -52,8 +51,7 @@ class AreaOperator:
     """How far off that may be; 0 if measured, null if that is not known."""
 
 
-@dataclass(frozen=True)
-class AreaStream:
+class AreaStream(Struct, frozen=True):
     """One stream of a device."""
 
     device: str
@@ -66,8 +64,7 @@ class AreaStream:
     busy_bound_ns: int | None
 
 
-@dataclass(frozen=True)
-class AreaCall:
+class AreaCall(Struct, frozen=True):
     """The runtime calls of one name."""
 
     name: str
@@ -84,8 +81,7 @@ class AreaCall:
     """The device activities that these calls launched, whenever these run."""
 
 
-@dataclass(frozen=True)
-class AreaCounter:
+class AreaCounter(Struct, frozen=True):
     """A counter that the trace records, in its own unit. A value holds until the next one."""
 
     counter: int
@@ -100,8 +96,7 @@ class AreaCounter:
     max: float
 
 
-@dataclass(frozen=True)
-class AreaTimes:
+class AreaTimes(Struct, frozen=True):
     """The result of the lookup: of each table at most 500 rows, those with most time first."""
 
     start_ns: int

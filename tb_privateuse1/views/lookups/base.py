@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.counters.instance_counters import InstanceCounter, instance_counters
 from tb_privateuse1.analysis.kernel_names import name_fields
@@ -34,8 +34,7 @@ KINDS: Mapping[TableName, int] = {
 """The kind of track that shows a table's rows."""
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """One range: a row of a table of the trace."""
 
     table: TableName
@@ -93,8 +92,7 @@ def check(trace: Trace, table: TableName, index: int) -> None:
         raise TraceError("unknown_row", message, say("It has {rows:,}, counted from 0.", rows=rows))
 
 
-@dataclass(frozen=True)
-class Bin:
+class Bin(Struct, frozen=True):
     """The events that took at least ``low_ns`` and less than ``high_ns``."""
 
     low_ns: int
@@ -102,8 +100,7 @@ class Bin:
     calls: int
 
 
-@dataclass(frozen=True)
-class CallSite:
+class CallSite(Struct, frozen=True):
     """The calls that one line of the user's program made."""
 
     line: str
@@ -112,8 +109,7 @@ class CallSite:
     total_ns: int
 
 
-@dataclass(frozen=True)
-class Instances:
+class Instances(Struct, frozen=True):
     """The result of the lookup."""
 
     name: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks import clock_alignment
 from tb_privateuse1.analysis.ranks.collectives import match_calls, reduce_trace
@@ -13,8 +14,7 @@ from tb_privateuse1.views.base import Rank, chosen_ranks
 from tb_privateuse1.views.signature import reduces
 
 
-@dataclass(frozen=True)
-class RankClock:
+class RankClock(Struct, frozen=True):
     """The conversion of one rank's times to the reference's."""
 
     rank: int
@@ -28,8 +28,7 @@ class RankClock:
     """Why nothing was read."""
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """The result of the lookup."""
 
     reference: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.account.classes import NAMES, ClassName
@@ -20,8 +20,7 @@ from tb_privateuse1.views.lookups.base import item
 from tb_privateuse1.views.signature import heavy
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A part of the critical path: a range of the timeline, and its class of time."""
 
     time_class: ClassName
@@ -34,8 +33,7 @@ class Piece:
     row: int
 
 
-@dataclass(frozen=True)
-class Critical:
+class Critical(Struct, frozen=True):
     """The result of the lookup."""
 
     pieces: tuple[Piece, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.rows import Status
@@ -33,8 +33,7 @@ from tb_privateuse1.views.result import Result
 Unit = Literal["device", "host"]
 
 
-@dataclass(frozen=True)
-class FlameDiffNode:
+class FlameDiffNode(Struct, frozen=True):
     """All ranges with the same names from the root down, in both traces; figures are per step."""
 
     name: str
@@ -56,8 +55,7 @@ class FlameDiffNode:
     verdict: Verdict
 
 
-@dataclass(frozen=True)
-class FlameDiff(Result):
+class FlameDiff(Result, frozen=True):
     """The result of the lookup: rows depth first, the most time of both first among siblings."""
 
     provenance: Provenance
@@ -131,8 +129,7 @@ def flame_diff(
     )
 
 
-@dataclass(frozen=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """One of the traces, with its tree over the nodes of both."""
 
     trace: Trace

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.kernels import time_groups
@@ -22,8 +22,7 @@ from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_r
 from tb_privateuse1.views.result import Result
 
 
-@dataclass(frozen=True)
-class Hotspot:
+class Hotspot(Struct, frozen=True):
     """The device activities of one operator, kernel, module class, source line or annotation.
 
     Without device times it is operators, by their own time on the host.
@@ -56,8 +55,7 @@ class Hotspot:
     """The part of ``step_ns`` of that line; null without one."""
 
 
-@dataclass(frozen=True)
-class OtherHotspots:
+class OtherHotspots(Struct, frozen=True):
     """The groups beyond ``limit``: not in the rows, but in all sums."""
 
     rows: int
@@ -67,8 +65,7 @@ class OtherHotspots:
     share: float | None
 
 
-@dataclass(frozen=True)
-class Hotspots(Result):
+class Hotspots(Result, frozen=True):
     """The result of the lookup."""
 
     provenance: Provenance
@@ -89,8 +86,7 @@ class Hotspots(Result):
     """Sums over all rows."""
 
 
-@dataclass(frozen=True)
-class _Items:
+class _Items(Struct, frozen=True):
     """Device activities or operators, with their groups and times."""
 
     groups: Groups

@@ -8,10 +8,10 @@ its kernels.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
@@ -33,16 +33,14 @@ _SOURCE = re.compile(r"^([^<].*)\((\d+)\): ")
 _LIBRARY = re.compile(r"(^|/)torch/|(^|/)(threading|runpy)\.py$|^<")
 
 
-@dataclass(frozen=True)
-class SourceLine:
+class SourceLine(Struct, frozen=True):
     """A place in Python."""
 
     file: str
     line: int
 
 
-@dataclass(frozen=True)
-class Captured:
+class Captured(Struct, frozen=True):
     """The place of a kernel's launch in the capture of its graph."""
 
     operator: str | None
@@ -52,8 +50,7 @@ class Captured:
     source: SourceLine | None
 
 
-@dataclass(frozen=True)
-class Links:
+class Links(Struct, frozen=True):
     """The result of the lookup; ``item`` is the range that was asked about."""
 
     item: Item

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.kernel_names import display_names, name_fields, strings_with
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
@@ -18,8 +18,7 @@ _MOST = 1000
 _MANY = 100_000
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(Struct, frozen=True):
     """One name that has the text, with what bears it."""
 
     name: str
@@ -28,8 +27,7 @@ class Match:
     ranges: int
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """The result of the lookup."""
 
     matches: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 
 from tb_privateuse1.analysis.roofs.rates import group_figures
 from tb_privateuse1.trace.model import NONE, Trace
@@ -13,8 +13,7 @@ from tb_privateuse1.views.lookups.base import TableName, check
 from tb_privateuse1.views.lookups.links import launched_kernels
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """The result of the lookup; null where nothing is known."""
 
     flops: int | None

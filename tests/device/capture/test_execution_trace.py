@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1 import inference, readers
 from tb_privateuse1.discovery import catalog
@@ -91,8 +91,8 @@ def without_inputs(raw: Raw) -> Raw:
     """Return a recording as without shapes."""
     operators = raw.groups["cpu_op"]
     texts = {key: value for key, value in operators.texts.items() if key not in COLUMNS}
-    groups = raw.groups | {"cpu_op": dataclasses.replace(operators, texts=texts)}
-    return dataclasses.replace(raw, groups=groups)
+    groups = raw.groups | {"cpu_op": replace(operators, texts=texts)}
+    return replace(raw, groups=groups)
 
 
 def nodes(log: Path) -> dict[int, dict[str, Any]]:

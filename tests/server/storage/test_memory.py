@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache, store
@@ -40,7 +40,7 @@ def test_many_askers_open_a_stored_trace_once(
 
 
 def test_memory_is_bounded_and_keeps_the_latest(files: TraceFiles, tmp_path: Path) -> None:
-    variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
+    variants = [replace(files, worker=f"w{n}") for n in range(3)]
     narrow = MemoryBudget(1)
     made = Store(jobs=0, cache_dir=tmp_path / "cache", memory=narrow)
     for variant in variants:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery import catalog
@@ -91,7 +91,7 @@ def test_one_that_is_lost_is_made_of_the_stored_trace(
     else:
         beside.unlink()
     if damage == "other":
-        variant = dataclasses.replace(files, worker="another")
+        variant = replace(files, worker="another")
         made.part(variant)
         paths(variant, tmp_path / "cache")[1].rename(beside)
     unreadable(files, made, monkeypatch)
@@ -225,7 +225,7 @@ def test_the_parts_a_server_makes_are_bounded(
     monkeypatch.setenv("TB_PRIVATEUSE1_PART_BYTES", "1")
     made = Store(0, tmp_path / "cache")
     for n in range(3):
-        variant = dataclasses.replace(files, worker=f"w{n}")
+        variant = replace(files, worker=f"w{n}")
         made.part(variant)
         cache_directory.make_room(tmp_path / "cache", keep=paths(variant, tmp_path / "cache")[0])
         beside = paths(variant, tmp_path / "cache")[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
@@ -114,7 +114,7 @@ def test_who_waits_for_another_server_takes_no_place(
 ) -> None:
     made = Store(1, tmp_path / "cache")
     waiting(made, files)
-    other = dataclasses.replace(files, worker="other")
+    other = replace(files, worker="other")
     assert made.trace(other).meta.worker == "other"
     waiting(made, files)
     with ThreadPoolExecutor(1) as pool:

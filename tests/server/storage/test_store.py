@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import os
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache, failure_cache, ingest
@@ -170,7 +170,7 @@ def test_many_askers_one_reading(
 def test_a_killed_reader_costs_only_its_own_trace(
     files: TraceFiles, made: Store, slow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = dataclasses.replace(files, worker="other")
+    other = replace(files, worker="other")
     for one in (files, other):
         with pytest.raises(Pending):
             made.trace(one, wait_s=0)
@@ -214,7 +214,7 @@ def test_close_ends_what_is_read_and_what_waits(
     files: TraceFiles, tmp_path: Path, slow: Path
 ) -> None:
     made = Store(1, tmp_path / "cache")
-    waiting = dataclasses.replace(files, worker="other")
+    waiting = replace(files, worker="other")
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(made.trace, files)
         until(lambda: _process(made, files))

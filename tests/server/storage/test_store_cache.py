@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
@@ -52,7 +52,7 @@ def test_a_damaged_cache_is_silently_rebuilt(
 
 def test_two_stores_on_one_cache(files: TraceFiles, tmp_path: Path) -> None:
     stores = [Store(2, tmp_path / "cache") for _ in range(2)]
-    variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
+    variants = [replace(files, worker=f"w{n}") for n in range(3)]
     with ThreadPoolExecutor(6) as pool:
         found = list(
             pool.map(lambda a: a[0].trace(a[1]), [(s, v) for s in stores for v in variants])
@@ -122,7 +122,7 @@ def test_the_cache_is_bounded(
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_BYTES", "1")
     made = Store(jobs, tmp_path / "cache")
     for n in range(3):
-        variant = dataclasses.replace(files, worker=f"w{n}")
+        variant = replace(files, worker=f"w{n}")
         found = made.trace(variant)
         assert [p.stem for p in but_parts(tmp_path / "cache")] == [disk_cache.cache_key(variant)]
         assert found.meta.worker == f"w{n}"
@@ -138,7 +138,7 @@ def test_a_file_that_grows_leaves_no_older_versions(tmp_path: Path, jobs: int) -
     folder, made = tmp_path / "cache", Store(jobs, tmp_path / "cache")
     made.trace(other)
     first = made.trace(files)
-    made.trace(dataclasses.replace(files, worker="the same file, seen elsewhere"))
+    made.trace(replace(files, worker="the same file, seen elsewhere"))
     assert len(but_parts(folder)) == 3
     os.utime(path, ns=(1, files.trace.mtime_ns - 1))  # an older one takes its place
     made.trace(files)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.engine import advise, top_findings
 from tb_privateuse1.advice.rules import RULES
@@ -44,9 +44,7 @@ def rule(
                 title, "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent, lacks=lacks
             )
 
-    return dataclasses.replace(
-        RULES["data_loader"], name=name, check=check, needs=(), precedence=precedence
-    )
+    return replace(RULES["data_loader"], name=name, check=check, needs=(), precedence=precedence)
 
 
 def savings(*rules: Rule) -> dict[str, int | None]:
@@ -139,7 +137,7 @@ def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> N
     def fails(case: RuleContext) -> Iterable[RuleFinding]:
         raise ValueError("a mistake")
 
-    broken = dataclasses.replace(RULES["data_loader"], name="broken", check=fails, needs=())
+    broken = replace(RULES["data_loader"], name="broken", check=fails, needs=())
     result = advise(TRACE, rules=(broken, rule("fine", (0, 500))))
     assert [(one.rule, one.answer) for one in result.asked] == [
         ("broken", "failed"),
@@ -158,7 +156,7 @@ def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_a_rule_does_not_run_without_its_data() -> None:
-    picky = dataclasses.replace(rule("picky", (0, 500)), needs=("memory", "operators"))
+    picky = replace(rule("picky", (0, 500)), needs=("memory", "operators"))
     (status,) = advise(TRACE, rules=(picky,)).asked
     assert status.answer == "not_asked"
     assert status.lacks == ("memory events (profile_memory=True)",)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
+from msgspec.structs import replace
 
 from tb_privateuse1.advice import savings
 from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
@@ -107,9 +107,9 @@ def test_two_removed_waits_gain_more_than_each_alone() -> None:
     def whole(case: RuleContext) -> Iterable[RuleFinding]:
         (found,) = item_sync.RULE.check(case)
         waits = np.arange(len(case.limits.waits))
-        yield dataclasses.replace(found, removes=case.without(waits=waits))
+        yield replace(found, removes=case.without(waits=waits))
 
-    after = dataclasses.replace(synchronize.RULE, check=whole, precedence="symptom")
+    after = replace(synchronize.RULE, check=whole, precedence="symptom")
     result = advise(trace, rules=(item_sync.RULE, after))
     check(result)
     assert the(result, "synchronize").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
@@ -160,10 +160,10 @@ def test_a_removal_of_missing_rows_keeps_the_other_findings() -> None:
     def wrong(case: RuleContext) -> Iterable[RuleFinding]:
         for found in item_sync.RULE.check(case):
             gone = case.without(kernels=np.array([10**6]), share=1.0)
-            yield dataclasses.replace(found, removes=gone)
+            yield replace(found, removes=gone)
 
-    broken = dataclasses.replace(item_sync.RULE, name="broken", check=wrong)
-    after = dataclasses.replace(item_sync.RULE, precedence="symptom")
+    broken = replace(item_sync.RULE, name="broken", check=wrong)
+    after = replace(item_sync.RULE, precedence="symptom")
     result = advise(reading(again=False), rules=(broken, after))
     check(result)
     assert the(result, "broken").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
@@ -173,9 +173,9 @@ def test_a_removal_of_missing_rows_keeps_the_other_findings() -> None:
 def test_a_claim_without_a_removal_stands() -> None:
     def bare(case: RuleContext) -> Iterable[RuleFinding]:
         for found in item_sync.RULE.check(case):
-            yield dataclasses.replace(found, removes=None)
+            yield replace(found, removes=None)
 
-    result = advise(reading(again=True), rules=(dataclasses.replace(item_sync.RULE, check=bare),))
+    result = advise(reading(again=True), rules=(replace(item_sync.RULE, check=bare),))
     row = the(result, "item_sync")
     assert row.saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
     assert "replayed" not in row.how
@@ -263,7 +263,7 @@ def test_a_saving_is_at_most_the_claim_and_never_negative(claims: Claims) -> Non
             yield RuleFinding("T", "E", 1, (), "H", claim=claim, removes=removes)
             yield RuleFinding("T", "E", 1, (), "H", claim=None, removes=removes)
 
-        return dataclasses.replace(RULES["data_loader"], name=f"r{number}", check=found, needs=())
+        return replace(RULES["data_loader"], name=f"r{number}", check=found, needs=())
 
     result = advise(BUSY, rules=tuple(rule(i) for i in range(len(claims))))
     check(result)
@@ -303,9 +303,9 @@ def test_the_profilers_own_time_is_not_saved() -> None:
 def test_a_claim_that_is_not_replayed_is_net_of_the_profiler_too() -> None:
     def bare(case: RuleContext) -> Iterable[RuleFinding]:
         for found in python_overhead.RULE.check(case):
-            yield dataclasses.replace(found, removes=None)
+            yield replace(found, removes=None)
 
-    rule = dataclasses.replace(python_overhead.RULE, check=bare)
+    rule = replace(python_overhead.RULE, check=bare)
     (row,) = advise(measured(200), rules=(rule,)).found
     assert row.saving_ns is not None
     assert row.saving_ns < STEPS * 150 * US

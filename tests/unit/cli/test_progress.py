@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import io
 
 import pytest
@@ -28,7 +27,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_in_words() -> None:
     assert drawn(HALF) == WORDS
     assert drawn(State("reading", 0, 0, 0, 0.0)) == "reading, 100 %, 0 of 0 B"
-    assert drawn(dataclasses.replace(HALF, elapsed_s=0.5)) == "3 of 6 traces, 50 %, 2.4 of 4.8 GB"
+    assert drawn(HALF._replace(elapsed_s=0.5)) == "3 of 6 traces, 50 %, 2.4 of 4.8 GB"
 
 
 def test_a_terminal_gets_what_fits() -> None:
@@ -43,12 +42,10 @@ def test_a_terminal_gets_what_fits() -> None:
 
 def test_what_is_left_goes_by_the_effort_where_that_is_told() -> None:
     assert seconds_left(HALF) == 10.0
-    assert seconds_left(dataclasses.replace(HALF, effort=0.25)) == 30.0
-    assert drawn(dataclasses.replace(HALF, effort=0.25)).startswith(
-        "3 of 6 traces, 25 %, 30 s left"
-    )
+    assert seconds_left(HALF._replace(effort=0.25)) == 30.0
+    assert drawn(HALF._replace(effort=0.25)).startswith("3 of 6 traces, 25 %, 30 s left")
     for known in (0.0, 1.0):
-        assert seconds_left(dataclasses.replace(HALF, effort=known)) is None
+        assert seconds_left(HALF._replace(effort=known)) is None
 
 
 def test_a_terminal_is_redrawn_ten_times_a_second(now: list[float]) -> None:
@@ -58,7 +55,7 @@ def test_a_terminal_is_redrawn_ten_times_a_second(now: list[float]) -> None:
         now[0] += 0.05
         line.show(HALF)
         now[0] += 0.06
-        line.show(dataclasses.replace(HALF, what="now at trace 3"))
+        line.show(HALF._replace(what="now at trace 3"))
     first, second, last = stream.getvalue().removeprefix("\r\x1b[K").split("\r\x1b[K")
     assert first == WORDS
     assert second == WORDS.replace("3 of 6 traces", "now at trace 3")

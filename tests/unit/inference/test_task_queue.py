@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import field
 
 from tb_privateuse1.trace.model import EVENTS, Trace
 from tb_privateuse1.trace.table import I64
@@ -18,7 +18,6 @@ QUEUE = 9
 SHAPES = {"Input Dims": [[64, 64]], "Input type": ["float"]}
 
 
-@dataclass
 class Queued(Machine):
     """Launches pass through a queue whose thread takes ``task`` ns for each; so do marks, at once.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pytest
+from msgspec import Struct
 
 from tb_privateuse1 import views
 from tb_privateuse1.server import typescript
@@ -77,8 +77,7 @@ def test_what_a_view_reads_and_asks() -> None:
 
 
 def test_a_type_without_counterpart_is_refused() -> None:
-    @dataclass
-    class Odd:
+    class Odd(Struct):
         what: dict[str, int]
 
     with pytest.raises(TypeError, match="no TypeScript counterpart"):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from tb_privateuse1.analysis.comparison.baseline import Metric, Operator, Workload
 from tb_privateuse1.analysis.comparison.run_figures import Recorded
@@ -44,8 +45,8 @@ def test_a_run_is_one_line(tmp_path: Path) -> None:
 
 
 def broken(**changes: object) -> str:
-    step = {"unit": "ns", "bound": 0, "runs": [{**vars(RUN), **changes}]}
-    recorded = {**vars(WORKLOAD.recorded)}
+    step = {"unit": "ns", "bound": 0, "runs": [{**asdict(RUN), **changes}]}
+    recorded = {**asdict(WORKLOAD.recorded)}
     workload = {"recorded": recorded, "time": "device", "metrics": {"step": step}, "operators": {}}
     return json.dumps({"schema": SCHEMA, "workloads": {"w": workload}})
 

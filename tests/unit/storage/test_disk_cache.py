@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import os
 import random
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import TraceFiles
@@ -33,14 +33,14 @@ def sample() -> Trace:
 
 
 def same(one: Trace, other: Trace) -> None:
-    for field in dataclasses.fields(Trace):
-        a, b = getattr(one, field.name), getattr(other, field.name)
-        if field.name not in TABLES:
-            assert a == b, field.name
+    for name in Trace.__struct_fields__:
+        a, b = getattr(one, name), getattr(other, name)
+        if name not in TABLES:
+            assert a == b, name
             continue
-        for (name, column), (_, stored) in zip(a.columns(), b.columns(), strict=True):
-            assert column.dtype == stored.dtype, name
-            assert np.array_equal(column, stored), name
+        for (own, column), (_, stored) in zip(a.columns(), b.columns(), strict=True):
+            assert column.dtype == stored.dtype, own
+            assert np.array_equal(column, stored), own
 
 
 @pytest.mark.parametrize("made", [Trace, sample])
@@ -203,11 +203,11 @@ def test_the_key_is_of_names_and_makers_too(
     a, b, c, d = (file_at(str(tmp_path / name)) for name in ("a", "b", "c", "d"))
     files = TraceFiles(a, b, "w", 0)
     others = [
-        dataclasses.replace(files, trace=c),
-        dataclasses.replace(files, sidecar=d),
-        dataclasses.replace(files, sidecar=None),
-        dataclasses.replace(files, worker="v"),
-        dataclasses.replace(files, rank=None),
+        replace(files, trace=c),
+        replace(files, sidecar=d),
+        replace(files, sidecar=None),
+        replace(files, worker="v"),
+        replace(files, rank=None),
     ]
     keys = {disk_cache.cache_key(f) for f in (files, *others)}
     assert len(keys) == 6

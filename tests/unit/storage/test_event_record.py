@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import tb_privateuse1 as tbp
 from tb_privateuse1 import readers
@@ -134,7 +134,7 @@ def test_a_file_that_changes_meanwhile(
         write(tmp_path, *some(), make.op("more", 200, 300))
         return found
 
-    replaced = dataclasses.replace(reader, record=late)
+    replaced = replace(reader, record=late)
     monkeypatch.setattr(readers, "reader_named", lambda _: replaced)
     with pytest.raises(TraceError, match=r"^w\.1\.pt\.trace\.json changed") as caught:
         ask(path, "kernels", 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache, part_file
@@ -26,7 +26,7 @@ PATH = f"{1:032x}.arrow"
 
 
 def some(number: int = 0, computes: float = 3000) -> RankPart:
-    one = dataclasses.replace(FINE, computes=computes)
+    one = replace(FINE, computes=computes)
     return reduce_trace(rank(number, [one] * STEPS, [4000] * STEPS, transfer=100))
 
 
@@ -63,8 +63,8 @@ def test_parts_of_real_traces(path: Path) -> None:
 def test_any_figures_and_texts(ints: list[int], names: dict[str, int], host: str | None) -> None:
     made = some()
     held = np.array(ints, np.int64)
-    own = dataclasses.replace(made.host, held_ns=held, kernels=names)
-    part = dataclasses.replace(made, host=own, hostname=host)
+    own = replace(made.host, held_ns=held, kernels=names)
+    part = replace(made, host=own, hostname=host)
     content = part_file.pack(part)
     assert values(part_file.unpack(content)) == values((part,))
 
@@ -115,7 +115,7 @@ def test_arrays_that_are_not_in_the_columns_are_damage() -> None:
 
 
 def test_texts_that_cannot_be_stored_leave_no_part(tmp_path: Path) -> None:
-    part = dataclasses.replace(some(), hostname="half \ud800")
+    part = replace(some(), hostname="half \ud800")
     with pytest.raises(ValueError, match="surrogates"):
         part_file.write_part(part, tmp_path / PATH)
     assert part_file.keep(part, tmp_path / PATH) is False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery import catalog
@@ -108,7 +108,7 @@ def test_no_room_and_texts_that_cannot_be_stored_are_no_matter(
 ) -> None:
     (tmp_path / "file").touch()
     part_groups.keep_group(traces, PARTS, tmp_path / "file", OURS)
-    odd = dataclasses.replace(PARTS[0], hostname="half \ud800")
+    odd = replace(PARTS[0], hostname="half \ud800")
     part_groups.keep_group(traces, [odd, *PARTS[1:]], tmp_path / "cache", OURS)
     assert part_groups.find_group(traces, tmp_path / "cache", OURS) == ()
 

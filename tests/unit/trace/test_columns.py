@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.model import TABLES, Meta, Trace
 from tb_privateuse1.trace.table import I32, Table, declared_types
 from tests.support import make, valid_trace
 
 
-@dataclasses.dataclass(frozen=True)
-class Undeclared(Table):
+class Undeclared(Table, frozen=True):
     """A table of the model in which somebody forgot what the integers are."""
 
     op: I32
@@ -64,7 +63,7 @@ def changed(trace: Trace, table: str, column: str, value: Any) -> Trace:
     own = getattr(trace, table)
     values = getattr(own, column).copy()
     values[-1] = value
-    return dataclasses.replace(trace, **{table: dataclasses.replace(own, **{column: values})})
+    return replace(trace, **{table: replace(own, **{column: values})})
 
 
 BROKEN: dict[str, Callable[[Trace], Trace]] = {
@@ -76,11 +75,11 @@ BROKEN: dict[str, Callable[[Trace], Trace]] = {
     r"kernels\.start_ns is not in order": lambda t: changed(t, "kernels", "start_ns", -1),
     r"kernels\.end_ns is before start_ns": lambda t: changed(t, "kernels", "end_ns", -1),
     r"ops\.parent is not before its row": lambda t: changed(t, "ops", "parent", 2),
-    r"lanes\.device is int32, not int64": lambda t: dataclasses.replace(
-        t, lanes=dataclasses.replace(t.lanes, device=t.lanes.device.astype(np.int32))
+    r"lanes\.device is int32, not int64": lambda t: replace(
+        t, lanes=replace(t.lanes, device=t.lanes.device.astype(np.int32))
     ),
-    r"ops is a Kernels": lambda t: dataclasses.replace(t, ops=cast(Any, t.kernels)),
-    r"missing_lanes": lambda t: dataclasses.replace(t, meta=Meta(missing_lanes=(1,))),
+    r"ops is a Kernels": lambda t: replace(t, ops=cast(Any, t.kernels)),
+    r"missing_lanes": lambda t: replace(t, meta=Meta(missing_lanes=(1,))),
 }
 
 

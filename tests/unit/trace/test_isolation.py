@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import os
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from werkzeug.test import Client
 
 from tb_privateuse1 import readers
@@ -144,8 +144,7 @@ def test_an_attached_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     assert real is not None
     add = only("rank_1", real, lambda _, path: path)
     broken = tuple(
-        dataclasses.replace(one, add=add) if one is flight_recorder.FLIGHT_RECORDER else one
-        for one in READERS
+        replace(one, add=add) if one is flight_recorder.FLIGHT_RECORDER else one for one in READERS
     )
     monkeypatch.setattr(readers, "READERS", broken)
     found = readers.complete(raw, dumps)
@@ -177,8 +176,8 @@ def test_a_card_of_the_overview(function: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_rule_of_all_ranks() -> None:
     rules = list(RANK_RULES.values())
-    broken = dataclasses.replace(rules[0], check=fails)
-    quiet = dataclasses.replace(rules[1], check=lambda _: ())
+    broken = replace(rules[0], check=fails)
+    quiet = replace(rules[1], check=lambda _: ())
     (note,) = advise_ranks(None, (broken, quiet))  # type: ignore[arg-type]
     assert (note.rule, note.severity, note.saving_ns) == (broken.name, "note", None)
     assert note.title == f"A check failed: {broken.title}"

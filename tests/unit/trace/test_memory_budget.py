@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import sys
 import threading
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import Struct
 
 from tb_privateuse1.trace.interruption import Interrupted
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
@@ -210,8 +210,7 @@ def test_error_reaches_all_waiting_threads_and_is_not_cached() -> None:
     assert budget.compute(owner, "key", lambda: 2) == 2
 
 
-@dataclasses.dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     column: Any
     other: Any = None
 

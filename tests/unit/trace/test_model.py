@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ def test_every_table_is_a_field_of_trace_and_can_be_empty(name: str) -> None:
     assert type(table) is TABLES[name]
     assert len(table) == 0
     table_type: Any = TABLES[name]
-    assert {f.name for f in dataclasses.fields(table_type)} == set(TABLES[name].column_types())
+    assert set(table_type.__struct_fields__) == set(TABLES[name].column_types())
 
 
 def test_columns_cannot_be_written() -> None:

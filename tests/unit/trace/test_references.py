@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.findings import Example, Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
@@ -78,7 +78,7 @@ def test_rows_that_need_each_other_leave_together(trace: Trace) -> None:
 
 
 def test_strings_are_mapped_and_plain_columns_are_not(trace: Trace) -> None:
-    table = dataclasses.replace(trace.ops, shapes=np.full(_ROWS, NONE, np.int32))
+    table = replace(trace.ops, shapes=np.full(_ROWS, NONE, np.int32))
     mapped = map_rows(table, {"strings": np.array([3, 2, 1, 0, NONE])})
     assert mapped.name.tolist() == [3, 2, 1, 0]
     assert mapped.shapes.tolist() == [NONE] * _ROWS

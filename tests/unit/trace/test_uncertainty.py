@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import Kernels
@@ -17,7 +16,7 @@ US = 1000
 def kernels(start_bound_ns: int, duration_bound_ns: int) -> Kernels:
     """One kernel from 100 to 200 us."""
     made = trace(op("aten::mm", 0, 50), launch(10, 20, 1), kernel("gemm", 100, 200, 1))
-    return dataclasses.replace(
+    return replace(
         made.kernels,
         start_ns=made.kernels.start_ns * 0 + 100 * US,
         end_ns=made.kernels.end_ns * 0 + 200 * US,

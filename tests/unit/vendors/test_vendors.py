@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict, replace
 
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, MEMSET
 from tb_privateuse1.trace.peaks import Peak, Rates
@@ -51,7 +51,7 @@ def test_a_shared_category_is_of_the_vendor_whose_runtime_was_called() -> None:
 
 def test_a_backend_that_several_vendors_share_counts_last() -> None:
     own = Vendor(name="own", title="Own", backends=("cuda",))
-    shared = dataclasses.replace(own, shares_backend=True)
+    shared = replace(own, shares_backend=True)
     for vendor, name in ((own, "own"), (shared, "rocm")):
         assert detect("cuda", device_types=[6], known=(vendor, *VENDORS)).name == name
     assert detect("cuda", known=(shared, *VENDORS)).name == "own"
@@ -235,4 +235,4 @@ def test_peaks_agree_with_each_other(peak: Peak) -> None:
 
 
 def rates(rates: Rates) -> dict[str, float]:
-    return {name: rate for name, rate in dataclasses.asdict(rates).items() if rate is not None}
+    return {name: rate for name, rate in asdict(rates).items() if rate is not None}

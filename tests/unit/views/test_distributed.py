@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from tb_privateuse1.i18n import Text
 from tb_privateuse1.trace.model import Trace
@@ -22,8 +22,7 @@ from tests.support.make import frame, kernel, launch, memory, op, step, trace
 from tests.support.results import result
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     name: str
     stack: str | None
     count: int
@@ -32,8 +31,7 @@ class Row:
     inner: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Struct, frozen=True):
     total: int
     rows: tuple[Row, ...]
 
@@ -123,8 +121,7 @@ def test_long_texts_in_parts_are_what_json_says(texts: list[str | None]) -> None
     assert unpacked(encode_columns(one) or b"") == json.loads(encode(one))
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     value: Any
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
@@ -369,7 +369,7 @@ def test_what_was_alive_at_the_peak_by_source_line() -> None:
 
 
 def test_a_format_that_has_no_memory_says_so() -> None:
-    without = dataclasses.replace(Trace(), meta=dataclasses.replace(Trace().meta, reader="nsight"))
+    without = replace(Trace(), meta=replace(Trace().meta, reader="nsight"))
     assert codes(memory(without)) == ["format_without_memory"]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1 import inference
 from tb_privateuse1.export import chrome as export
@@ -43,8 +43,8 @@ def test_dropped_claims_are_counted_and_listed() -> None:
     made = behind()
     assert made.meta.grounds is not None
     counts = {**made.meta.grounds.counts, "dropped_claims": 2}
-    grounds = dataclasses.replace(made.meta.grounds, counts=counts, dropped=(3, 5))
-    t = dataclasses.replace(made, meta=dataclasses.replace(made.meta, grounds=grounds))
+    grounds = replace(made.meta.grounds, counts=counts, dropped=(3, 5))
+    t = replace(made, meta=replace(made.meta, grounds=grounds))
     result = method(t)
     assert (result.claims or 0) > 0
     assert result.dropped_claims == 2

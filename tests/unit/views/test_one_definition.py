@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from msgspec import Struct
 
 from tb_privateuse1.analysis.idle import bottleneck, launch_times
 from tb_privateuse1.analysis.recording import durations
@@ -115,12 +115,12 @@ LOCAL = {"start_ns", "end_ns", "total_rows", "calls", "events", "total_ns", "ran
 
 def figures(answer: Any, where: str) -> Iterator[tuple[str, str, float]]:
     """Yield name, place and value of the figures of an answer that are not in a row of a table."""
-    for field in dataclasses.fields(answer):
-        value = getattr(answer, field.name)
-        if dataclasses.is_dataclass(value):
-            yield from figures(value, f"{where}.{field.name}")
-        elif isinstance(value, int | float) and field.name not in LOCAL:
-            yield field.name, f"{where}.{field.name}", value
+    for name in answer.__struct_fields__:
+        value = getattr(answer, name)
+        if isinstance(value, Struct):
+            yield from figures(value, f"{where}.{name}")
+        elif isinstance(value, int | float) and name not in LOCAL:
+            yield name, f"{where}.{name}", value
 
 
 def check_names(made: Trace) -> None:

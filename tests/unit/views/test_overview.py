@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
@@ -126,7 +126,7 @@ def test_brief_is_the_same_without_what_takes_long() -> None:
         "recording": None, "verdict": None, "account": None, "account_steps": (),
         "idle_before": (), "top_operators": (), "top_kernels": (),
     }  # fmt: skip
-    assert dataclasses.replace(whole, **left_out) == brief
+    assert replace(whole, **left_out) == brief
     assert all(getattr(whole, name) for name in left_out if name != "verdict")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery import catalog as discovery_catalog
@@ -245,8 +246,8 @@ def test_options_arrive(log: Path) -> None:
 def test_parts_are_small(log: Path) -> None:
     reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log), READERS))
     found = reader.run(Request(distributed, Selection("r", span=1)))
-    assert not any(isinstance(v, Trace) for r in found for v in vars(r.part).values())
-    assert dataclasses.is_dataclass(found[0].part)
+    assert not any(isinstance(v, Trace) for r in found for v in asdict(r.part).values())
+    assert isinstance(found[0].part, Struct)
 
 
 def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
@@ -256,7 +257,7 @@ def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
     reader = Reader(store, discovery_catalog.scan(str(log), READERS), memory=memory)
     found = reader.run(Request(distributed, Selection("r", span=1)))
     size = size_bytes(found[0].part)
-    assert size > sum(v.nbytes for v in vars(found[0].part.calls).values())
+    assert size > sum(v.nbytes for v in asdict(found[0].part.calls).values())
     assert memory.bytes == sum(size_bytes(rank.part) for rank in found)
     few = MemoryBudget(2 * size + size // 2)
     narrow = Reader(store, reader.catalog, memory=few)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
+from msgspec import Struct
 
 from tb_privateuse1.export.reports import csv
 from tb_privateuse1.trace.errors import TraceError
@@ -17,14 +17,12 @@ from tb_privateuse1.views.result import Result, tables_of
 LARGE = 2**63 - 1
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     at_ns: int
     share: float | None
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     name: str
     total_ns: int | None
     share: float
@@ -34,19 +32,16 @@ class Row:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(Struct, frozen=True):
     label: str
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     timeline: str
     warnings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class Small(Result):
+class Small(Result, frozen=True):
     """Its main table is the one with times."""
 
     provenance: Source
@@ -56,8 +51,7 @@ class Small(Result):
     busy_ns: int | None
 
 
-@dataclass(frozen=True)
-class Large(Small):
+class Large(Small, frozen=True):
     """Its main table is called so."""
 
     rows: tuple[Label, ...]

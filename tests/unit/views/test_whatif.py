@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import asdict, replace
 
 from tb_privateuse1.analysis.simulation import ranking
 from tb_privateuse1.export.reports import csv
@@ -110,7 +110,7 @@ def test_unknown_bounds_are_null() -> None:
     made = simulate([step(0, Op("aten::mm", 8 * US, US, 40 * US))]).trace
     lost = made.kernels.take(np.arange(len(made.kernels)))
     columns = dict(lost.columns()) | {"duration_bound_ns": np.full(len(lost), -(1 << 63))}
-    unknown = Trace(**{**vars(made), "kernels": type(lost)(**columns)})
+    unknown = Trace(**{**asdict(made), "kernels": type(lost)(**columns)})
     found = ask(unknown, "kernel:aten::mm=0.5")
     assert (found.gain_low_ns, found.gain_high_ns) == (None, None)
     assert found.steps[0].gain_low_ns is None
@@ -225,7 +225,7 @@ def test_a_ranking_that_fails_leaves_the_prediction(
     found = ask(made)
     (note,) = (note for note in found.notes if note.code == "internal")
     assert note.message == "The ranking of savings failed: IndexError: a mistake"
-    assert dataclasses.replace(found, notes=expected.notes) == expected
+    assert replace(found, notes=expected.notes) == expected
     (record,) = caplog.records
     assert record.exc_info is not None
     chinese.check((note.message, note.hint or ""))

@@ -8,14 +8,14 @@ Chains of separate products need no model of their own: their products have one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
 from tb_privateuse1.analysis.work.base import Model, Work, read_of, written_of
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     """Where a variant has its inputs; None if it never has one.
 
     ``heads_first``: tensors are (batch, heads, tokens, size), else (batch, tokens, heads, size).
@@ -31,8 +31,7 @@ class _Layout:
     backward: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionSizes:
+class AttentionSizes(Struct, frozen=True):
     """The sizes of queries, keys and values of one call."""
 
     batch: int

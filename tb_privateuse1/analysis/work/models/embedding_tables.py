@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork, item_bytes
 from tb_privateuse1.analysis.work.base import Model, Related, Work, known_sum, written_of
@@ -43,8 +44,7 @@ STEP = 7
 _NO_POOLING = "2"
 
 
-@dataclass(frozen=True, slots=True)
-class _Lookup:
+class _Lookup(Struct, frozen=True):
     """Sizes and inputs of a lookup."""
 
     tables: int

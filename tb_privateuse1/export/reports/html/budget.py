@@ -8,8 +8,9 @@ is counted, and the report states it.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tb_privateuse1.i18n.units import shorten
 
@@ -17,8 +18,7 @@ _LIMITS = ((2000, 4000), (500, 1000), (200, 400), (60, 200), (20, 120), (8, 80),
 """The most items of a list and characters of a text, from generous to poor."""
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """A list that a report has only a part of."""
 
     name: str

@@ -6,9 +6,10 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
 
 from tb_privateuse1 import __version__
 from tb_privateuse1.analysis.kernels.time_groups import By
@@ -41,8 +42,7 @@ _STEPS_OF_RANKS = 0
 _CHANGED = ("operators", "kernels", "modules")
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True):
     """A file that the report was made of."""
 
     name: str
@@ -51,8 +51,7 @@ class SourceFile:
     """Null of a file that is behind a URL or in an archive."""
 
 
-@dataclass(frozen=True)
-class ReportPlace:
+class ReportPlace(Struct, frozen=True):
     """The trace of a report, and what else its run has."""
 
     run: str
@@ -69,8 +68,7 @@ class ReportPlace:
     files: tuple[SourceFile, ...]
 
 
-@dataclass(frozen=True)
-class StepCounts:
+class StepCounts(Struct, frozen=True):
     """How many steps the recording has: its list in a report may be shorter."""
 
     numbered: int
@@ -79,8 +77,7 @@ class StepCounts:
     primed: int
 
 
-@dataclass(frozen=True)
-class HotspotTable:
+class HotspotTable(Struct, frozen=True):
     """The hotspots by one group."""
 
     by: By
@@ -101,16 +98,14 @@ _NAMES: dict[ReportPart, Text] = {
 }
 
 
-@dataclass(frozen=True)
-class PartFailure:
+class PartFailure(Struct, frozen=True):
     """A part of the report that could not be computed, or a table of it."""
 
     part: ReportPart
     finding: Finding
 
 
-@dataclass(frozen=True)
-class TraceReport:
+class TraceReport(Struct, frozen=True):
     """The results of one trace; null where a view failed."""
 
     place: ReportPlace
@@ -127,8 +122,7 @@ class TraceReport:
     failures: tuple[PartFailure, ...]
 
 
-@dataclass(frozen=True)
-class DiffReport:
+class DiffReport(Struct, frozen=True):
     """The comparison of two traces."""
 
     place: ReportPlace
@@ -138,8 +132,7 @@ class DiffReport:
     failures: tuple[PartFailure, ...]
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True):
     """A report: of a trace, or of a diff."""
 
     title: str

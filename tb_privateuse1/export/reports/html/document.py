@@ -7,14 +7,15 @@ their digests, and no connection. Text of a trace is data in JSON, which the scr
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import html
 import json
-from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.export.reports import summary
 from tb_privateuse1.export.reports.html import budget
@@ -41,8 +42,7 @@ _POLICY = (
 )
 
 
-@dataclass(frozen=True)
-class Additions:
+class Additions(Struct, frozen=True):
     """Data of a report besides the fields of ``Report``."""
 
     timeline: Levels
@@ -62,8 +62,8 @@ def document(reader: Reader, report: Report, language: str = LANGUAGES[0]) -> by
         trace, failures = report.trace, list(report.trace.failures)
         work = partial(build_levels, reader, trace, _OF_LEVELS, language)
         levels, texts = attempt("timeline", work, failures) or (levels, texts)
-        trace = dataclasses.replace(trace, failures=tuple(failures))
-        report = dataclasses.replace(report, trace=trace)
+        trace = replace(trace, failures=tuple(failures))
+        report = replace(report, trace=trace)
     data = _data(report, levels, language)
     elements = "".join(
         f'<script type="text/plain" id="{name}">{text}</script>\n' for name, text in texts.items()

@@ -9,11 +9,12 @@ left, so that their sum stays below the limit.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.timeline.tracks import Track
 from tb_privateuse1.export.reports.html.contents import TraceReport
@@ -43,8 +44,7 @@ _TRACKS = {"steps": 1, "device": 24, "annotations": 4, "operators": 12}
 """At most this many tracks of each kind. Python's frames are left out: they are most of a trace."""
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """A part of the recording at a level of detail."""
 
     id: str
@@ -59,8 +59,7 @@ class Level:
     """Ranges without a rectangle of their own."""
 
 
-@dataclass(frozen=True)
-class Levels:
+class Levels(Struct, frozen=True):
     """The timeline of a report."""
 
     levels: tuple[Level, ...]
@@ -69,8 +68,7 @@ class Levels:
     """Tracks of the trace that the report does not have, such as those of Python's frames."""
 
 
-@dataclass(frozen=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True):
     kind: LevelKind
     label: str
     start_ns: int
@@ -174,9 +172,7 @@ def _stretches(report: TraceReport) -> Iterator[tuple[str, int, int]]:
 
 def _clipped(wanted: _Wanted, end_ns: int) -> _Wanted:
     start = min(max(0, wanted.start_ns), end_ns)
-    return dataclasses.replace(
-        wanted, start_ns=start, stop_ns=max(start + 1, min(wanted.stop_ns, end_ns))
-    )
+    return replace(wanted, start_ns=start, stop_ns=max(start + 1, min(wanted.stop_ns, end_ns)))
 
 
 def _is_there(wanted: _Wanted, levels: Sequence[Level]) -> bool:
@@ -205,7 +201,7 @@ def _level(name: str, wanted: _Wanted, result: Timeline) -> Level:
 def _packed(result: Timeline, tracks: Sequence[Track], language: str) -> str:
     """Return the packed columns (``encode_columns``), deflated, in base 64."""
     names = tuple(name and shorten(name, _LONGEST_FULL_NAME) for name in result.full_names)
-    result = dataclasses.replace(result, tracks=tuple(tracks), full_names=names)
+    result = replace(result, tracks=tuple(tracks), full_names=names)
     packed = encode_columns(result, language)
     assert packed is not None, "a timeline has columns"
     return base64.b64encode(zlib.compress(packed, 9)).decode()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.advice.rules.clock_throttling import RULE
 from tb_privateuse1.trace.model import Trace
@@ -98,7 +97,7 @@ def random_counter(trace: Trace, random: np.random.Generator) -> Trace:
     else:
         value = np.where(np.cumsum(random.random(count) < 0.05) % 2 == 1, 300.0, 0.0)
     own = np.maximum(1_500 + value - value.max(), 100)
-    return dataclasses.replace(trace, counter_samples=dataclasses.replace(samples, value=own))
+    return replace(trace, counter_samples=replace(samples, value=own))
 
 
 @pytest.mark.long

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.awaited import awaited_operators
 from tb_privateuse1.analysis.account.table import (
@@ -84,8 +83,8 @@ def test_without_details_only_names_and_stretches_are_missing() -> None:
     window = (np.array([0]), np.array([1_300_000]))
     whole, brief = account_table(t, window), account_table(t, window, detailed=False)
     assert all(not c.parts and not c.largest for c in brief.classes)
-    bare = [dataclasses.replace(c, parts=(), largest=()) for c in whole.classes]
-    assert dataclasses.replace(whole, classes=tuple(bare)) == brief
+    bare = [replace(c, parts=(), largest=()) for c in whole.classes]
+    assert replace(whole, classes=tuple(bare)) == brief
     assert [s.duration_ns for s in one(whole, "kernel").largest] == [15000] * 2 + [14000] * 2 + [
         13000
     ]
@@ -131,7 +130,7 @@ def test_no_account_without_device_times_of_a_device() -> None:
     """A device whose times are not recorded has none; a program without a device has one."""
     t = trace(op("aten::mm", 0, 10))
     assert has_account(t)
-    assert not has_account(dataclasses.replace(t, meta=dataclasses.replace(t.meta, backend="npu")))
+    assert not has_account(replace(t, meta=replace(t.meta, backend="npu")))
     assert account(Trace(), 0, 0).classes == ()
 
 

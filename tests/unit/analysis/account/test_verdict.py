@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import numpy as np
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.verdict import Verdict, verdict
 from tb_privateuse1.analysis.kernel_names import display_name
@@ -58,8 +58,8 @@ def test_an_inferred_verdict_has_the_limits_of_idle_time() -> None:
     shown, _ = pair(0)
     kernels = shown.kernels
     near = np.full(len(kernels), 10, np.int64)
-    sure = dataclasses.replace(kernels, start_bound_ns=near, duration_bound_ns=near)
-    found = judged(dataclasses.replace(shown, kernels=sure))
+    sure = replace(kernels, start_bound_ns=near, duration_bound_ns=near)
+    found = judged(replace(shown, kernels=sure))
     assert found.kind != "undecided"
     assert re.search(r"idle for [\d.]+ %, by bounds [\d.]+ % to [\d.]+ %", found.sentence)
 

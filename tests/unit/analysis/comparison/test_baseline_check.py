@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.comparison.baseline import Metric, Operator, Workload
 from tb_privateuse1.analysis.comparison.baseline_check import (

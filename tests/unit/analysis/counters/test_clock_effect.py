@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.counters import clock_effect
 from tb_privateuse1.trace.model import Trace
@@ -65,9 +64,9 @@ def test_the_effect_has_the_calls_that_follow() -> None:
 @pytest.mark.parametrize("unit", [1e-3, 1e6])
 def test_the_unit_does_not_matter(unit: float) -> None:
     samples = TRACE.counter_samples
-    scaled = dataclasses.replace(samples, value=samples.value * unit)
+    scaled = replace(samples, value=samples.value * unit)
     (effect,) = clock_effect.clock_effects(TRACE, ROWS)
-    (other,) = clock_effect.clock_effects(dataclasses.replace(TRACE, counter_samples=scaled), ROWS)
+    (other,) = clock_effect.clock_effects(replace(TRACE, counter_samples=scaled), ROWS)
     assert other.high == pytest.approx(effect.high * unit)
     assert other.slope == pytest.approx(effect.slope, abs=0.01)
     assert other.usual_ns.tolist() == effect.usual_ns.tolist()
@@ -76,8 +75,8 @@ def test_the_unit_does_not_matter(unit: float) -> None:
 @pytest.mark.parametrize("value", [0.0, -1.0, 1_500.0])
 def test_a_clock_that_does_not_vary_or_stands_has_no_effect(value: float) -> None:
     samples = TRACE.counter_samples
-    flat = dataclasses.replace(samples, value=np.full(len(samples), value))
-    assert clock_effect.clock_effects(dataclasses.replace(TRACE, counter_samples=flat), ROWS) == []
+    flat = replace(samples, value=np.full(len(samples), value))
+    assert clock_effect.clock_effects(replace(TRACE, counter_samples=flat), ROWS) == []
 
 
 def test_no_calls_and_no_counters_have_none() -> None:

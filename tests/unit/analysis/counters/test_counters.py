@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.table import account_table
 from tb_privateuse1.analysis.counters import counters, curve_forms
@@ -263,9 +263,7 @@ def test_a_start_that_nothing_limits_has_no_bound() -> None:
     shown, _ = uncertain.pair(1)
     lost = shown.kernels.start_bound_ns.copy()
     lost[3] = MISSING
-    shown = dataclasses.replace(
-        shown, kernels=dataclasses.replace(shown.kernels, start_bound_ns=lost)
-    )
+    shown = replace(shown, kernels=replace(shown.kernels, start_bound_ns=lost))
     found = {
         curve.what: curve.window(0, shown.end_ns, 20) for curve in counters.build_curves(shown)
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.trace import kernel_context
@@ -56,9 +56,9 @@ def test_numbers_in_strings() -> None:
 def test_matrix_units() -> None:
     """Kernels on the unit are known by name, candidates by their operator."""
     assert groups.could_use_matrix_unit(MADE, MADE.kernels).tolist() == [True, True] + [False] * 3
-    plain = dataclasses.replace(MADE.vendor, matrix_names=None)
-    assert groups.on_matrix_unit(dataclasses.replace(MADE, vendor=plain), MADE.kernels) is None
-    named = dataclasses.replace(MADE.vendor, matrix_names=re.compile("^k$"))
-    found = groups.on_matrix_unit(dataclasses.replace(MADE, vendor=named), MADE.kernels)
+    plain = replace(MADE.vendor, matrix_names=None)
+    assert groups.on_matrix_unit(replace(MADE, vendor=plain), MADE.kernels) is None
+    named = replace(MADE.vendor, matrix_names=re.compile("^k$"))
+    found = groups.on_matrix_unit(replace(MADE, vendor=named), MADE.kernels)
     assert found is not None
     assert found.tolist() == [True] * 5

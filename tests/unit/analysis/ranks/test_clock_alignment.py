@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.ranks import clock_alignment, collectives
 from tb_privateuse1.trace.model import MISSING
@@ -23,8 +22,7 @@ def part(
     n, m = len(ends), len(more)
     alone = collectives.reduce_trace(trace(step(0, 0, 1000)))
     shapes = tuple(
-        collectives.Shape(dataclasses.replace(LABEL, group=name), None, None)
-        for name in (group, "tp")
+        collectives.Shape(replace(LABEL, group=name), None, None) for name in (group, "tp")
     )
     return collectives.RankPart(
         "measured", base_ns, ("f",), None, None, False, alone.steps, shapes,
@@ -115,8 +113,8 @@ def test_all_reduces_of_different_sizes_are_not_the_same() -> None:
 def sized(of: collectives.RankPart, sizes: I64) -> collectives.RankPart:
     """Return the same with calls of these bytes; there are 4 and 8."""
     shapes = tuple(collectives.Shape(LABEL, None, size) for size in (4, 8))
-    calls = dataclasses.replace(of.calls, shape=(sizes == 8).astype(np.int32))
-    return dataclasses.replace(of, shapes=shapes, calls=calls)
+    calls = replace(of.calls, shape=(sizes == 8).astype(np.int32))
+    return replace(of, shapes=shapes, calls=calls)
 
 
 def test_ends_within_the_transfer_are_the_same() -> None:

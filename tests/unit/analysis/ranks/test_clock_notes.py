@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.ranks.clock_alignment import Clocks
 from tb_privateuse1.analysis.ranks.clock_notes import clock_notes
@@ -17,7 +16,7 @@ MS = 1_000_000
 
 def messages(offsets_ns: list[int], hosts: list[str | None], residual_ns: int = 1000) -> list[str]:
     part = reduce_trace(Trace())
-    parts: list[RankPart] = [dataclasses.replace(part, hostname=host) for host in hosts]
+    parts: list[RankPart] = [replace(part, hostname=host) for host in hosts]
     offset = np.array(offsets_ns)
     residual = np.full(len(offset), residual_ns)
     clocks = Clocks(offset, offset, residual, np.ones_like(offset), np.zeros(0, np.bool_))

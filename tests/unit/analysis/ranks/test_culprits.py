@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.blame_jobs import Layout, Plant, Simulated, parts, simulate, simulate_several
 from benchmarks.blame_noise import PIECES, Noise
@@ -84,7 +83,7 @@ def test_victims_of_a_chain_are_no_culprits() -> None:
 
 def test_without_host_names_the_ranks_of_a_node_are_a_set() -> None:
     made = parts(job("node", "overlapped", 64))
-    unnamed = [dataclasses.replace(part, hostname=None) for part in made]
+    unnamed = [replace(part, hostname=None) for part in made]
     (culprit,) = found(unnamed)
     assert (culprit.kind, len(culprit.ranks), culprit.host) == ("throttled", 8, None)
 
@@ -92,13 +91,13 @@ def test_without_host_names_the_ranks_of_a_node_are_a_set() -> None:
 def cut(part: RankPart, steps: int) -> RankPart:
     """Return a rank whose first steps only are complete."""
     incomplete = np.arange(len(part.steps.names)) >= steps
-    return dataclasses.replace(part, steps=dataclasses.replace(part.steps, incomplete=incomplete))
+    return replace(part, steps=replace(part.steps, incomplete=incomplete))
 
 
 def test_three_steps_show_a_set_of_ranks() -> None:
     """Eight of 64, on hosts without names: each alone could be there by chance."""
     made = job("node", "overlapped", 64)
-    unnamed = [dataclasses.replace(part, hostname=None) for part in parts(made)]
+    unnamed = [replace(part, hostname=None) for part in parts(made)]
     (culprit,) = found([cut(part, 3) for part in unnamed])
     assert (culprit.ranks, culprit.steps, culprit.of_steps) == (made.plants[0].ranks, 3, 3)
 

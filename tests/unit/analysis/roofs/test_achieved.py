@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict, replace
 
 from tb_privateuse1.analysis.roofs.achieved import (
     LIMITS,
@@ -29,7 +28,7 @@ ROOFS = (
     Roof("memory", "", False, 1e12, "data_sheet"),
 )
 """100,000 FLOPs or 1,000 bytes in a nanosecond."""
-LIMIT = dataclasses.replace(ceilings(ROOFS, None), cache_bytes=1e6)
+LIMIT = replace(ceilings(ROOFS, None), cache_bytes=1e6)
 
 
 def compare(rows: WorkRows, limits: Ceilings = LIMIT) -> Achieved:
@@ -67,7 +66,7 @@ def test_rates_and_shares_of_a_group() -> None:
 def test_unknown_work_is_unknown() -> None:
     nothing = one(work(duration_ns=[1000]))
     assert nothing.roofed_share == nothing.modelled_ns == 0
-    rest = dataclasses.asdict(nothing)
+    rest = asdict(nothing)
     del rest["roofed_share"], rest["modelled_ns"]
     assert set(rest.values()) == {None}
     half = one(work(duration_ns=[1000, 3000], flops=[10**7, None]))
@@ -123,7 +122,7 @@ def test_the_cache_may_be_faster_than_the_memory() -> None:
     assert [LIMITS[i] for i in found.limit] == ["cache"] * 3
     assert found.attainable_ns.tolist() == [500] * 3
     assert impossible_rows(rows, LIMIT).tolist() == [False, False, True]
-    unknown = dataclasses.replace(LIMIT, cache_bytes=np.inf)
+    unknown = replace(LIMIT, cache_bytes=np.inf)
     assert not impossible_rows(rows, unknown).any()
 
 
@@ -169,7 +168,7 @@ def test_figures_are_consistent(rows: list[tuple[int | None, int | None, int, in
     found = one(
         work(duration_ns=[time or 0 for time in duration], flops=flops, size=size, bound_ns=bound)
     )
-    for name, value in dataclasses.asdict(found).items():
+    for name, value in asdict(found).items():
         assert value is None or (np.isfinite(value) and value >= 0), name
     for low, shown, high in (
         (found.roof_share_low, found.roof_share, found.roof_share_high),

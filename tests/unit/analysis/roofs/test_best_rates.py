@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.roofs.best_rates import best_rate, best_roofs, uses_tf32
 from tb_privateuse1.analysis.roofs.roofs import Roof, ceilings
@@ -98,7 +97,7 @@ def test_what_fits_in_the_cache_says_nothing_about_the_memory() -> None:
     rows = work(duration_ns=[10**6] * 2, size=[10**6, 10**8])
     (cold,) = best_roofs(rows, 0, cache_bytes=2e6)
     assert cold.rate == pytest.approx(1e11)
-    small = dataclasses.replace(rows, bytes=np.array([10**6, 10**6], np.int64))
+    small = replace(rows, bytes=np.array([10**6, 10**6], np.int64))
     assert best_roofs(small, 0, cache_bytes=2e6) == ()
     assert len(best_roofs(small, 0, cache_bytes=np.inf)) == 1
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
 from tests.support import make
@@ -83,7 +83,7 @@ def test_recomputed_products_are_in_hfu_only() -> None:
 def test_inferred_steps_have_a_range() -> None:
     t = make.trace(make.step(1, 0, 100), *product(10, 1, end=150), **H100)
     errors = {"start_bound_ns": np.array([4000]), "duration_bound_ns": np.array([6000])}
-    found = device_use(dataclasses.replace(t, kernels=dataclasses.replace(t.kernels, **errors)), 0)
+    found = device_use(replace(t, kernels=replace(t.kernels, **errors)), 0)
     for name in ("mfu", "hfu", "samples_per_s"):
         value, low, high = (getattr(found, name + end) for end in ("", "_low", "_high"))
         assert low == pytest.approx(value * 150 / 160)

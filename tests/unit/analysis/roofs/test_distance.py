@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.roofs.distance import (
     DISTANCES,
@@ -23,8 +22,8 @@ from tests.unit.analysis.roofs.test_rates import products
 
 def bounded(trace: Trace, *bound_ns: int | np.int64) -> Trace:
     """Return the trace with these error bounds of durations."""
-    kernels = dataclasses.replace(trace.kernels, duration_bound_ns=np.array(bound_ns, np.int64))
-    return dataclasses.replace(trace, kernels=kernels)
+    kernels = replace(trace.kernels, duration_bound_ns=np.array(bound_ns, np.int64))
+    return replace(trace, kernels=kernels)
 
 
 def classes(trace: Trace) -> list[Distance]:

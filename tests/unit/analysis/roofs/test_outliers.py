@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.roofs.outliers import Outlier, outliers
 from tb_privateuse1.analysis.roofs.shape_outliers import shape_outliers
@@ -52,8 +52,8 @@ def found(trace: Trace) -> tuple[Outlier, ...]:
 
 def bounded(trace: Trace, bound_ns: int | np.int64) -> Trace:
     bounds = np.full(len(trace.kernels), bound_ns, np.int64)
-    kernels = dataclasses.replace(trace.kernels, duration_bound_ns=bounds)
-    return dataclasses.replace(trace, kernels=kernels)
+    kernels = replace(trace.kernels, duration_bound_ns=bounds)
+    return replace(trace, kernels=kernels)
 
 
 def slow_and_fast(factor: float = 3) -> list[Call]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.roofs.achieved import impossible_rows
 from tb_privateuse1.analysis.roofs.rates import (
@@ -90,7 +90,7 @@ def test_with_shapes_there_is_no_hint_and_communication_does_not_count() -> None
 def test_types_with_roofs_of_several_sources_are_named() -> None:
     events, at = [], 0
     peak = Peak(re.compile("mine"), matrix=Rates(bf16=100), source="user_file")
-    known = [dataclasses.replace(vendor, peaks=(peak,)) for vendor in VENDORS]
+    known = [replace(vendor, peaks=(peak,)) for vendor in VENDORS]
     for i, kind in enumerate(("c10::BFloat16", "float"), 1):
         inputs = texts("aten::mm", tensor(N, N, dtype=kind), tensor(N, N, dtype=kind))
         events += [
@@ -170,10 +170,10 @@ def test_winograd_is_not_impossible(path: Path) -> None:
     """This card has no data sheet of its own; none of its kind is faster than this one."""
     t = load(path)
     cards = tuple({**card, "name": "Tesla V100-SXM2-32GB"} for card in t.meta.devices)
-    rates = device_rates(dataclasses.replace(t, meta=dataclasses.replace(t.meta, devices=cards)))
+    rates = device_rates(replace(t, meta=replace(t.meta, devices=cards)))
     rows, step = rates.rows, rates.resolution_ns
     assert not impossible_rows(rows, rates.given, resolution_ns=step).any()
-    counted = dataclasses.replace(rows, at_most=np.zeros_like(rows.at_most))
+    counted = replace(rows, at_most=np.zeros_like(rows.at_most))
     fast = impossible_rows(counted, rates.given, resolution_ns=step)
     names = {t.text(t.ops.name[op]) for op in t.kernels.op[fast].tolist()}
     assert names

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.roofs.roofs import (
     Roof,
@@ -36,7 +36,7 @@ ACME = Vendor("acme", "Acme", peaks=(A1, B1))
 
 
 def limits_of(peak: Peak) -> tuple[Roof, ...]:
-    anything = dataclasses.replace(peak, device_names=re.compile(""))
+    anything = replace(peak, device_names=re.compile(""))
     vendor = Vendor("acme", "Acme", peaks=(anything,))
     return roofs_of(Trace(vendor=vendor, meta=Meta(devices=({"name": "A1"},))))
 

@@ -6,7 +6,6 @@ load of the computer that the test runs on.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
@@ -14,6 +13,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import WhatIf, whatif
@@ -69,21 +69,19 @@ def run(ops: Sequence[Op]) -> Trace:
 
 def changed(ops: Sequence[Op], change: Callable[[Op], Op]) -> list[Op]:
     """Return the program with every operator changed, the inner ones first."""
-    return [
-        change(dataclasses.replace(op, children=tuple(changed(op.children, change)))) for op in ops
-    ]
+    return [change(replace(op, children=tuple(changed(op.children, change)))) for op in ops]
 
 
 def kernels_of(name: str, factor: float) -> Callable[[Op], Op]:
     def change(op: Op) -> Op:
         scaled = round(op.kernel * factor)
-        return dataclasses.replace(op, kernel=scaled) if op.name == name else op
+        return replace(op, kernel=scaled) if op.name == name else op
 
     return change
 
 
 def unwaited(op: Op) -> Op:
-    return dataclasses.replace(op, blocking=False)
+    return replace(op, blocking=False)
 
 
 def step_ns(trace: Trace) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict, replace
 
 from tb_privateuse1.analysis.simulation import replay
 from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights
@@ -95,10 +96,10 @@ def test_shorter_is_never_later(seed: int) -> None:
     rng = np.random.default_rng(seed)
     part = {
         name: (column * rng.random(len(column))).astype(np.int64)
-        for name, column in vars(found.weights).items()
+        for name, column in asdict(found.weights).items()
         if name != "at"
     }
-    shorter = dataclasses.replace(found.weights, **part)
+    shorter = replace(found.weights, **part)
     assert (found.network.replay(shorter) <= found.network.replay(found.weights)).all()
 
 
@@ -115,7 +116,7 @@ def test_an_edge_can_be_removed() -> None:
     )
     weights = Weights(np.array([10, 0]), zero, zero, np.array([5]), np.array([3, NEVER]))
     assert network.replay(weights).tolist() == [3, 18]
-    free = dataclasses.replace(weights, edge_gap=np.array([NEVER]))
+    free = replace(weights, edge_gap=np.array([NEVER]))
     assert network.replay(free).tolist() == [3, 3]  # not before the beginning of all
 
 

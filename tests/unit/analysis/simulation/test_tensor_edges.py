@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.simulation import (
     changes,
@@ -48,7 +47,7 @@ def with_tensors(made: Trace, *uses: Use) -> Trace:
         item_bytes=np.full(count, 4, np.int64),
         device_name=np.full(count, -1, np.int32),
     )
-    return dataclasses.replace(made, tensors=tensors)
+    return replace(made, tensors=tensors)
 
 
 def edges(made: Trace) -> list[tuple[str, str]]:

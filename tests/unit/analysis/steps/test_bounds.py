@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
@@ -117,8 +116,8 @@ def test_a_bound_that_is_not_known_is_none_and_not_0() -> None:
     shown, _ = pair(0)
     lost = shown.kernels.duration_bound_ns.copy()
     lost[0] = MISSING
-    of_one = dataclasses.replace(shown.kernels, duration_bound_ns=lost)
-    trace = dataclasses.replace(shown, kernels=of_one)
+    of_one = replace(shown.kernels, duration_bound_ns=lost)
+    trace = replace(shown, kernels=of_one)
     result = overview(trace)
     assert result.totals.busy_bound_ns is result.utilisation_low is None
     assert result.average_step_bound_ns is None
@@ -129,9 +128,7 @@ def test_without_a_bound_of_the_start_the_device_parts_keep_theirs() -> None:
     """Unknown starts leave device parts their bounds."""
     shown, _ = pair(1)
     lost = np.full(len(shown.kernels), MISSING)
-    trace = dataclasses.replace(
-        shown, kernels=dataclasses.replace(shown.kernels, start_bound_ns=lost)
-    )
+    trace = replace(shown, kernels=replace(shown.kernels, start_bound_ns=lost))
     result = overview(trace)
     assert result.totals.busy_bound_ns is not None
     assert result.account is not None
@@ -146,9 +143,9 @@ def test_the_bound_of_a_part_is_no_more_than_there_is() -> None:
     shown, _ = pair(2)
     far = np.full(len(shown.kernels), 10_000_000)
     near = np.full(len(shown.kernels), 10)
-    kernels = dataclasses.replace(shown.kernels, start_bound_ns=far, duration_bound_ns=near)
+    kernels = replace(shown.kernels, start_bound_ns=far, duration_bound_ns=near)
     parts = breakdown.step_breakdown(shown)
-    trace = dataclasses.replace(shown, kernels=kernels)
+    trace = replace(shown, kernels=kernels)
     edge = steps_bounds.step_windows(trace).bound(trace.steps)
     bounds = steps_bounds.part_bounds(trace, parts)
     assert (bounds["kernel"] <= 10 * 41).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.steps import breakdown, table
 from tests.support.make import kernel, launch, op, step, trace
@@ -30,7 +30,7 @@ def test_the_spread_excludes_incomplete_and_primed_steps() -> None:
     spread = table.step_spread((one, two))
     assert spread is not None
     assert (spread.mean_ns, spread.median_ns, spread.deviation_ns) == (150_000, 150_000, 50_000)
-    others = (dataclasses.replace(two, primed=True), dataclasses.replace(three, incomplete=True))
+    others = (replace(two, primed=True), replace(three, incomplete=True))
     spread = table.step_spread((one, *others))
     assert spread is not None
     assert (spread.min_ns, spread.max_ns, spread.deviation_ns) == (100_000, 100_000, 0)
@@ -40,11 +40,11 @@ def test_the_spread_excludes_incomplete_and_primed_steps() -> None:
 def test_an_unknown_bound_makes_the_spreads_bound_unknown() -> None:
     """The bound is the greatest one, None if any is unknown."""
     one, two, _ = table.step_table(THREE)
-    wide = dataclasses.replace(two, duration_bound_ns=7)
+    wide = replace(two, duration_bound_ns=7)
     spread = table.step_spread((one, wide))
     assert spread is not None
     assert spread.bound_ns == 7
-    spread = table.step_spread((wide, dataclasses.replace(one, duration_bound_ns=None)))
+    spread = table.step_spread((wide, replace(one, duration_bound_ns=None)))
     assert spread is not None
     assert spread.bound_ns is None
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.export.reports import csv
 from tb_privateuse1.trace.errors import TraceError
@@ -20,8 +19,8 @@ def test_csv() -> None:
 
 
 def test_texts_of_a_trace_are_no_formulas() -> None:
-    row = dataclasses.replace(RESULT.table[0], name="=1+1")
-    lines = csv.csv_table(dataclasses.replace(RESULT, table=(row,))).splitlines()
+    row = replace(RESULT.table[0], name="=1+1")
+    lines = csv.csv_table(replace(RESULT, table=(row,))).splitlines()
     assert lines[1].startswith("'=1+1,")
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-import dataclasses
+import msgspec
+from msgspec import Struct
 
 from tb_privateuse1.export.reports import text
 from tests.support.small_result import RESULT, Result
@@ -24,8 +25,7 @@ def test_text() -> None:
     ]
 
 
-@dataclasses.dataclass(frozen=True)
-class Inferred:
+class Inferred(Struct, frozen=True):
     name: str
     total_ns: int | None
     bound_ns: int | None
@@ -41,14 +41,14 @@ def test_figures_that_are_inferred_say_how_far_off_they_may_be() -> None:
         Inferred("a", 1500, 20, 30, None, 7, 0.5, 0.25),
         Inferred("b", None, None, 40, 0, 0, 1, 0),
     )
-    many = dataclasses.make_dataclass("Many", [("rows", tuple[Inferred, ...])], frozen=True)(rows)
+    many = msgspec.defstruct("Many", [("rows", tuple[Inferred, ...])])(rows)
     assert text.text_report(many).splitlines()[1:] == [
         "name             total             mean  start bound            share",
         "----  ----------------  ---------------  -----------  ---------------",
         "a     1.500 µs ± 20 ns  30 ns ± unknown         7 ns  50.0 % ± 25.0 %",
         "b                    -            40 ns         0 ns          100.0 %",
     ]
-    one = dataclasses.make_dataclass("One", [("what", Inferred)], frozen=True)(rows[0])
+    one = msgspec.defstruct("One", [("what", Inferred)])(rows[0])
     assert "  total: 1.500 µs ± 20 ns" in text.text_report(one).splitlines()
 
 
@@ -63,8 +63,7 @@ def test_long_tables_end_with_how_many_more() -> None:
     assert "… and 20 more rows: --csv or --json has all of them" in text.text_report(many)
 
 
-@dataclasses.dataclass(frozen=True)
-class Ranged:
+class Ranged(Struct, frozen=True):
     """A figure with its limits, as the overview has it."""
 
     utilisation: float | None

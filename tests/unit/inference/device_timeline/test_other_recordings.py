@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.inference.device_timeline import Others, other_recordings
@@ -113,12 +113,12 @@ def test_other_shapes_and_none_tell_nothing() -> None:
 
 def test_a_device_profiler_on_another_rank_tells_too() -> None:
     there = behind().trace
-    kernels = dataclasses.replace(
+    kernels = replace(
         there.kernels,
         evidence=np.zeros_like(there.kernels.evidence),
         duration_bound_ns=np.zeros_like(there.kernels.duration_bound_ns),
     )
-    helped = hidden(lambda: [dataclasses.replace(there, kernels=kernels)])
+    helped = hidden(lambda: [replace(there, kernels=kernels)])
     assert (helped.trace.kernels.evidence == CATALOGUE).mean() > 0.6
     _, error = lengths(helped)
     assert error.max() <= 1_500
@@ -128,7 +128,7 @@ def test_kernels_of_one_operator_are_told_apart_by_their_place() -> None:
     """Counted from its end: the last one is the one in its closing segment."""
     there = behind().trace
     n = len(there.kernels)
-    early = dataclasses.replace(
+    early = replace(
         there.kernels,
         start_ns=there.kernels.start_ns - 3 * US,
         end_ns=there.kernels.start_ns - 1 * US,
@@ -137,7 +137,7 @@ def test_kernels_of_one_operator_are_told_apart_by_their_place() -> None:
         name: np.concatenate((column, getattr(early, name)))
         for name, column in there.kernels.columns()
     }
-    twice = dataclasses.replace(there, kernels=dataclasses.replace(there.kernels, **columns))
+    twice = replace(there, kernels=replace(there.kernels, **columns))
     seen = other_recordings.seen_durations(twice)
     texts = {(name, place) for name, _, _, place in seen.labels}
     assert texts == {(name, place) for name in NAMES for place in (0, 1)}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline import event_pairs, launching_operators
 from tests.support.simulate import Op, Result, linear, simulate, step
@@ -17,7 +16,7 @@ MUL = Op("aten::mul", 6 * US, US, 3 * US)
 
 def program(paused: int) -> list[Op]:
     """Short kernels that hide behind the host; one operator's thread is preempted."""
-    late = dataclasses.replace(MUL, paused=paused)
+    late = replace(MUL, paused=paused)
     layer = linear(12 * US, 4 * US)
     return [step(0, layer, *[MUL] * 40, late, *[MUL] * 40, REST, layer)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import json
 import os
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import Struct
 
 from tb_privateuse1.readers import worker_pool
 from tb_privateuse1.readers.base import Processes
@@ -56,9 +56,9 @@ def assert_same(first: object, second: object) -> None:
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         assert first.dtype == second.dtype
         assert first.tobytes() == second.tobytes()
-    elif dataclasses.is_dataclass(first):
-        for field in dataclasses.fields(first):
-            assert_same(getattr(first, field.name), getattr(second, field.name))
+    elif isinstance(first, Struct):
+        for name in first.__struct_fields__:
+            assert_same(getattr(first, name), getattr(second, name))
     elif isinstance(first, dict) and isinstance(second, dict):
         assert list(first) == list(second)
         for key, value in first.items():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
 from tb_privateuse1.storage import derived
@@ -85,10 +84,8 @@ def test_the_truth_lies_within_the_bounds(seed: int, lanes: int) -> None:
 
 def test_a_bound_that_is_not_known_is_null() -> None:
     shown, _ = pair(1)
-    lost = dataclasses.replace(
-        shown.kernels, start_bound_ns=np.full(len(shown.kernels), MISSING, np.int64)
-    )
-    found = ask(area, dataclasses.replace(shown, kernels=lost))
+    lost = replace(shown.kernels, start_bound_ns=np.full(len(shown.kernels), MISSING, np.int64))
+    found = ask(area, replace(shown, kernels=lost))
     kernels = [row for row in found.rows if row.table == "kernels"]
     assert found.busy_bound_ns is None
     assert {row.bound_ns for row in kernels} == {None}

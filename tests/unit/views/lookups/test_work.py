@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, fields
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
@@ -27,7 +27,7 @@ def some() -> Trace:
 
 
 def columns(row: Any) -> Work:
-    return Work(**{field.name: getattr(row, field.name) for field in fields(Work)})
+    return Work(**{name: getattr(row, name) for name in Work.__struct_fields__})
 
 
 def test_of_an_activity_it_is_that_of_its_row() -> None:
