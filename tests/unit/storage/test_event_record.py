@@ -18,6 +18,7 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import TableName
 from tests.support import make, trace_files
+from tests.support.flight_recorders import Rank
 
 MARKUP = "<img src=x onerror=alert(1)>"
 
@@ -42,6 +43,17 @@ def some() -> list[make.Event]:
         make.memory(9, 512, 1024),
         make.kernel("gemm", 12.345, 40, 7, grid=[1, 2, 3]),
     ]
+
+
+def test_half_a_character_is_escaped(tmp_path: Path) -> None:
+    """A pickle may hold a lone surrogate, which UTF-8 does not have."""
+    rank = Rank(0).call()
+    rank.entries[0]["thread_name"] = "python\ud83d"
+    rank.dump(tmp_path / "r")
+    files = catalog.scan(str(tmp_path), READERS).find()
+    record = read_record(Store(jobs=0), files, table="ops", row=0).record
+    assert record is not None
+    assert json.loads(record)["thread_name"] == "python\\ud83d"
 
 
 def test_the_record_is_what_the_file_has(tmp_path: Path) -> None:

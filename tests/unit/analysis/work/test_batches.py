@@ -137,3 +137,12 @@ def test_a_replay_before_the_first_product_may_hide_another(at: float, samples: 
     found = batches(t, np.arange(1))
     assert found.samples == samples
     assert ("replay" in (found.samples_missing or "")) == (samples is None)
+
+
+def test_passes_without_a_judged_step_count_nothing() -> None:
+    link = {"Sequence number": 1, "Fwd thread id": 1}
+    back = make.op("autograd::engine::evaluate_function: MmBackward0", 10, 10, thread=2, **link)
+    forward = make.op(ROWS[0], 10, 10, **texts(*ROWS), **{**link, "Fwd thread id": 0})
+    trace = make.trace(make.step(1, 10, 10), forward, back, make.step(2, 10, 10))
+    found = batches(trace, np.arange(0))
+    assert (found.samples, found.tokens) == (None, None)
