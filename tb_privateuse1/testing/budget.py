@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from msgspec import Struct
 
 
 class BudgetError(Exception):
     """A marker that is wrong, or steps that are missing, in words for the user."""
 
 
-class Budget(Struct, frozen=True):
+@dataclass(frozen=True)  # no Struct: each run of pytest imports this, and needs no msgspec
+class Budget:
     """The arguments of ``@pytest.mark.profile_budget``; times and sizes have a unit."""
 
     step: str | None = None
