@@ -120,7 +120,8 @@ def test_nobody_listens(fs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_tensorboard(fs: Any) -> None:
     with serve("--logdir", LOG, "--reload_interval", "1") as board:
-        listed = until(lambda: board.plugin("runs").json["runs"])
+        # Until then the process imports s3fs and botocore: seconds, and many on a busy machine.
+        listed = until(lambda: board.plugin("runs").json["runs"], 90)
         until(lambda: not board.plugin("runs").json["scanning"])
         assert [r["run"] for r in listed][:1] == ["ddp"]
         answer = board.plugin("overview?run=mlp")
