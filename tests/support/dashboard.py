@@ -27,6 +27,8 @@ VIEWPORT: ViewportSize = {"width": 1400, "height": 1000}
 ALONE = "data/plugin_entry.html?name=privateuse1"
 """What TensorBoard's page has in our frame. Alone it is there in a quarter of the time."""
 
+_DRAWN = "() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r())))"
+
 _CELLS = """rows => rows.map(row => [row.dataset.key, Object.fromEntries(
     [...row.querySelectorAll("td[data-column]")].map(td => [td.dataset.column, td.dataset.value]))])
 """
@@ -135,6 +137,10 @@ class Dashboard:
     def rests(self) -> None:
         """Wait until nothing is shown of what was selected before."""
         expect(self.inside.locator('[aria-busy="true"]')).to_have_count(0, timeout=WAIT_MS)
+
+    def drawn(self) -> None:
+        """Wait for two pictures: charts know their width and pages their address by then."""
+        self.frame.evaluate(_DRAWN)
 
     def figure(self, name: str) -> float | None:
         """A key figure; None where the page shows that there is none."""

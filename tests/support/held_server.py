@@ -58,6 +58,35 @@ part_file.arrow_file._Summed.write = some
 """,
 }
 
+WAITS = """
+import time
+from pathlib import Path
+from tb_privateuse1.storage import ingest
+read = ingest.readers.read
+def later(path, progress, *more):
+    while (Path({folder!r}) / Path(path).parent.name).exists():
+        progress("reading", 1 << 20, 4 << 20, 7)
+        time.sleep(0.02)
+    return read(path, progress, *more)
+ingest.readers.read = later
+"""
+
+
+def readers_first(code: str) -> None:
+    """Let each reader's process run this code before its own."""
+    popen = subprocess.Popen
+
+    def held(command: list[str], **options: Any) -> Any:
+        return popen([*command[:-1], code + command[-1]], **options)
+
+    worker_process.subprocess.Popen = held
+
+
+def waiting_for(folder: Path) -> str:
+    """Return code for a server: it reads a run while ``folder`` has no file of the run's name."""
+    code = WAITS.format(folder=str(folder))
+    return f"from tests.support import held_server; held_server.readers_first({code!r});"
+
 
 def main(where: str, mark: str, folder: str, logdir: str) -> None:
     code = HOLD.format(mark=mark)
@@ -73,12 +102,7 @@ def main(where: str, mark: str, folder: str, logdir: str) -> None:
 
         cache_directory.evict = some
     else:
-        popen = subprocess.Popen
-
-        def held(command: list[str], **options: Any) -> Any:
-            return popen([*command[:-1], code + IN_READER[where] + command[-1]], **options)
-
-        worker_process.subprocess.Popen = held
+        readers_first(code + IN_READER[where])
     made = Store(1, Path(folder))
     for files in catalog.scan(logdir, READERS).files.values():
         made.trace(files)

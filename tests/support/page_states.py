@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 
+from playwright.sync_api import expect
+
+from tests.support.axe import settled
 from tests.support.dashboard import Dashboard
 
 PAGES = (
@@ -99,6 +103,49 @@ STATES: dict[str, tuple[str, Open]] = {
         "run=mlp view=recording",
         lambda d: (d.get("record-open").click(), d.shows("record-off")),
     ),
+    "no device times": ("run=host", showing("no-device-times")),
     "unreadable": ("run=unreadable", showing("error")),
     "unknown run": ("run=nowhere", showing("error")),
 }
+
+_OPEN = '[role="dialog"], dialog[open]'
+
+
+def each_page(dashboard: Dashboard, run: str, base: str) -> Iterator[str]:
+    """Turn to each page of a run, and yield its name once nothing of it is on its way.
+
+    The frame is loaded once: loading takes four times as long as turning, and what a check compiles
+    is lost with it. So it is in ``each_state``.
+    """
+    dashboard.open(run=run, base=base)
+    for name in PAGES:
+        with _named(f"on the page {name} of {run}"):
+            dashboard.turn_to(name, run=run, base=base)
+            settled(dashboard)
+        yield name
+
+
+def each_state(dashboard: Dashboard, names: Iterable[str] = STATES) -> Iterator[str]:
+    """Bring the dashboard into each state, and yield its name once nothing is on its way."""
+    dashboard.watch.expected.append("status of 4")
+    dashboard.open(run="ddp")
+    for name in names:
+        where, open_it = STATES[name]
+        with _named(f"in the state {name!r}"):
+            dashboard.page.keyboard.press("Escape")
+            expect(dashboard.inside.locator(_OPEN)).to_have_count(0)
+            dashboard.page.goto(dashboard.address(**dict(w.split("=", 1) for w in where.split())))
+            dashboard.drawn()
+            open_it(settled(dashboard))
+            settled(dashboard)
+        yield name
+
+
+@contextlib.contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Add to what is raised where the dashboard was."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(where)
+        raise

@@ -82,9 +82,13 @@ def serve(
     python: str = sys.executable,
     cwd: Path | None = None,
     variables: Mapping[str, str] | None = None,
+    before: str = "",
 ) -> Iterator[Server]:
-    """TensorBoard on a free port. It is ended, and waited for, at the end of the block."""
-    command = ["-c", _TENSORBOARD, "--port", "0", *map(str, arguments)]
+    """TensorBoard on a free port. It is ended, and waited for, at the end of the block.
+
+    ``before`` is code that its process runs first.
+    """
+    command = ["-c", before + _TENSORBOARD, "--port", "0", *map(str, arguments)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(variables or {})}
     read, write = os.pipe()
     output = os.fdopen(read, errors="replace")

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.support import every_format
 from tests.support.axe import violations
 from tests.support.dashboard import WAIT_MS, Dashboard
-from tests.support.page_states import PAGES
+from tests.support.page_states import PAGES, each_page
 from tests.support.server import Server, serve
 
 FORMATS = (
@@ -39,14 +39,10 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.long
 @pytest.mark.parametrize("run", FORMATS)
 def test_every_page_opens(visit: Callable[[Server], Dashboard], formats: Server, run: str) -> None:
-    dashboard = visit(formats).open(run=run)
-    for page in PAGES:
-        main = dashboard.turn_to(page, run=run)
-        for dark in (False, True):
-            dashboard.dark(dark)
-            dashboard.rests()
+    dashboard = visit(formats)
+    for page in each_page(dashboard, run, base=run):
         expect(dashboard.get("error")).to_have_count(0)
-        expect(main.locator(SHOWN).first).to_be_visible(timeout=WAIT_MS)
+        expect(dashboard.get(f"page-{page}").locator(SHOWN).first).to_be_visible(timeout=WAIT_MS)
         if page not in PARTIAL.get(run, PAGES):
             dashboard.shows("partial-recording")
 

@@ -9,9 +9,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tb_privateuse1.analysis.kernel_names import display_name
-from tests.support.axe import settled
 from tests.support.dashboard import VIEWPORT, Dashboard
-from tests.support.page_states import PAGES, STATES
+from tests.support.page_states import each_page, each_state
 
 _SENTENCES = """root => {
     const found = new Set();
@@ -52,26 +51,18 @@ def english(dashboard: Dashboard) -> list[str]:
     return sorted(text for text in found - IDS if not any(k.endswith(text) for k in KERNELS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", ["ddp", "mlp", "host"])
 def test_no_page_speaks_english(dashboard: Dashboard, run: str) -> None:
-    dashboard.open(run=run, base="mlp" if run == "ddp" else "ddp")
+    pages = each_page(dashboard, run, base="mlp" if run == "ddp" else "ddp")
+    assert {name: said for name in pages if (said := english(dashboard))} == {}
     expect(dashboard.inside.locator("html")).to_have_attribute("lang", "zh")
-    found = {}
-    for name in PAGES:
-        dashboard.get(f"rail-{name}").click()
-        dashboard.shows(f"page-{name}")
-        if said := english(settled(dashboard)):
-            found[name] = said
-    assert found == {}
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_nothing_that_opens_speaks_english(dashboard: Dashboard, state: str) -> None:
-    dashboard.watch.expected.append("status of 4")
-    where, open_it = STATES[state]
-    settled(dashboard.open(**dict(word.split("=") for word in where.split())))
-    open_it(dashboard)
-    assert english(settled(dashboard)) == []
+@pytest.mark.long
+def test_nothing_that_opens_speaks_english(dashboard: Dashboard) -> None:
+    states = each_state(dashboard)
+    assert {name: said for name in states if (said := english(dashboard))} == {}
 
 
 def test_a_language_is_chosen_and_stays(dashboard: Dashboard) -> None:

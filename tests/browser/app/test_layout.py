@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard
-from tests.support.page_states import PAGES, STATES
+from tests.support.page_states import each_page, each_state
 from tests.support.server import FOLLOWS_LINKS, Server, serve
 from tests.support.shared_traces import FOLDER, needs_traces
 
@@ -63,18 +63,23 @@ _FAULTS = """() => {
 }"""
 
 
-_DRAWN = "() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r())))"
-
-
 WIDTHS = (1440, 1024, 600)
+HEIGHT = 900
 
 
 def faults_of_page(dashboard: Dashboard) -> dict[int, list[str]]:
-    """What is wrong on the open page in windows of each width."""
+    """What is wrong on the open page in windows of each width.
+
+    The first is the one that the window has, or the next to it: each change draws all anew.
+    """
     found = {}
-    for width in WIDTHS:
-        dashboard.page.set_viewport_size({"width": width, "height": 900})
-        settled(dashboard).frame.evaluate(_DRAWN)  # charts know their width a picture later
+    size = dashboard.page.viewport_size
+    assert size is not None
+    for width in sorted(WIDTHS, key=lambda width: abs(width - size["width"])):
+        if width != size["width"]:
+            dashboard.page.set_viewport_size({"width": width, "height": HEIGHT})
+            settled(dashboard)
+        dashboard.drawn()
         if wrong := dashboard.frame.evaluate(_FAULTS):
             found[width] = wrong
     return found
@@ -82,13 +87,9 @@ def faults_of_page(dashboard: Dashboard) -> dict[int, list[str]]:
 
 def faults(dashboard: Dashboard, run: str, base: str) -> dict[str, dict[int, list[str]]]:
     """What is wrong on each page of a run."""
-    found = {}
-    dashboard.open(run=run)
-    for name in PAGES:
-        dashboard.turn_to(name, run=run, base=base)
-        if wrong := faults_of_page(dashboard):
-            found[name] = wrong
-    return found
+    dashboard.page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
+    pages = each_page(dashboard, run, base)
+    return {name: wrong for name in pages if (wrong := faults_of_page(dashboard))}
 
 
 @pytest.mark.long
@@ -116,14 +117,8 @@ INSPECTED = (
 
 @pytest.mark.long
 def test_every_inspector_has_room(dashboard: Dashboard) -> None:
-    found = {}
-    for name in INSPECTED:
-        where, open_it = STATES[name]
-        dashboard.open(**dict(part.split("=", 1) for part in where.split()))
-        open_it(settled(dashboard))
-        if wrong := faults_of_page(dashboard):
-            found[name] = wrong
-    assert found == {}
+    states = each_state(dashboard, INSPECTED)
+    assert {name: wrong for name in states if (wrong := faults_of_page(dashboard))} == {}
 
 
 RECORDINGS = (
@@ -152,14 +147,14 @@ def test_every_page_of_a_real_recording_has_room(
 
 
 def test_the_table_of_kernels_fits(dashboard: Dashboard) -> None:
-    dashboard.page.set_viewport_size({"width": 1440, "height": 900})
+    dashboard.page.set_viewport_size({"width": 1440, "height": HEIGHT})
     settled(dashboard.open(run="ddp", view="kernels"))
     scroller = dashboard.get("table-kernels").locator(".scroller")
     assert scroller.evaluate("e => e.scrollWidth - e.clientWidth") == 0
 
 
 def test_the_error_of_a_filter_stays_in_its_box(dashboard: Dashboard) -> None:
-    dashboard.page.set_viewport_size({"width": 600, "height": 900})
+    dashboard.page.set_viewport_size({"width": 600, "height": HEIGHT})
     settled(dashboard.open(run="ddp", view="kernels", filter="total > " + "x" * 20))
     error = dashboard.shows("filter-error")
     assert error.evaluate("e => e.scrollWidth - e.clientWidth") == 0

@@ -13,10 +13,12 @@ from playwright.sync_api import expect
 from tests.support import logdir as made
 from tests.support import make
 from tests.support.dashboard import WAIT_MS, Dashboard
+from tests.support.held_server import waiting_for
 from tests.support.server import Server, serve
 
+ROOT = Path(__file__).parents[3]
 MARKUP = "<img src=x onerror=alert(1)>"
-SLOW_EVENTS = 1_000_000
+OPERATORS = 10
 
 
 def test_an_unreadable_trace_says_why(dashboard: Dashboard) -> None:
@@ -65,15 +67,24 @@ def test_a_server_that_went_away(visit: Callable[[Server], Dashboard], logdir: P
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A trace that takes seconds to read, and one whose every name is markup."""
-    folder = tmp_path_factory.mktemp("odd")
-    slow = [make.op("aten::mm", 2 * i, 2 * i + 1) for i in range(SLOW_EVENTS)]
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+    """A server, and a folder with a file for each run whose reading waits."""
+    folder, held = tmp_path_factory.mktemp("slow"), tmp_path_factory.mktemp("held")
+    operators = [make.op("aten::mm", 2 * i, 2 * i + 1) for i in range(OPERATORS)]
     for name in ("slow", "slower", "slowest"):
+        (held / name).touch()
         (folder / name).mkdir()
-        trace = make.document(*slow, made_for=name)
+        trace = make.document(*operators, made_for=name)
         # Not as torch names it: torch-tb-profiler, if it is there, would read it too.
         (folder / name / "trace.json").write_text(json.dumps(trace))
+    with serve("--logdir", folder, before=waiting_for(held), cwd=ROOT) as server:
+        yield server, held
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A trace whose every name is markup."""
+    folder = tmp_path_factory.mktemp("odd")
     events = [
         make.annotation(f"ProfilerStep#7{MARKUP}", 0, 100),
         make.op(MARKUP, 0, 50, id=1, **{"Input Dims": [[MARKUP]]}),
@@ -108,19 +119,24 @@ def test_names_are_text_never_markup(visit: Callable[[Server], Dashboard], odd: 
     assert dashboard.inside.locator("img").count() == 0
 
 
-def test_progress_while_a_trace_is_read(visit: Callable[[Server], Dashboard], odd: Server) -> None:
-    dashboard = visit(odd).open(run="slow")
+def test_progress_while_a_trace_is_read(
+    visit: Callable[[Server], Dashboard], slow: tuple[Server, Path]
+) -> None:
+    server, held = slow
+    dashboard = visit(server).open(run="slow")
     dashboard.shows("progress", phase="reading")
     expect(dashboard.get("progress")).to_contain_text("MiB of")
+    (held / "slow").unlink()
     dashboard.shows("figure-duration_ns")
     assert dashboard.get("progress").count() == 0
-    assert dashboard.figure("duration_ns") == (2 * SLOW_EVENTS - 1) * 1000
+    assert dashboard.figure("duration_ns") == (2 * OPERATORS - 1) * 1000
 
 
 def test_reading_can_be_cancelled_and_begun_again(
-    timed: Callable[[Server], Dashboard], odd: Server
+    timed: Callable[[Server], Dashboard], slow: tuple[Server, Path]
 ) -> None:
-    dashboard = timed(odd)
+    server, held = slow
+    dashboard = timed(server)
     dashboard.watch.expected.append("status of 409")
     dashboard.open(run="slower", view="operators")
     dashboard.shows("progress", phase="reading")
@@ -136,6 +152,7 @@ def test_reading_can_be_cancelled_and_begun_again(
     dashboard.get("rail-kernels").click()
     dashboard.shows("cancelled")
     dashboard.get("rail-operators").click()
+    (held / "slower").unlink()
     dashboard.get("retry").click()
     dashboard.shows("table-operators")
     assert [url for url in asked if "/operators?" in url]
@@ -144,17 +161,18 @@ def test_reading_can_be_cancelled_and_begun_again(
 
 
 def test_others_hear_that_it_was_cancelled(
-    visit: Callable[[Server], Dashboard], odd: Server
+    visit: Callable[[Server], Dashboard], slow: tuple[Server, Path]
 ) -> None:
-    dashboard = visit(odd)
+    server, _ = slow
+    dashboard = visit(server)
     dashboard.watch.expected.append("status of 409")
     dashboard.open(run="slowest")
     dashboard.shows("progress", phase="reading")
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(odd.plugin, "overview?run=slowest")
-        answer = odd.plugin("cancel?run=slowest", method="POST")
+        asked = pool.submit(server.plugin, "overview?run=slowest")
+        answer = server.plugin("cancel?run=slowest", method="POST")
         assert (answer.status, answer.json) == (200, {"cancelled": True})
         while not asked.done():  # it may have come after that
-            odd.plugin("cancel?run=slowest", method="POST")
+            server.plugin("cancel?run=slowest", method="POST")
         heard = asked.result()
         assert (heard.status, heard.json["error"]["code"]) == (409, "cancelled")
