@@ -1,4 +1,4 @@
-"""A trace whose largest table has 100,000 rows, for the test and the benchmark of large tables."""
+"""A trace whose largest table has many rows, for the test and the benchmark of large tables."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from pathlib import Path
 
 from tests.support.make import document, memory, op
 
-ROWS = 100_000
 
-
-def write(folder: Path) -> Path:
-    """A run ``large`` with so many allocations, each of another size; returns the folder."""
+def write(folder: Path, rows: int) -> Path:
+    """Write a run ``large`` with so many allocations, each of another size; return the folder."""
     events = []
-    for i in range(ROWS):
-        at, size = 10 * i, 512 * (1 + i * 7919 % ROWS)
+    for i in range(rows):
+        at, size = 10 * i, 512 * (1 + i * 7919 % rows)
         events += [
             op(f"aten::op{i % 50}", at, at + 8, id=i + 1),
             memory(at + 1, size, size, Addr=4096 * (i + 1)),

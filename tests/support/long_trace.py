@@ -1,4 +1,4 @@
-"""A stored trace of ten million events, without a file of as many: a server reads its cache.
+"""A stored trace of a million events, without a file of as many: a server reads its cache.
 
 The file has one pass of a small model; its stored trace is replaced by one that has it many times.
 """
@@ -20,11 +20,11 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import Table
 from tests.support.make import document, kernel, launch, op, step
 
-PASSES = 500_000
+PASSES = 50_000
 PASS_NS = 100_000
 RARE = "aten::seldom"
 """An operator that runs once, in the pass of this number:"""
-RARE_PASS = 300_000
+RARE_PASS = 30_000
 
 
 def write(folder: Path, stored: Path) -> Trace:

@@ -1,4 +1,7 @@
-"""The timeline of ten million events: keys, selection, search, arrows, links, as of a small one."""
+"""The timeline of a million events: keys, selection, search, arrows, links, as of a small one.
+
+``benchmarks.timeline_speed`` drives one of ten million.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ def dashboard(visit: Callable[[Server], Dashboard], recorded: tuple[Server, Trac
 
 def test_it_is_that_long(trace: Trace) -> None:
     tables = (trace.ops, trace.launches, trace.kernels)
-    assert sum(map(len, tables)) >= 10_000_000
+    assert sum(map(len, tables)) >= 1_000_000
     assert (trace.ops.parent < len(trace.ops)).all()
 
 
