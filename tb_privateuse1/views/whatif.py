@@ -21,6 +21,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import Failure, isolate
+from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
@@ -128,7 +129,8 @@ def whatif(
 
     Raises TraceError ``bad_change`` or ``unknown_step``.
     """
-    part = judged_part(trace, step_row(trace, step))
+    row = step_row(trace, step)
+    part = judged_part(trace, row)
     rows = part.steps
     made = changing.parse_changes(trace, changes)
     base = prediction.replay_baseline(trace, dependencies, part.apart)
@@ -143,8 +145,13 @@ def whatif(
         most = max(limit, 0)
         ranked = isolate(
             say("The ranking of savings"),
-            lambda: simulation_ranking.rank_gains(
-                trace, dependencies, critical, base, part, most, made
+            lambda: BUDGET.compute(
+                trace,
+                ("ranking", row, most, made),
+                lambda: simulation_ranking.rank_gains(
+                    trace, dependencies, critical, base, part, most, made
+                ),
+                goes_last=True,
             ),
         )
     error = None if not measured or replayed is None else (replayed - measured) / measured

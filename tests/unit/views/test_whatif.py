@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,12 +131,13 @@ def test_one_step() -> None:
 
 
 def test_of_a_long_recording_some_steps_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = simulate([step(i, *([Op("aten::mm", 9000, 1000, 9000)] * 20)) for i in range(20)]).trace
+    steps = [step(i, *([Op("aten::mm", 9000, 1000, 9000)] * 20)) for i in range(20)]
+    made = simulate(steps).trace
     whole = ask(made)
     assert not {note.code for note in whole.notes} & {"ranked_steps", "ranked_rows"}
     size = len(made.ops) + len(made.launches) + len(made.kernels)
     monkeypatch.setattr(ranking, "_EVENTS", size // 4)
-    part = ask(made)
+    part = ask(simulate(steps).trace)  # the ranking of the other one is kept
     (note,) = (note for note in part.notes if note.code == "ranked_steps")
     assert note.message == f"Estimated speed-ups are those of 5 of {len(part.steps)} steps."
     assert part.measured_ns == whole.measured_ns
@@ -211,6 +213,25 @@ def test_without_a_steady_step_a_note_says_so() -> None:
     )  # fmt: skip
     (note,) = [note for note in ask(made).notes if note.code == "not_steady"]
     assert note.hint
+
+
+def test_the_ranking_of_the_same_step_and_changes_is_made_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, asked = inferred(), []
+    rank_gains = ranking.rank_gains
+
+    def counted(*arguments: Any) -> ranking.Ranking:
+        asked.append(arguments[-2:])
+        return rank_gains(*arguments)
+
+    monkeypatch.setattr(ranking, "rank_gains", counted)
+    first = ask(made)
+    assert ask(made) == first
+    assert len(asked) == 1
+    assert len(ask(made, limit=1).rows) == 1
+    assert ask(made, "copies=0").rows
+    assert len(asked) == 3
 
 
 def test_a_ranking_that_fails_leaves_the_prediction(
