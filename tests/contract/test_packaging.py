@@ -60,6 +60,7 @@ def environment(folder: Path, *requirements: str | Path, path: str | None = None
         python,
         "install",
         "--quiet",
+        "--no-compile",  # Python compiles what is imported; that is a small part
     ]
     run(*install, *requirements, env=found)
     return python

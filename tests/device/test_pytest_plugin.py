@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm_python
 from tests.unit.testing.test_pytest_plugin import run
 
 TESTS = """
@@ -33,7 +34,8 @@ def test_budgets_of_real_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     pytest.importorskip("torch")
     monkeypatch.setattr("tests.unit.testing.test_pytest_plugin.TESTS", TESTS)
     arguments = ("--profile-budget", "-p", "xdist", "--junitxml", "j.xml")
-    code, output = run(tmp_path, *arguments, "--profile-baseline-write")
+    modules = warm_python.TORCH
+    code, output = run(tmp_path, *arguments, "--profile-baseline-write", modules=modules)
     assert code == 1, output
     assert "1 failed, 1 passed" in output
     assert "over budget\nstep (budget): " in output
@@ -45,7 +47,8 @@ def test_budgets_of_real_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "test_one.py::test_within" in (tmp_path / "b.json").read_text()
     assert "profile_budget" in (tmp_path / "j.xml").read_text()
 
-    code, output = run(tmp_path, *arguments, "-n", "2", "--dist", "loadgroup", "-k", "within")
+    apart = ("-n", "2", "--dist", "loadgroup", "-k", "within")
+    code, output = run(tmp_path, *arguments, *apart, modules=modules)
     assert code == 0, output
     assert "measure without -n" in output
     assert list(folder.glob("gw*/*test_within/run-1/*.pt.trace.json"))

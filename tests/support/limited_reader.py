@@ -1,28 +1,41 @@
 """Read one trace and ask for views, in a process whose memory can be told from others'.
 
-``python -m tests.support.limited_reader PATH VIEW…`` prints JSON: what came of it, what it took.
-The processor's time is compared with that of a plain JSON reader in the same process: what a second
-is worth differs by machine, and by what else the machine does.
+One process imports what there is to import and forks for each trace: what a trace takes is told
+without the imports, and tests do not wait for them. The processor's time is compared with that of
+a plain JSON reader in the same process: what a second is worth differs by machine, and by what else
+the machine does.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
+import gc
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
+import traceback
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+_MOST_S = 300
+_PLAIN_EVENTS = 200_000
+_PLAIN_SHARE = 5
+"""A fifth of the plain events is read, before and after: the peak of memory is the trace's."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """``code`` and ``message`` of the error, or None; findings by code with their count.
 
-    ``effort`` is its processor time as a multiple of that of reading 200,000 plain events.
+    ``bytes`` is what the trace and its views add to the process. ``effort`` is their processor time
+    as a multiple of that of reading 200,000 plain events.
     """
 
     code: str | None
@@ -34,22 +47,26 @@ class Outcome:
     effort: float
 
 
-def ingest(path: Path, *views: str) -> Outcome:
-    """What becomes of a trace, in a process of its own; ``bytes`` is what it adds to it."""
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        "-m",
-        "tests.support.limited_reader",
-        str(path),
-        *views,
-    ]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return Outcome(**json.loads(done.stdout))
+def ingest(path: Path, *views: str, **environment: str) -> Outcome:
+    """Return what becomes of a trace, in a process of its own with these variables."""
+    server = _server()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(json.dumps([str(path), views, environment]) + "\n")
+    server.stdin.flush()
+    answer: dict[str, Any] = json.loads(server.stdout.readline())
+    assert "failed" not in answer, answer["failed"]
+    return Outcome(**answer)
+
+
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    """Return the process that forks; it starts on first use and ends with this one."""
+    command = [sys.executable, "-W", "error", "-m", "tests.support.limited_reader"]
+    pipe = subprocess.PIPE
+    server = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+    atexit.register(server.communicate)
+    return server
 
 
 def _peak_bytes() -> int:
@@ -60,16 +77,16 @@ def _peak_bytes() -> int:
 
 
 def _plain_s() -> float:
-    """Return the processor time that Python's own JSON reader takes for plain events."""
+    """Return the processor time that Python's own JSON reader takes for 200,000 plain events."""
     text = json.dumps([{"name": f"a{i}", "ts": i, "args": {"x": i}} for i in range(10_000)])
     started = time.process_time()
-    for _ in range(20):  # a few at a time: the peak of memory is that of the trace
+    for _ in range(_PLAIN_EVENTS // 10_000 // _PLAIN_SHARE):
         json.loads(text)
-    return time.process_time() - started
+    return (time.process_time() - started) * _PLAIN_SHARE
 
 
-def main(path: str, views: list[str]) -> None:
-    """The process."""
+def _outcome(path: str, views: list[str]) -> dict[str, Any]:
+    """Return the fields of an ``Outcome``."""
     from tb_privateuse1.discovery import catalog
     from tb_privateuse1.readers import READERS
     from tb_privateuse1.storage import ingest as reader
@@ -93,8 +110,47 @@ def main(path: str, views: list[str]) -> None:
         told |= {"code": error.code, "message": error.message, "hint": error.hint}
     taken_s, peak = time.process_time() - started, _peak_bytes()
     told["effort"] = taken_s / (plain_s + _plain_s()) * 2
-    print(json.dumps(told | {"bytes": peak - before}))
+    return told | {"bytes": peak - before}
+
+
+def _answer(path: str, views: list[str], environment: dict[str, str]) -> None:
+    """Print what becomes of a trace; the process ends after some time."""
+    signal.alarm(_MOST_S)
+    os.environ.update(environment)
+    try:
+        answer = _outcome(path, views)
+    except BaseException:
+        answer = {"failed": traceback.format_exc()}
+    print(json.dumps(answer), flush=True)
+
+
+def _serve() -> None:
+    """Fork for each trace of the standard input; a process that is killed is a failure, too."""
+    for line in sys.stdin:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "This process .* is multi-threaded")
+            pid = os.fork()
+        if pid == 0:
+            _answer(*json.loads(line))
+            os._exit(0)
+        if code := os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
+            print(json.dumps({"failed": f"the process ended with {code}"}), flush=True)
+
+
+def _warm() -> None:
+    """Import all modules that a trace and its views need, by a short trace with all views."""
+    from tb_privateuse1.views import VIEWS
+    from tb_privateuse1.views.encoding import encode
+    from tests.support import make
+    from tests.support.results import result
+
+    short = make.trace(make.step(1, 0, 9), make.op("a", 1, 2, id=1), make.kernel("k", 3, 4, 1))
+    for view in VIEWS.values():
+        encode(result(view, short))
+    gc.collect()
+    gc.freeze()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    _warm()
+    _serve()

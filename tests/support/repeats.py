@@ -1,4 +1,4 @@
-"""How often a test of random inputs repeats: a quarter in ``make test``, all in ``make long``."""
+"""How often a test of random inputs repeats: a part in ``make test``, all in ``make long``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ LONG = os.environ.get(VARIABLE) == "long"
 _FEWEST = 5
 
 
-def repeats(all: int) -> int:
-    """Return how many of all examples, seeds or mutants this run takes."""
-    return all if LONG else max(_FEWEST, all // 4)
+def repeats(all: int, one_in: int = 4) -> int:
+    """Return how many of all examples, seeds or mutants this run takes: one in so many, or all."""
+    return all if LONG else max(_FEWEST, all // one_in)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import os
@@ -22,8 +23,9 @@ from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace.errors import TraceError
 from tests.support import invariants, make
+from tests.support.repeats import LONG, repeats
 
-COUNT = int(os.environ.get("FUZZ_TRACES", "300"))
+COUNT = int(os.environ.get("FUZZ_TRACES", repeats(300, 6)))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 MOST_SECONDS = 10
 """For one trace of less than 100 kB, on a machine that does other things besides."""
@@ -31,6 +33,8 @@ MOST_BYTES = 500 << 20
 """What the whole run may add to the process."""
 
 EVENTS = 60
+LARGEST = 20 << 20
+"""Of a real trace in ``make test``: most of the time would go into reading those above it."""
 FOLDER = Path(__file__).parents[3] / "shared" / "traces"
 
 Mutation = Callable[[random.Random, bytes], bytes]
@@ -58,12 +62,16 @@ def own() -> bytes:
     ).encode()
 
 
+@functools.cache
 def corpus() -> list[bytes]:
     """Short traces: our own, and the first events of real ones, compact and pretty."""
     texts = [own(), json.dumps(json.loads(own()), indent=2).encode()]
     for path in sorted(FOLDER.glob("*/*/*.pt.trace.json*"))[::3]:
         data = path.read_bytes()
-        content = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        if len(data) > LARGEST and not LONG:
+            continue
+        content = json.loads(data)
         whole = content if isinstance(content, dict) else {"traceEvents": content}
         events = whole["traceEvents"]
         rare = [e for e in events if e.get("cat") != events[0].get("cat")]

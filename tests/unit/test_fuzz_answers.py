@@ -25,10 +25,11 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS, signature
 from tb_privateuse1.views.encoding import encode, encode_columns
 from tb_privateuse1.views.lookups import LOOKUPS
+from tests.support.repeats import repeats
 from tests.support.results import result
 from tests.unit import test_fuzz as fuzz
 
-COUNT = int(os.environ.get("FUZZ_TRACES", "20"))
+COUNT = int(os.environ.get("FUZZ_TRACES", repeats(20)))
 FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 MOST_SECONDS = 10

@@ -222,7 +222,10 @@ def test_our_own_mistake_costs_one_trace(
 
 @pytest.mark.long
 def test_few_traces_are_open_at_a_time(
-    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    log: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     alive: weakref.WeakSet[Trace] = weakref.WeakSet()
     most = 0
@@ -239,6 +242,9 @@ def test_few_traces_are_open_at_a_time(
 
     monkeypatch.setattr(disk, "read_trace", watched)
     monkeypatch.setattr(Trace, "__hash__", object.__hash__)
+    gc.collect()
+    gc.freeze()  # each collection looks at what is made from here on
+    request.addfinalizer(gc.unfreeze)
     for span in range(4, 8):
         trace(log / "r2" / f"host_1.{span}.pt.trace.json.gz", rank=0)
     outcome(capfd, 0, log, "--jobs", 2)

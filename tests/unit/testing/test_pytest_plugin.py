@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from tests.support import warm_python
 
 ROOT = Path(__file__).parents[3]
 PLUGIN = "tb_privateuse1.testing.pytest_plugin"
@@ -25,21 +28,21 @@ def test_without_fixture():
 """
 
 
-def run(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Return the exit code and the output of pytest in a folder; warnings are errors."""
+def run(folder: Path, *arguments: str, modules: Sequence[str] = ("pytest",)) -> tuple[int, str]:
+    """Return the exit code and the output of pytest in a folder; warnings are errors.
+
+    Its process is a fork of one that has imported ``modules``.
+    """
     (folder / "test_one.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
-    command = [sys.executable, "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider"]
+    command = ["-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", "-W", "error", *arguments]
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_ADDOPTS": "",
     }
-    done = subprocess.run(
-        [*command, "-W", "error", *arguments],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    done = warm_python.run(modules, command, cwd=folder, env=environment, timeout=120)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.trace.model import Trace
@@ -13,6 +13,7 @@ from tb_privateuse1.views.overview import overview
 from tests.contract.test_contract import not_finite
 from tests.support import invariants
 from tests.support.make import Event, frame, kernel, launch, memory, op, step, trace
+from tests.support.repeats import repeats
 from tests.support.results import result
 
 ROWED = ("links", "calls", "instances")
@@ -77,12 +78,14 @@ def tiny(draw: st.DrawFn, most: int = 2) -> list[Event]:
 
 
 @pytest.mark.long
+@settings(max_examples=repeats(100, 16))
 @given(tiny())
 def test_measured(events: list[Event]) -> None:
     check(trace(*events))
 
 
 @pytest.mark.long
+@settings(max_examples=repeats(100, 16))
 @given(tiny(), st.lists(st.sampled_from([None, 0, 1, 10, 20]), min_size=3, max_size=3))
 def test_inferred(events: list[Event], elapsed: list[float | None]) -> None:
     host = [event for event in events if event["cat"] != "kernel"]

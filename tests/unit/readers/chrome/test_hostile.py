@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.packed import LIMIT_VARIABLE
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.store import Store
@@ -19,14 +20,18 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import VIEWS
 from tests.support import make
 from tests.support.limited_reader import Outcome, ingest
+from tests.support.repeats import LONG
 
 pytestmark = pytest.mark.long
 
 MB = 1 << 20
-MANY = 100_000
-MILLION = 1_000_000
-QUICK = 100
-"""Times what plain JSON of 200,000 events takes: 20 s where that takes 0.2 s."""
+DEPTH = 100_000
+MANY = 100_000 if LONG else 10_000
+MILLION = 1_000_000 if LONG else 50_000
+QUICK = 10
+"""Times what plain JSON of 200,000 events takes: 2 s where that takes 0.2 s."""
+LIMIT = 32 * MB
+BOMB = 8 * LIMIT
 
 
 @pytest.fixture
@@ -36,14 +41,20 @@ def place(tmp_path: Path) -> Path:
 
 
 def written(path: Path, events: Iterator[make.Event] | list[make.Event], **keys: Any) -> Outcome:
-    """What becomes of such a trace and of all views of it."""
+    """Return what becomes of such a trace and of all views of it."""
     path.write_text(json.dumps(make.document(*events, **keys)))
     return ingest(path, *VIEWS)
 
 
-def bounded(outcome: Outcome, most_bytes: int) -> None:
+def bounded(outcome: Outcome, most_bytes: int, most_effort: float = QUICK) -> None:
     assert outcome.bytes < most_bytes, outcome
-    assert outcome.effort < QUICK, outcome
+    assert outcome.effort < most_effort, outcome
+
+
+def linear(outcome: Outcome, events: int, each_bytes: int, thousand_effort: float) -> None:
+    """Bound what so many events take: ``each_bytes`` per event, ``thousand_effort`` per 1,000."""
+    most_effort = QUICK / 2 + events / 1000 * thousand_effort
+    bounded(outcome, 8 * MB + events * each_bytes, most_effort)
 
 
 def zeros(path: Path, head: bytes, size: int) -> None:
@@ -57,49 +68,50 @@ def zeros(path: Path, head: bytes, size: int) -> None:
 @pytest.mark.parametrize("head", [b'{"traceEvents": [', b"["])
 def test_a_bomb_is_refused_before_it_is_unpacked(place: Path, head: bytes) -> None:
     bomb = place.with_suffix(".json.gz")
-    zeros(bomb, head, 1 << 30)
-    assert bomb.stat().st_size < 2 * MB
-    outcome = ingest(bomb)
+    zeros(bomb, head, BOMB)
+    assert bomb.stat().st_size < LIMIT
+    outcome = ingest(bomb, **{LIMIT_VARIABLE: str(LIMIT)})
     assert outcome.code == "too_large"
     assert outcome.message.startswith("w.1.pt.trace.json.gz unpacks to more than")
-    assert "TB_PRIVATEUSE1_MAX_BYTES" in str(outcome.hint)
-    bounded(outcome, 700 * MB)
+    assert LIMIT_VARIABLE in str(outcome.hint)
+    bounded(outcome, 4 * LIMIT)
 
 
 def test_a_bomb_behind_the_events_is_not_read(place: Path) -> None:
-    zeros(place, b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "ts": 1}], "x": "', 1 << 30)
-    outcome = ingest(place)
+    zeros(place, b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "ts": 1}], "x": "', BOMB)
+    outcome = ingest(place, **{LIMIT_VARIABLE: str(BOMB // 2)})  # it would be told if it were read
     assert (outcome.rows["ops"], outcome.findings["truncated"]) == (1, 1)
-    bounded(outcome, 700 * MB)
+    bounded(outcome, BOMB)
 
 
 def test_a_bomb_beside_the_trace_costs_the_sidecar_only(place: Path) -> None:
-    zeros(place.with_name("w.1.kernel_event.json.gz"), b'{"external_id": [', 1 << 30)
-    outcome = written(place, [make.op("a", 0, 5, id=1)])
+    zeros(place.with_name("w.1.kernel_event.json.gz"), b'{"external_id": [', BOMB)
+    place.write_text(json.dumps(make.document(make.op("a", 0, 5, id=1))))
+    outcome = ingest(place, **{LIMIT_VARIABLE: str(LIMIT)})
     assert "sidecar_unreadable" in outcome.findings
     assert outcome.rows["ops"] == 1
-    bounded(outcome, 700 * MB)
+    bounded(outcome, 4 * LIMIT)
 
 
-@pytest.mark.parametrize("name", ["aten::mm", "op{}"])
-def test_operators_nested_100_000_deep(place: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "thousand_effort"), [("aten::mm", 1.2), ("op{}", 2.5)])
+def test_operators_nested_deep(place: Path, name: str, thousand_effort: float) -> None:
     """Of one name each is alone inside the one around it: a chain of as many lone calls."""
     deep = [make.op(name.format(i), i, 2 * MANY - i, id=i + 1) for i in range(MANY)]
     inside = [make.launch(MANY - 0.5, MANY + 0.5, 1), make.kernel("k", MANY, MANY + 5, 1),
               make.memory(MANY, 512, 512)]  # fmt: skip
     outcome = written(place, [*deep, *inside])
     assert (outcome.rows["ops"], outcome.findings) == (MANY, {})
-    bounded(outcome, 300 * MB)
+    linear(outcome, MANY, 3000, thousand_effort)
 
 
-def test_frames_nested_100_000_deep(place: Path) -> None:
+def test_frames_nested_deep(place: Path) -> None:
     deep = [make.frame("f.py(1): f", i, 2 * MANY - i, **{"Python id": i}) for i in range(MANY)]
     outcome = written(place, [*deep, make.op("a", MANY - 1, MANY + 1, id=1)])
     assert outcome.rows["frames"] == MANY
-    bounded(outcome, 300 * MB)
+    linear(outcome, MANY, 1000, 0.5)
 
 
-DEEP = "[" * MANY + "]" * MANY
+DEEP = "[" * DEPTH + "]" * DEPTH
 
 
 @pytest.mark.parametrize("where", ["args", "Input Dims", "name", "metadata", "sidecar"])
@@ -128,33 +140,33 @@ def test_json_nested_100_000_deep(place: Path, where: str) -> None:
     bounded(outcome, 100 * MB)
 
 
-def test_a_million_names(place: Path) -> None:
+def test_as_many_names_as_events(place: Path) -> None:
     events = (make.op(f"<b>{i}", i, i + 1, id=i + 1) for i in range(MILLION))
     place.write_text(json.dumps(make.document(*events)))
     outcome = ingest(place, "overview", "quality")
     assert outcome.rows["ops"] == MILLION
-    bounded(outcome, 6 * place.stat().st_size)
+    bounded(outcome, 8 * MB + 6 * place.stat().st_size, QUICK / 2 + MILLION / 1000 * 0.2)
 
 
-def test_a_million_categories_and_threads(place: Path) -> None:
+def test_as_many_categories_and_threads_as_events(place: Path) -> None:
     """Both have columns or rows of their own."""
     events = (make.kernel("k", i, i + 1, stream=i, category=f"c{i}") for i in range(MILLION // 5))
     outcome = written(place, events)
     assert len(outcome.findings) < 10
     assert outcome.rows["threads"] == MILLION // 5
-    bounded(outcome, 6 * place.stat().st_size)
+    bounded(outcome, 8 * MB + 6 * place.stat().st_size, QUICK / 2 + MILLION / 5000 * 0.3)
 
 
 def test_as_many_streams_as_kernels(place: Path) -> None:
     outcome = written(place, (make.kernel("k", i, i + 1, stream=i) for i in range(MANY)))
     assert outcome.rows["lanes"] == MANY
-    bounded(outcome, 200 * MB)
+    linear(outcome, MANY, 2000, 1)
 
 
 def test_as_many_steps_as_events(place: Path) -> None:
     outcome = written(place, (make.step(i, 10 * i, 10 * i + 12) for i in range(MANY)))
     assert outcome.rows["steps"] == MANY
-    bounded(outcome, 300 * MB)
+    linear(outcome, MANY, 3000, 1)
 
 
 @pytest.mark.parametrize("us", [2.0**50, -(2.0**50), 1e300, 1e18, -1e18, 0])
