@@ -6,7 +6,7 @@ from recorder import record
 from torch import nn
 from torch.nn import functional
 
-refdevice.configure(bandwidth_gb_per_s=3, throughput_gflop_per_s=60)  # the host is faster
+refdevice.configure(bandwidth_gb_per_s=1, throughput_gflop_per_s=20)  # the host is faster
 refdevice.register_kineto()
 DEVICE = "refdev"
 WORDS, WIDTH, HEADS, LAYERS, TOKENS, SEQUENCES, END = 1024, 128, 4, 2, 12, 32, 0
