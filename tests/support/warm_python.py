@@ -202,6 +202,8 @@ def _become(request: dict[str, Any], files: Sequence[int]) -> list[str]:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
+    if fsspec := sys.modules.get("fsspec"):  # it read its variables when it was imported
+        fsspec.config.set_conf_env(fsspec.config.conf)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for target, file in enumerate(files, 1):
         os.dup2(file, target)
