@@ -106,5 +106,5 @@ function useEscape(active: boolean, close: () => void): void {
     event.preventDefault();
     close();
   });
-  useEffect(() => onKeyDown(act), []);
+  useLayoutEffect(() => onKeyDown(act), []); // before the panel is painted: a key may follow at once
 }
