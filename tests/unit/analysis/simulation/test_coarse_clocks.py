@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.simulation import dependency_graph, replay
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import whatif
 from tests.support.make import Event, kernel, launch, op, span, step, trace
+from tests.support.repeats import LONG
 from tests.support.results import result
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.simulation import test_critical_path
@@ -24,13 +25,12 @@ from tests.unit.analysis.simulation import test_critical_path
 OWN = sorted((Path(__file__).parents[3] / "traces").glob("*/*.pt.trace.json.gz"))
 
 TICKS_US = (10, 100, 1000)
-LARGE_BYTES = 1 << 20
 SHARED = [
     pytest.param(path, tick_us, id=f"{path.parent.name}-{tick_us}")
-    for path in TRACES
-    for tick_us in (TICKS_US if path.stat().st_size < LARGE_BYTES else TICKS_US[1:2])
+    for at, path in enumerate(TRACES)
+    for tick_us in (TICKS_US if LONG else [TICKS_US[at % len(TICKS_US)]])
 ]
-"""Large recordings, which take ten seconds each, have one clock."""
+"""Each recording has one of the clocks, in turn; in `make long` all of them."""
 
 
 def check(made: Trace) -> None:
