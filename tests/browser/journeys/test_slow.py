@@ -25,6 +25,7 @@ SLOW = ROOT / "examples" / "slow"
 
 OTHERS = ("generate", "regress", "decode", "detect")
 SCRIPTS = ("classify", *OTHERS)
+_MOST_REPEATS = 3
 
 _ROW = re.compile(r"^\| `(\w+)\.py` \| `(\w+)` \| `(\w+)` \|", re.MULTILINE)
 
@@ -108,14 +109,27 @@ def test_in_the_browser(visit: Callable[[Server], Dashboard], server: Server, lo
     assert change < -0.15 * base
 
 
-@pytest.mark.parametrize("script", OTHERS)
-def test_by_questions(server: Server, script: str) -> None:
-    before = advice(server, script)
+def wrong(server: Server, place: str, script: str) -> str | None:
+    """Return what is wrong in the answers on a script and its fixed form, if anything is."""
+    run, fixed = f"{place}{script}", f"{place}{script}_fixed"
+    before = advice(server, run)
     for rule, function in planted(script).items():
-        assert rule in before, (rule, sorted(before))
-        assert in_function(before[rule], script, function), before[rule]
-    fixed = f"{script}_fixed"
-    assert not set(advice(server, fixed)) & set(planted(script))
-    steps = server.plugin(f"diff?run={fixed}&base_run={script}").json["steps"]
+        if not in_function(before.get(rule, []), script, function):
+            return f"{rule} is not found in {function}: {before}"
+    if left := set(advice(server, fixed)) & set(planted(script)):
+        return f"still found: {sorted(left)}"
+    steps = server.plugin(f"diff?run={fixed}&base_run={run}").json["steps"]
     before_ns, now_ns = (median(step[name] for step in steps) for name in ("base_ns", "now_ns"))
-    assert now_ns < 0.85 * before_ns
+    return None if now_ns < 0.85 * before_ns else f"{now_ns} ns a step, {before_ns} before"
+
+
+@pytest.mark.parametrize("script", OTHERS)
+def test_by_questions(server: Server, log: Path, script: str) -> None:
+    """A host that is held up hides what the device does: then the programs run again."""
+    found = wrong(server, "", script)
+    for attempt in range(_MOST_REPEATS):
+        if found is None:
+            break
+        python("-m", "tests.support.slow_runs", log / f"again{attempt}", script, f"{script}_fixed")
+        found = wrong(server, f"again{attempt}/", script)
+    assert found is None, found
