@@ -15,10 +15,10 @@ def test_measured_costs_hold_the_devices_own(tmp_path: Path) -> None:
         answer["costs"] = []
         for cost, gap in ((300, 0), (2000, 0), (1200, 900)):
             refdevice.configure(event_cost_ns=cost, kernel_gap_ns=gap)
-            for _ in range(100):  # a preempted thread measures nothing
+            for attempt in range(100):  # a preempted thread measures nothing
                 calibration._calibrate.cache_clear()
                 costs = calibration.calibrate("refdev").costs
-                if costs.mark_ns is not None:
+                if costs.mark_ns is not None and (costs.gap_ns is not None or attempt >= 7):
                     break
             answer["costs"].append((cost, gap, costs.mark_ns, costs.mark_bound_ns, costs.gap_ns,
                                     costs.gap_bound_ns))

@@ -77,6 +77,15 @@ def test_a_bomb_is_refused_before_it_is_unpacked(place: Path, head: bytes) -> No
     bounded(outcome, 4 * LIMIT)
 
 
+def test_the_default_limit_refuses_a_gigabyte(place: Path) -> None:
+    bomb = place.with_suffix(".json.gz")
+    zeros(bomb, b'{"traceEvents": [', 1 << 30)
+    assert bomb.stat().st_size < 2 * MB
+    outcome = ingest(bomb)
+    assert outcome.code == "too_large"
+    bounded(outcome, 700 * MB)
+
+
 def test_a_bomb_behind_the_events_is_not_read(place: Path) -> None:
     zeros(place, b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "ts": 1}], "x": "', BOMB)
     outcome = ingest(place, **{LIMIT_VARIABLE: str(BOMB // 2)})  # it would be told if it were read
