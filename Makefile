@@ -36,7 +36,7 @@ samples: $(VENV)/.test ## record examples/runs anew on the reference device
 	$(WORKLOAD).ddp --out examples/runs/two-ranks $(SAMPLE)
 	REFDEVICE_STUBS=0 $(WORKLOAD).mlp --out examples/runs/without-device-times --worker-name refdev $(SAMPLE)
 
-quick: ## checks, and beside them the unit and contract tests that take less than half a second
+quick: ## checks, and beside them the unit and contract tests that take less than a tenth of a second
 	@$(MAKE) --no-print-directory -j2 check units
 
 units: $(VENV)/.test

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from tests.support import logdir as made
 from tests.support.repeats import LONG, repeats
 from tests.support.server import Server, serve
+from tests.support.shared_traces import recording_of
 from tests.support.web import Web
 from tests.support.web import serve as serve_folder
 
@@ -36,22 +37,28 @@ _GROUPED = ("browser", "device", "server")
 """Tiers whose files share a server or a recording among their tests."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m selects
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark each test with its tier, and run the tiers with the slowest tests first.
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test with its tier and with its group, before xdist reads the groups.
 
     ``--dist loadgroup`` spreads single tests over the workers, so the many short ones fill the end
-    of a run. Files whose tests share something slow stay on one worker.
+    of a run. Files whose tests share something slow stay on one worker, and so do the tests of one
+    real recording: they share its trace and what was analyzed of it.
     """
+    if (tier := _tier(item)) in _TIERS:
+        item.add_marker(tier)
+    if tier in _GROUPED:
+        item.add_marker(pytest.mark.xdist_group(item.path.relative_to(_TESTS).as_posix()))
+    elif recording := recording_of(item):
+        item.add_marker(pytest.mark.xdist_group(recording))
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the exhaustive tests but in ``make long``; run the slowest tiers first."""
     if not LONG:
         exhaustive = [item for item in items if item.get_closest_marker("exhaustive")]
         config.hook.pytest_deselected(items=exhaustive)
         items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
-    for item in items:
-        if (tier := _tier(item)) in _TIERS:
-            item.add_marker(tier)
-        if tier in _GROUPED:
-            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(_TESTS).as_posix()))
     items.sort(key=_order)  # stable
 
 

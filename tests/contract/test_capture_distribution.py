@@ -43,6 +43,7 @@ def test_each_file_has_the_grammar_of_python_3_9(path: Path) -> None:
     ast.parse(path.read_text(), feature_version=(3, 9))
 
 
+@pytest.mark.long
 def test_no_file_needs_a_later_library_than_that_of_python_3_9() -> None:
     found = run_vermin(*MODULES, FOLDER / "setup.py")
     assert found == ""

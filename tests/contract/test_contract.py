@@ -225,6 +225,7 @@ def test_no_file_is_long() -> None:
     assert {name: n for name, n in lines.items() if n > LONGEST} == {}
 
 
+@pytest.mark.long
 def test_no_function_is_long() -> None:
     """A function's body has at most 60 lines, its signature and documentation not counted."""
     found = {}

@@ -187,6 +187,7 @@ def test_commands_run(
         assert code in ((0, 1) if limited else (0,)), (command.arguments, told.err)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", PYTHON, ids=str)
 @pytest.mark.usefixtures("folder")
 def test_programs_run(block: Block) -> None:

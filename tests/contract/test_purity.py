@@ -47,6 +47,7 @@ def impure(source: str) -> list[str]:
 PURE = [module for module in FILES if module.split(".")[0] in ROOMS and not within(module, EDGES)]
 
 
+@pytest.mark.long
 def test_a_view_or_an_analysis_reads_its_arguments_only() -> None:
     found = {module: impure(FILES[module].read_text()) for module in PURE}
     assert {module: reads for module, reads in found.items() if reads} == {}

@@ -78,6 +78,7 @@ def test_discovery_imports_no_reader() -> None:
     check(imported(code), 55, "numpy", "pyarrow", *NEVER, *MAKING)
 
 
+@pytest.mark.long
 def test_the_plugin_imports_nothing_that_answers(logdir: Path) -> None:
     code = (
         "import time\nfrom types import SimpleNamespace\n"

@@ -109,6 +109,7 @@ def _formatted(template: str) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_prose_is_said() -> None:
     """What a dataclass of texts is given is a Text: nothing reaches the page in English only."""
     wrong = []

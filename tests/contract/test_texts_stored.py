@@ -210,6 +210,7 @@ def test_errors_are_in_the_browsers_language(
     assert error["hint"] is None or chinese.LETTERS.search(error["hint"])
 
 
+@pytest.mark.long
 def test_an_error_passes_between_processes(logdir: Path, tmp_path: Path) -> None:
     """A trace is read in a process of its own; where it lies on the server stays untold."""
     files = catalog.scan(str(logdir), READERS).find("unreadable")

@@ -95,6 +95,7 @@ def answers(trace: Trace) -> Iterator[tuple[str, Any]]:
         yield name, result(view, trace, **({"table": "ops"} if name == "links" else {}))
 
 
+@pytest.mark.long
 @RECORDINGS
 def test_no_time_of_the_device_is_0(make: Callable[[], Trace]) -> None:
     zeros = {

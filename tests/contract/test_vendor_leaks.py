@@ -94,6 +94,7 @@ def leaks(source: str, allowed: set[str]) -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_no_module_knows_a_vendor() -> None:
     knowing = ("capture", "vendors")
     modules = [m for m in FILES if m.split(".")[0] not in knowing and m != "trace.vendor"]

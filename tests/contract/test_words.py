@@ -40,6 +40,7 @@ def files(pattern: str) -> list[Path]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", MOST)
 def test_avoided_words_become_fewer(pattern: str) -> None:
     found = {path: len(AVOIDED.findall(path.read_text())) for path in files(pattern)}
@@ -47,6 +48,7 @@ def test_avoided_words_become_fewer(pattern: str) -> None:
     assert sum(found.values()) <= MOST[pattern], worst
 
 
+@pytest.mark.long
 def test_docstrings_say_what_is_returned() -> None:
     found = []
     for path in files("tb_privateuse1/*.py"):

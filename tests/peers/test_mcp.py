@@ -143,7 +143,7 @@ def answers() -> Iterator[Answers]:
 
 
 RUNS = (
-    "cpu/call_stacks", "cuda/nccl_ddp", "cuda/two_ranks_of_128", "mtia/training", "npu/trace_view",
+    "cpu/call_stacks", "cuda/nccl_ddp", "cuda/two_ranks_of_128", "mtia/inference", "npu/trace_view",
     "privateuse1/openreg_mlp_default", "privateuse1_more/f_streams2_device", "rocm/mi300_bert",
 )  # fmt: skip
 """Every kind of recording."""

@@ -7,7 +7,7 @@ text of the query as markup, nor a number that JSON does not have.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +25,8 @@ from tb_privateuse1.views.lookups import LOOKUPS
 from tests.server.test_routes import BASE
 from tests.support import logdir as made
 from tests.support import make
+from tests.support.invariants import QUICK_OPTIONS
+from tests.support.repeats import LONG
 from tests.support.shared_traces import FOLDER, TRACES, needs_traces
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -71,15 +73,15 @@ def fine(answer: TestResponse, *also: int) -> str:
     return ""
 
 
-def odd_questions(name: str) -> Iterator[dict[str, str]]:
-    """Each option with each odd value, and some of these together."""
+def odd_questions(name: str, values: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Each option with each of these values, and some of these together."""
     options = [
         *("run", "rank", "span"),
         *(option for option, *_ in signature.query_of(ASKED[name])),
     ]
     rest = {"table": "ops", "row": "0"} if name == "event" else {}
     for option in options:
-        for value in ODD:
+        for value in values:
             yield {**rest, option: value}
     numbers = [option for option in options if option not in ("run", "rank", "span")]
     for value in ("-1", "0", "999999999999999999"):
@@ -89,8 +91,9 @@ def odd_questions(name: str) -> Iterator[dict[str, str]]:
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", ASKED)
 def test_odd_options(client: Client, name: str, run: str) -> None:
+    """Each value is asked of one run, in turn; in ``make long`` of all."""
     wrong = []
-    for asked in odd_questions(name):
+    for asked in odd_questions(name, ODD if LONG else ODD[RUNS.index(run) :: len(RUNS)]):
         if said := fine(client.get(BASE + name, query_string={"run": run, **asked})):
             wrong.append((asked, said))
     assert wrong == []
@@ -145,6 +148,11 @@ def test_an_empty_trace_has_an_answer(client: Client, name: str, run: str) -> No
     assert answer.status_code == (404 if lacking else 200), answer.text
 
 
+_ALL_REAL_RUNS = sorted({"/".join(path.parts[-3:-1]) for path in TRACES})
+_REAL_RUNS = _ALL_REAL_RUNS[:: 1 if LONG else 4]
+"""Views and lookups answer on all of them in tests/peers/test_shared_traces.py."""
+
+
 @pytest.fixture(scope="module")
 def real(cache: Path) -> Iterator[Client]:
     scan = Scanner(str(FOLDER), READERS, interval_s=0)
@@ -153,11 +161,11 @@ def real(cache: Path) -> Iterator[Client]:
 
 
 @needs_traces
-@pytest.mark.parametrize("run", sorted({"/".join(p.parts[-3:-1]) for p in TRACES}))
-def test_every_route_answers_on_every_real_trace(real: Client, run: str) -> None:
+@pytest.mark.parametrize("run", _REAL_RUNS)
+def test_every_route_answers_on_real_traces(real: Client, run: str) -> None:
     told = {}
     for name in ASKED:
-        rest = {"table": "kernels", "row": "0"} if name == "event" else {}
+        rest = {"table": "kernels", "row": "0"} if name == "event" else QUICK_OPTIONS.get(name, {})
         answer = real.get(BASE + name, query_string={"run": run, **rest})
         told[name] = fine(answer) or answer.status_code
     lacking = {name: 404 for name in ("event", "links") if told[name] == 404}

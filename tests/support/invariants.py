@@ -28,7 +28,7 @@ from tb_privateuse1.views.quality import quality
 from tests.support import valid_trace
 from tests.support.results import ranks, result
 
-_OPTIONS: dict[str, dict[str, Any]] = {"whatif": {"limit": 3}}
+QUICK_OPTIONS: dict[str, dict[str, Any]] = {"whatif": {"limit": 3}}
 """Each row of the ranking takes several replays."""
 
 
@@ -48,7 +48,7 @@ def answers(trace: Trace) -> None:
     valid_trace.check(trace)
     with valid_trace.checked_tables(trace):
         for name, view in VIEWS.items():
-            assert encode(result(view, trace, **_OPTIONS.get(name, {})))
+            assert encode(result(view, trace, **QUICK_OPTIONS.get(name, {})))
     of_lookups(trace)
     of_advice(trace)
     of_excerpt(trace)

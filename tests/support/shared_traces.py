@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,8 @@ MORE = sorted([
 ])  # fmt: skip
 """Recordings whose figures no test compares."""
 
+_PLACES = {path: "/".join(path.parts[-3:]) for path in (*TRACES, *MORE)}
+
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 _absent = pytest.mark.skipif(not TRACES, reason="the shared traces are not here")
@@ -34,11 +37,19 @@ def needs_traces(test: Test) -> Test:
     return pytest.mark.peers(_absent(test))
 
 
+def recording_of(item: pytest.Item) -> str | None:
+    """Return the name of the recording that a test has as its parameter; None if it has none."""
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return next((_PLACES[it] for it in parameters if isinstance(it, Path) and it in _PLACES), None)
+
+
+@functools.lru_cache(maxsize=1)
 def load(path: Path) -> Trace:
     """Return the trace of a shared recording and of the sidecar beside it, if there is one.
 
     It is read once for each state of the files and of the code that reads them, and kept in
-    ``build/test-traces``: a dozen tests ask each recording.
+    ``build/test-traces``: a dozen tests ask each recording. Those that have it as a parameter run
+    one after another (``tests/conftest.py``) on one trace, with what was analyzed of it.
     """
     content = [disk_cache.engine_version(), str(path)]
     content += [f"{f.stat().st_size} {f.stat().st_mtime_ns}" for f in (path, _sidecar(path)) if f]

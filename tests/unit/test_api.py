@@ -31,6 +31,7 @@ def asked(log: Log, view: Callable[..., Any], **options: int) -> Any:
     return result(view, log.trace(rank=3), **options)
 
 
+@pytest.mark.long
 def test_views_are_methods(tmp_path: Path) -> None:
     for rank in (0, 3):
         trace(tmp_path / "r" / f"host_{rank}.1.pt.trace.json", rank=rank)
@@ -92,6 +93,7 @@ def test_importing_the_package_costs_nothing() -> None:
     assert tbp.__version__ == __version__
 
 
+@pytest.mark.long
 def test_capture_is_at_hand() -> None:
     pytest.importorskip("torch")
     assert callable(tbp.capture.profile)

@@ -112,6 +112,7 @@ def test_runs_are_listed_and_found(answers: Answers) -> None:
     ]
 
 
+@pytest.mark.long
 def test_sql_answers_and_obeys(answers: Answers) -> None:
     pytest.importorskip("duckdb")
     query = "select count(*) as n, sum(duration_ns) as ns from kernels"
@@ -124,6 +125,7 @@ def test_sql_answers_and_obeys(answers: Answers) -> None:
     assert raised.value.code == "sql_off"
 
 
+@pytest.mark.long
 def test_a_picture_is_a_png_with_its_figures(answers: Answers) -> None:
     answer = call(answers, "picture", run="ddp", width_px=700)
     assert answer.png is not None

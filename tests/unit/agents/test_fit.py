@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def parts(result: dict[str, Any]) -> dict[str, Part]:
     return {name: Part(name, value) for name, value in result.items()}
 
 
+@pytest.mark.long
 @settings(max_examples=repeats(60))
 @given(st.dictionaries(NAMES, VALUES, max_size=6), st.integers(1000, 6000))
 def test_an_answer_fits_and_has_true_values(result: dict[str, Any], size: int) -> None:

@@ -37,6 +37,7 @@ def test_without_a_limit_findings_are_no_failure(
     assert "HIGH" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_forms(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["advise", str(log), "--run", "faulty", "--json", "--step", "2"]) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == 1

@@ -47,6 +47,7 @@ def run(*arguments: str) -> int:
     return cli.main(["baseline", *arguments])
 
 
+@pytest.mark.long
 def test_runs_within_the_limits_pass(
     base: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -59,6 +60,7 @@ def test_runs_within_the_limits_pass(
     assert err == ""
 
 
+@pytest.mark.long
 def test_a_slower_step_fails(
     base: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,6 +72,7 @@ def test_a_slower_step_fails(
     assert run("check", slow, "--limit", "step=50us", "--limit", "device=1ms") == 1
 
 
+@pytest.mark.long
 def test_a_launch_more_is_a_fact(base: list[str], tmp_path: Path) -> None:
     run("write", *base)
     more = written(tmp_path / "n" / "w.1.pt.trace.json", 1002, 1001, 1003, 1004, launches=2)
@@ -77,6 +80,7 @@ def test_a_launch_more_is_a_fact(base: list[str], tmp_path: Path) -> None:
     assert run("check", more, "--limit", "launches=1") == 0
 
 
+@pytest.mark.long
 def test_a_file_has_several_workloads(base: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("write", base[0], "--name", "eval", "-b", "both.json") == 0
     assert "Record several runs" in capsys.readouterr().out
@@ -89,6 +93,7 @@ def test_a_file_has_several_workloads(base: list[str], capsys: pytest.CaptureFix
     assert len(content["workloads"]["train"]["metrics"]["step"]["runs"]) == 3
 
 
+@pytest.mark.long
 def test_reports(base: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("write", *base)
     slow = written(tmp_path / "n" / "w.1.pt.trace.json", 1302, 1301, 1303, 1304)
@@ -111,6 +116,7 @@ def test_reports(base: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out in summary
 
 
+@pytest.mark.long
 def test_bad_use(base: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", base[0]) == 2
     assert "There is no baseline" in capsys.readouterr().err

@@ -18,6 +18,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "log"
 
 
+@pytest.mark.long
 def test_info_and_clear(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "cache"
     assert cli.main(["cache", "info"]) == 0

@@ -45,6 +45,7 @@ def body(log: Path, name: str, run: str, rank: int, span: int, **options: object
     return encode(reader.run(Request(VIEWS[name], place, options=options)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", VIEWS)
 def test_json_is_the_http_body_to_the_byte(
     log: Path, name: str, capfdbinary: pytest.CaptureFixture[bytes]
@@ -59,6 +60,7 @@ def test_json_is_the_http_body_to_the_byte(
     assert json.loads(out)["provenance"]["timeline"] == timeline
 
 
+@pytest.mark.long
 def test_defaults_are_the_first_run_the_lowest_rank_the_latest_span(
     log: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -79,6 +81,7 @@ def test_step_and_options(log: Path, capfdbinary: pytest.CaptureFixture[bytes]) 
     assert out != body(log, "operators", "r1", 0, 1)
 
 
+@pytest.mark.long
 def test_csv_has_the_rows_of_the_json(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, table in (("operators", "rows"), ("kernels", "rows"), ("overview", "steps")):
         arguments = ["view", name, str(log), "--rank", "3"]

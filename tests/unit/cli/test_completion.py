@@ -64,6 +64,7 @@ def offered(line: str, tmp_path: Path, before: str = "") -> set[str]:
         ("export log --format ", {"perfetto"}, set()),
     ],
 )
+@pytest.mark.long
 def test_names_and_choices(line: str, some: set[str], others: set[str], tmp_path: Path) -> None:
     heavy = "sys.modules |= dict.fromkeys(('numpy', 'pyarrow'))"
     found = offered(line, tmp_path, before=heavy)  # None there: an import of these fails
@@ -93,6 +94,7 @@ def test_the_traces_of_a_logdir(log: str, line: str, found: set[str], tmp_path: 
     assert offered(line.format(log=log), tmp_path) == found
 
 
+@pytest.mark.long
 def test_without_argcomplete_a_shell_hears_nothing(tmp_path: Path) -> None:
     code = CODE.format(before="sys.modules['argcomplete'] = None; sys.argv.append('--version')")
     environment = {

@@ -32,6 +32,7 @@ def two(tmp_path: Path) -> tuple[str, str]:
     return str(base), str(now)
 
 
+@pytest.mark.long
 def test_a_regression_beyond_the_limit_fails(
     two: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -45,6 +46,7 @@ def test_a_regression_beyond_the_limit_fails(
     assert cli.main(["diff", *reversed(two), "--fail-over", "0%"]) == 0
 
 
+@pytest.mark.long
 def test_of_a_part(two: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["diff", *two, "--fail-over", "4%", "--of", "kernel"]) == 1
     assert cli.main(["diff", *two, "--fail-over", "6%", "--of", "kernel"]) == 0
@@ -58,6 +60,7 @@ def test_noise_is_no_regression(tmp_path: Path) -> None:
     assert cli.main(["diff", str(base), str(now), "--fail-over", "1%"]) == 0
 
 
+@pytest.mark.long
 def test_json_is_the_views(two: tuple[str, str], capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert cli.main(["diff", *two, "--by", "kernels", "--json"]) == 0
     own = capfdbinary.readouterr().out
@@ -106,6 +109,7 @@ def grown(tmp_path: Path) -> tuple[str, str]:
     return str(base), str(now)
 
 
+@pytest.mark.long
 def test_of_memory(grown: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     # The step itself takes as long as before.
     assert cli.main(["diff", *grown, "--fail-over", "1%"]) == 0

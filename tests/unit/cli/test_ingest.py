@@ -202,6 +202,7 @@ def test_a_cache_that_is_too_small_for_all(
     assert "TB_PRIVATEUSE1_CACHE_BYTES" in capfd.readouterr().err
 
 
+@pytest.mark.long
 def test_our_own_mistake_costs_one_trace(
     log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

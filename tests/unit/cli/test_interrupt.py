@@ -81,6 +81,7 @@ runpy.run_module("tb_privateuse1.cli", run_name="__main__")
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["argparse", "tb_privateuse1.cli.base", "tb_privateuse1.cli.view", "numpy"]
 )

@@ -38,6 +38,7 @@ def test_a_missing_sdk_is_named(
     assert "pip install 'tb-privateuse1[mcp]'" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_package_does_not_import_the_sdk() -> None:
     import subprocess
 

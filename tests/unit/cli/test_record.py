@@ -95,6 +95,7 @@ def test_a_rank_that_fails(run: Said, logs: Path) -> None:
     assert "rank 1: no space \\x1b[31m" in err
 
 
+@pytest.mark.long
 def test_no_answer_in_time(run: Said, logs: Path) -> None:
     describe(logs)
     code, out, err = run(logs, "--timeout", "1")
@@ -117,6 +118,7 @@ def test_ctrl_c_withdraws(run: Said, logs: Path, monkeypatch: pytest.MonkeyPatch
     assert fake_job.request(logs) is None
 
 
+@pytest.mark.long
 def test_replacing(run: Said, logs: Path) -> None:
     describe(logs)
     fake_job_request = logs / fake_job.FOLDER / "request.json"

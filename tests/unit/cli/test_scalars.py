@@ -32,6 +32,7 @@ def scalars(folder: Path) -> dict[str, list[tuple[float, int, float]]]:
     }
 
 
+@pytest.mark.long
 def test_scalars_are_beside_the_traces(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["scalars", str(log)]) == 0
     assert capsys.readouterr().out == "2 scalars of 3 recordings\n"
@@ -41,6 +42,7 @@ def test_scalars_are_beside_the_traces(log: Path, capsys: pytest.CaptureFixture[
     assert not list((log / "b").glob("events*"))
 
 
+@pytest.mark.long
 def test_again_they_are_replaced(log: Path) -> None:
     other = log / "a" / "events.out.tfevents.1.host"
     other.write_bytes(b"")

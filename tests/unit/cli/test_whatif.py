@@ -34,6 +34,7 @@ def test_text(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "replay error share: 0.0 %" in said
 
 
+@pytest.mark.long
 def test_json_is_the_view(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["whatif", log, "--scale", "mm=0.5", "--scale", "copies=0", "--json"]) == 0
     mine = capsys.readouterr().out

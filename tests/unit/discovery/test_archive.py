@@ -223,6 +223,7 @@ def test_a_huge_table_of_files_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     assert [finding.code for finding in archive.listing(str(path)).findings] == ["archive_damaged"]
 
 
+@pytest.mark.long
 @kinds
 def test_a_bomb_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name in ("stored.zip", "r.tar"):

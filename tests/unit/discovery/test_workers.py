@@ -25,6 +25,7 @@ def test_metadata_behind_the_events(tmp_path: Path, suffix: str) -> None:
     assert ranks(tmp_path) == {"host_5": (6, "metadata")}
 
 
+@pytest.mark.long
 def test_metadata_larger_than_a_block(tmp_path: Path) -> None:
     groups = [{"ranks": list(range(10_000))} for _ in range(20)]
     info = {"pg_config": groups, "rank": 9}

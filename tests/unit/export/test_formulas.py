@@ -26,6 +26,7 @@ def test_cells(value: object, cell: object) -> None:
     assert quote_formula(value) == cell
 
 
+@pytest.mark.long
 def test_columns() -> None:
     numbers = pa.array(range(-1, len(CELLS) - 1))
     texts = [

@@ -32,6 +32,7 @@ def test_the_report_lists_a_missing_text_with_its_place(
     assert row.split()[0].startswith("discovery/catalog.py:")
 
 
+@pytest.mark.long
 def test_the_count_is_one_line_per_language(
     lacking: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

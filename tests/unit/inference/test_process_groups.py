@@ -84,6 +84,7 @@ def test_impossible_ranks_are_unknown(ranks: Any) -> None:
     assert (group.size, group.runs) == (None, None)
 
 
+@pytest.mark.long
 def test_sizes_are_bounded() -> None:
     many = [{"pg_name": str(i), "ranks": [0, 1]} for i in range(MOST_GROUPS + 5)]
     assert len(configured(many)) == MOST_GROUPS

@@ -53,6 +53,7 @@ def test_a_folder_that_is_one_recording(tmp_path: Path, form: str) -> None:
     assert mine.memory.bytes.tolist() == expected.memory.bytes.tolist()
 
 
+@pytest.mark.long
 def test_the_command_line_reads_all_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,7 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(plain, st.sampled_from(PROTOCOLS))
 def test_plain_containers_are_read_as_python_reads_them(content: Any, protocol: int) -> None:
     assert containers.load(pickle.dumps(content, protocol)) == content
@@ -188,6 +189,7 @@ def test_lists_nested_as_deep_as_allowed_are_read_and_released() -> None:
     assert read == []
 
 
+@pytest.mark.long
 def test_memory_is_bounded_by_the_size_of_the_file() -> None:
     for data in (
         WHOLE % (b"]" + b"N\x94" * 200_000 + b"0"),

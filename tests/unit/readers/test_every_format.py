@@ -32,6 +32,7 @@ def trace_of(folder: Path) -> Trace:
     return tbp.open(folder).trace()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", _FORMATS)
 def test_a_trace_is_consistent(logdir: Path, name: str) -> None:
     invariants.check(trace_of(logdir / name))

@@ -30,6 +30,7 @@ def unpacked(path: Path) -> tuple[bytes, str | None]:
     return b"".join(opened.blocks()), opened.fault
 
 
+@pytest.mark.long
 @packings
 def test_whole_files(tmp_path: Path, packing: str) -> None:
     path = tmp_path / "t"
@@ -40,6 +41,7 @@ def test_whole_files(tmp_path: Path, packing: str) -> None:
         assert read_bytes(str(path)) == data
 
 
+@pytest.mark.long
 @packings
 def test_several_streams(tmp_path: Path, packing: str) -> None:
     path = tmp_path / "t"
@@ -47,6 +49,7 @@ def test_several_streams(tmp_path: Path, packing: str) -> None:
     assert unpacked(path) == (TEXT + b"more", None)
 
 
+@pytest.mark.long
 @packings
 def test_padding_costs_nothing(tmp_path: Path, packing: str) -> None:
     path = tmp_path / "t"
@@ -54,6 +57,7 @@ def test_padding_costs_nothing(tmp_path: Path, packing: str) -> None:
     assert unpacked(path)[0] == TEXT
 
 
+@pytest.mark.long
 @packings
 @pytest.mark.parametrize("part", [0.3, 0.9, 0.999])
 def test_a_cut_stream_yields_what_it_holds(tmp_path: Path, packing: str, part: float) -> None:
@@ -68,6 +72,7 @@ def test_a_cut_stream_yields_what_it_holds(tmp_path: Path, packing: str, part: f
         read_bytes(str(path))
 
 
+@pytest.mark.long
 @packings
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.95])
 def test_a_damaged_stream_yields_what_comes_before(
@@ -100,6 +105,7 @@ def test_mutations_never_crash_nor_hang(packing: str, data: st.DataObject) -> No
     assert size <= len(TEXT) * 400
 
 
+@pytest.mark.long
 @packings
 def test_a_bomb_is_refused(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "_RATIO_FROM", 1 << 20)
@@ -110,6 +116,7 @@ def test_a_bomb_is_refused(tmp_path: Path, packing: str, monkeypatch: pytest.Mon
     assert caught.value.code == "too_large"
 
 
+@pytest.mark.long
 @packings
 def test_blocks_are_bounded(packing: str) -> None:
     content = PACK[packing](b" " * (8 << 20))

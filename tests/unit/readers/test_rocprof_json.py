@@ -130,6 +130,7 @@ def test_a_file_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.M
     assert caught.value.code == "too_large"
 
 
+@pytest.mark.long
 def test_each_part_may_be_missing(tmp_path: Path, content: dict[str, Any]) -> None:
     process = content["rocprofiler-sdk-tool"][0]
     for holder in (process, process["buffer_records"], process["strings"]):

@@ -45,6 +45,7 @@ def ask(trace: Trace, name: str, answers: dict[str, object]) -> threading.Thread
     return thread
 
 
+@pytest.mark.long
 def test_three_threads_do_not_wait_for_each_other(
     builders: dict[str, list[Trace]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

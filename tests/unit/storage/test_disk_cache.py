@@ -108,6 +108,7 @@ def test_absent() -> None:
     assert disk_cache.read_trace(Path("/nowhere/t.arrow")) is None
 
 
+@pytest.mark.long
 def test_any_damage_is_noticed_and_the_file_removed(tmp_path: Path) -> None:
     path = tmp_path / "t.arrow"
     trace = sample()

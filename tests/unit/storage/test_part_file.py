@@ -55,6 +55,7 @@ def test_parts_of_real_traces(path: Path) -> None:
     assert values(part_file.unpack(part_file.pack(part))) == values((part,))
 
 
+@pytest.mark.long
 @given(
     ints=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=9),
     names=st.dictionaries(st.text(), st.integers(-(2**63), 2**63 - 1), max_size=4),

@@ -102,6 +102,7 @@ def test_an_open_pyramid_is_its_own(tmp_path: Path) -> None:
     assert same(opened, level_of_detail.build_pyramid(some()))
 
 
+@pytest.mark.long
 def test_a_trace_whose_file_is_gone_leaves_nothing_behind(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
     cache_directory.clear(tmp_path)
@@ -118,6 +119,7 @@ def test_small_ones_are_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.long
 def test_a_trace_that_was_never_stored() -> None:
     assert same(pyramid_file.open_pyramid(some()), level_of_detail.build_pyramid(some()))
     assert disk_cache.cached_path(some()) is None

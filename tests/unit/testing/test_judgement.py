@@ -60,6 +60,7 @@ def test_over_the_budget(tmp_path: Path) -> None:
     assert problem.endswith(f"trace: {traces[0]}")
 
 
+@pytest.mark.long
 def test_against_a_baseline(tmp_path: Path) -> None:
     file = tmp_path / "b.json"
     budget = Budget(baseline="b.json")

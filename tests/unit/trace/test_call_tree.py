@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ def test_nodes_are_the_paths_of_names(ranges: Ranges, seed: int) -> None:
     assert [of_node[n] for n in nodes.of.tolist()] == [path(row) for row in range(len(ranges))]
 
 
+@pytest.mark.long
 @given(RANGES)
 def test_clipped_ranges_never_overlap_their_siblings(ranges: Ranges) -> None:
     thread = np.array([t for t, _, _ in ranges], np.int32)

@@ -188,6 +188,7 @@ def test_nearest_wanted_ancestor_and_depth(raw: list[int], data: st.DataObject) 
         assert depth == steps
 
 
+@pytest.mark.long
 def test_a_chain_of_a_million_is_quick() -> None:
     n = 1_000_000
     parents = np.arange(-1, n - 1, dtype=np.int32)

@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace.memoize import memoize
@@ -16,6 +17,7 @@ from tb_privateuse1.trace.table import I64
 from tests.support.make import kernel, op, step, trace
 
 
+@pytest.mark.long
 def test_each_trace_is_computed_once_and_released() -> None:
     calls: list[int] = []
 

@@ -45,6 +45,7 @@ def test_least_recently_used_goes_first() -> None:
     assert budget.bytes <= budget.limit_bytes
 
 
+@pytest.mark.long
 def test_what_nobody_uses_goes() -> None:
     clock = FakeClock()
     budget, store = MemoryBudget(clock=clock.now), Owner()
@@ -160,6 +161,7 @@ def test_the_first_value_of_a_key_stays() -> None:
     assert budget.bytes == size_bytes(trace)
 
 
+@pytest.mark.long
 def test_values_go_with_their_owner() -> None:
     budget, owner, other = MemoryBudget(), Owner(), Owner()
     derive(budget, owner, "a")

@@ -188,6 +188,7 @@ def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
     assert cache_key(files, user_file.load_vendors()) == keys[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_a_trace_keeps_the_vendor_that_was_read_at_the_start(
     use: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int

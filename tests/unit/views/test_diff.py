@@ -72,6 +72,7 @@ def test_operators_per_step() -> None:
     assert (same.change_ns, same.noise_ns, same.verdict) == (0, 0, "same")
 
 
+@pytest.mark.long
 def test_a_change_within_the_spread_is_no_finding() -> None:
     steady = row(diff(run(30, 31, 30, 31), run(20, 21, 20, 21)), "aten::mm")
     assert steady.verdict == "longer"
@@ -108,6 +109,7 @@ def test_by_kernels_and_modules() -> None:
     assert (host.base_ns, host.now_ns) == (195_000, 195_000)
 
 
+@pytest.mark.long
 def test_rows_come_in_pages() -> None:
     one, other = run(100), run(300)
     for by in ("operators", "modules", "kernels"):
@@ -143,6 +145,7 @@ def test_figures_of_the_step() -> None:
     assert sum(p for p in parts if p is not None) == 900_000
 
 
+@pytest.mark.long
 def test_it_agrees_with_the_other_views() -> None:
     now, base = run(30, 34), run(20, 20)
     by_operator = {r.name: r.device_self_ns for r in operators(now).rows}
@@ -231,6 +234,7 @@ def test_annotations() -> None:
     assert (forward.base_ns, forward.now_ns, forward.now_calls) == (20_000, 30_000, 1)
 
 
+@pytest.mark.long
 def test_a_change_within_the_bounds_is_said_to_be_so() -> None:
     def within(us: float, bound_ns: int) -> Trace:
         """As if inferred: every kernel may be so much shorter or longer."""

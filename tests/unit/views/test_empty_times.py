@@ -36,6 +36,7 @@ def check(made: Trace) -> None:
             assert not list(not_finite(result(lookup, made, **options)))
 
 
+@pytest.mark.long
 def test_two_steps_that_begin_together() -> None:
     """One has no length, and is the later one."""
     made = trace(kernel("k", 50, 54), step(1, 0, 100), step(2, 0, 0))
@@ -43,6 +44,7 @@ def test_two_steps_that_begin_together() -> None:
     assert overview(made).utilisation == pytest.approx(0.04)
 
 
+@pytest.mark.long
 def test_an_activity_without_a_launch_ends_no_step() -> None:
     """It begins in the first step and reaches to the end of the second."""
     made = trace(step(0, 0, 10), step(1, 10, 20), kernel("gemm", 0, 20))

@@ -68,6 +68,7 @@ def with_paths(rows: tuple[FlameNode, ...]) -> list[tuple[Path, FlameNode]]:
     return list(zip(paths, rows, strict=True))
 
 
+@pytest.mark.long
 @settings(max_examples=repeats(40))
 @given(programs(), UNITS)
 def test_bottom_up_has_the_own_time_of_each_name(t: Trace, by: Any) -> None:
@@ -83,6 +84,7 @@ def test_bottom_up_has_the_own_time_of_each_name(t: Trace, by: Any) -> None:
     assert outermost == sum(own.values()) == sum(row.self_ns for row in turned.rows)
 
 
+@pytest.mark.long
 @settings(max_examples=repeats(40))
 @given(programs(), UNITS, st.sampled_from((*NAMES, "k1")))
 def test_a_sandwich_is_the_sum_of_the_outermost_instances(t: Trace, by: Any, name: str) -> None:
@@ -106,6 +108,7 @@ def test_a_sandwich_is_the_sum_of_the_outermost_instances(t: Trace, by: Any, nam
     assert +ends == around
 
 
+@pytest.mark.long
 @settings(max_examples=repeats(40))
 @given(programs(), UNITS, st.booleans(), st.sampled_from((None, "aten::C", "k*;b", "train.py*b")))
 def test_ignored_ranges_leave_their_time_to_those_around(

@@ -100,6 +100,7 @@ def test_modules_around_the_replay() -> None:
     assert [(r.name, r.device_self_ns) for r in modules(t).rows] == [("decode", 2_000)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("t", [SERVED, KNOWN])
 def test_sums_close(t: Trace) -> None:
     check(t)

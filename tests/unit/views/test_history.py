@@ -110,6 +110,7 @@ def test_what_is_not_ready_waits(tmp_path: Path) -> None:
     assert source.run(Request(history, deadline_s=time.monotonic())).waiting == 0
 
 
+@pytest.mark.long
 def test_a_change_begins_a_level(tmp_path: Path) -> None:
     lengths = [1.0, 1.01, 0.99, 1.0, 1.3, 1.31, 1.29, 1.3]
     for i, length in enumerate(lengths):

@@ -201,6 +201,7 @@ def test_a_module_has_the_work_of_both_passes_and_of_all_inside() -> None:
     assert modules(shaped()).modelled.modelled_share == 1
 
 
+@pytest.mark.long
 def test_modules_of_one_parent_are_sorted_by_a_column() -> None:
     def names(sort: str | None) -> list[str]:
         return [row.name for row in modules(shaped(), sort=sort).rows]

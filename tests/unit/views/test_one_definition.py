@@ -27,6 +27,7 @@ from tb_privateuse1.views.lookups.area import area
 from tb_privateuse1.views.operators import OperatorRow, operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.whatif import whatif
+from tests.support.invariants import QUICK_OPTIONS
 from tests.support.make import Event, kernel, op, trace
 from tests.support.results import result
 from tests.support.shared_traces import TRACES, load, needs_traces
@@ -75,7 +76,11 @@ def check_busy(made: Trace) -> None:
 
 def check_step_times(made: Trace) -> None:
     """The steady step is the same on all pages, and so is the average step of complete steps."""
-    recording, saved, asked = overview(made).recording, advice(made), result(whatif, made)
+    recording, saved, asked = (
+        overview(made).recording,
+        advice(made),
+        result(whatif, made, **QUICK_OPTIONS["whatif"]),
+    )
     assert recording is not None
     steady = recording.steady_step_ns
     if asked.is_steady:
@@ -127,7 +132,9 @@ def check_names(made: Trace) -> None:
     """All answers have the same value for the same name."""
     values: dict[str, dict[float, str]] = {}
     for name, view in VIEWS.items():
-        for figure, where, value in figures(result(view, made), name):
+        for figure, where, value in figures(
+            result(view, made, **QUICK_OPTIONS.get(name, {})), name
+        ):
             values.setdefault(figure, {})[value] = where
     assert {name: found for name, found in values.items() if len(found) > 1} == {}
 
@@ -193,6 +200,7 @@ def check_compared_work(made: Trace, rows: tuple[OperatorRow, ...]) -> None:
                 assert values == {getattr(row, figure)}, (one.name, figure)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", OWN + EXAMPLES, ids=lambda path: path.parent.name)
 def test_no_page_has_another_figure_for_the_same_name(path: Path) -> None:
     made = load(path)

@@ -72,6 +72,7 @@ class Slow(Store):
         raise Pending(Progress("reading", 10, files.trace.size, 5, 1.0))
 
 
+@pytest.mark.long
 def test_all_ranks_of_a_span(log: Path) -> None:
     reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log), READERS))
     found = reader.run(Request(distributed, Selection("r", span=1)))
@@ -173,6 +174,7 @@ def test_a_cancelled_rank_ends_the_view_and_the_other_ranks_that_it_reads(log: P
     ]
 
 
+@pytest.mark.long
 def test_more_ranks_than_are_asked_for_at_a_time(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def test_what_gains_how_much() -> None:
     assert len(ask(waiting(), limit=2).rows) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", ["kernel:mm=0.5", "synchronisation=0", "operator:aten::mm=0"])
 def test_further_gains_are_those_of_the_changed_step(change: str) -> None:
     found = ask(waiting(), change)
@@ -130,6 +131,7 @@ def test_one_step() -> None:
         ask(made, step=9)
 
 
+@pytest.mark.long
 def test_of_a_long_recording_some_steps_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [step(i, *([Op("aten::mm", 9000, 1000, 9000)] * 20)) for i in range(20)]
     made = simulate(steps).trace

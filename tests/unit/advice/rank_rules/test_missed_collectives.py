@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tb_privateuse1.views.distributed import Distributed, distributed
 from tests.support.make import Event, kernel, launch, op, step, trace
 from tests.support.rank_runs import found
@@ -51,6 +53,7 @@ def test_more_calls_of_one_are_not_misses_of_the_others() -> None:
     assert found(run(4, 4, 5, 4), "missed_collectives") == []
 
 
+@pytest.mark.long
 def test_few_steps_or_even_calls_are_silent() -> None:
     assert found(run(5, 5, 4, 5, steps=3), "missed_collectives") == []
     assert found(run(5, 5, 5, 5), "missed_collectives") == []

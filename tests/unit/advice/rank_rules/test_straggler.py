@@ -32,6 +32,7 @@ def test_it_speaks_from_two_per_cent(more: float, speaks: bool) -> None:
     assert bool(found(run(FINE, FINE, FINE, Does(3000 + more)), "straggler")) == speaks
 
 
+@pytest.mark.long
 def test_ranks_that_are_last_in_turn_are_no_stragglers() -> None:
     assert found(run(*by_turns(2000)), "straggler") == []
     assert found(run(SLOW, SLOW, SLOW, SLOW), "straggler") == []

@@ -30,6 +30,7 @@ def test_ranks_with_more_work_are_named() -> None:
     assert row.confidence == "medium"
 
 
+@pytest.mark.long
 def test_a_straggler_is_none() -> None:
     assert found(run(FINE, FINE, SLOW, FINE), "uneven_ranks") == []
     assert found(run(FINE, FINE, FINE, FINE), "uneven_ranks") == []

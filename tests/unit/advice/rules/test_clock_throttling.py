@@ -53,11 +53,13 @@ def test_what_is_no_clock_is_not_accused(key: str) -> None:
     assert found(RULE, run(Device(clock), *counter(clock, LENGTH_US, key=key, name="x"))) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slope", [0.0, 0.3, 2.0])
 def test_kernels_that_do_not_take_as_much_longer_have_another_reason(slope: float) -> None:
     assert found(RULE, throttled(slope=slope)) == []
 
 
+@pytest.mark.long
 def test_a_clock_that_hardly_falls_is_usual() -> None:
     assert found(RULE, throttled(low=1_440)) == []
     assert len(found(RULE, throttled(low=1_400))) == 1

@@ -1,5 +1,7 @@
 """Allocations by the driver inside the step."""
 
+import pytest
+
 from tb_privateuse1.advice.rules.device_malloc import RULE
 from tests.support import make
 from tests.support.program import Program, found
@@ -27,6 +29,7 @@ def test_memory_that_comes_and_goes_has_its_reason() -> None:
     assert "Steps take memory and return none" in row.explanation
 
 
+@pytest.mark.long
 def test_allocations_are_found() -> None:
     for call in ("cudaMalloc", "hipFree", "aclrtMallocAlign32", "cuMemCreate"):
         rows = found(RULE, program(call).trace())

@@ -1,5 +1,7 @@
 """Normalization by hand, and by one kernel."""
 
+import pytest
+
 from tb_privateuse1.advice.rules.norm_by_hand import RULE
 from tests.support import chains
 from tests.support.program import found
@@ -23,6 +25,7 @@ def test_other_chains_are_other_rules() -> None:
     assert found(RULE, chains.program(chains.rotary).trace()) == []
 
 
+@pytest.mark.long
 def test_operators_around_it_are_not_claimed() -> None:
     """What stays beside the fused operator is another rule's chain."""
 

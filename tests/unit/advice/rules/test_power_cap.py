@@ -50,6 +50,7 @@ def test_power_within_3_percent_is_at_its_limit() -> None:
     assert found(RULE, with_power(lambda at: at_limit(at) - 30 * (at % 1_000 > 0))) == []
 
 
+@pytest.mark.long
 def test_power_at_random_is_not_the_reason() -> None:
     random = np.random.default_rng(1)
     assert found(RULE, with_power(lambda at: float(random.uniform(500, 700)))) == []

@@ -36,6 +36,7 @@ def program(lengths: Iterable[int], steps: int = 3, layers: int = 2) -> SizedPro
     return run
 
 
+@pytest.mark.long
 def test_generation_without_a_cache() -> None:
     before, after = program(range(32, 64)), program([32, *([1] * 31)])
     (row,) = found(RULE, before.trace())

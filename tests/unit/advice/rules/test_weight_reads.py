@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tb_privateuse1.advice.rules.weight_reads import RULE
 from tb_privateuse1.trace.model import Trace
 from tests.support import chains, make
@@ -40,6 +42,7 @@ def test_slow_reading_is_no_waste_where_no_product_reads_faster() -> None:
     assert (row.saving_ns, row.severity) == (None, "note")
 
 
+@pytest.mark.long
 def test_a_product_of_more_bytes_says_nothing_of_smaller_ones() -> None:
     """Larger ones fill the device better."""
     (row,) = found(RULE, program(rows=4, slow=2, fast=16384).trace())

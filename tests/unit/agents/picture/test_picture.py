@@ -20,6 +20,7 @@ def answers(logdir: Path) -> Iterator[Answers]:
         yield found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [400, 777, 1600])
 def test_a_timeline_has_the_width_and_colors_of_its_kinds(answers: Answers, width: int) -> None:
     png = call(answers, "picture", run="ddp", width_px=width).png

@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.threads import roles as thread_roles
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
+from tests.support.repeats import repeats
 from tests.support.shared_traces import FOLDER, TRACES, load, needs_traces
 
 Stretch = tuple[float, float]
@@ -238,7 +239,7 @@ KINDS: dict[ClassName, Any] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(repeats(12)))
 def test_every_instant_of_the_host_has_the_class_of_a_direct_check(seed: int) -> None:
     """The class of each instant is the first that fits an event of the thread."""
     t, events = _random(seed)
@@ -259,7 +260,7 @@ def test_every_instant_of_the_host_has_the_class_of_a_direct_check(seed: int) ->
             assert [NAMES[c] for c in found.time_class] == ([expected] if expected else []), at
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(repeats(60)))
 def test_stretches_tile_the_recording(seed: int) -> None:
     """Every instant is in exactly one stretch, and idle classes are where nothing runs."""
     check(_random(seed)[0])

@@ -273,6 +273,7 @@ def test_nothing_is_known_without_steps_or_times() -> None:
     assert explain_change(Trace(), Trace(), none, none) is None
 
 
+@pytest.mark.long
 @settings(max_examples=repeats(25), deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=6),

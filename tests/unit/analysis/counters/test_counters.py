@@ -227,6 +227,7 @@ def test_integrals(some: list[tuple[int, int, int, int]]) -> None:
     assert sum(started) == len(some)
 
 
+@pytest.mark.long
 @settings(max_examples=repeats(40))
 @given(KERNELS, st.integers(1, 30))
 def test_all_bytes_are_moved(some: list[tuple[int, int, int, int]], parts: int) -> None:

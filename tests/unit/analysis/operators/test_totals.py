@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +87,7 @@ def test_recursion_counts_once_in_totals() -> None:
     assert (found["device_self_ns"], found["device_total_ns"]) == (30, 30)
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 30)), min_size=1, max_size=25))
 def test_a_total_is_the_union_of_nested_calls(spans: list[tuple[int, int]]) -> None:
     made = trace(*(op("f", start, start + length) for start, length in spans))

@@ -27,6 +27,7 @@ def by_axis(result: Distributed) -> dict[str, Any]:
     return {row.axis: row for row in result.axes}
 
 
+@pytest.mark.long
 def test_planted_times_are_the_figures(mesh: Distributed) -> None:
     found = by_axis(mesh)
     assert set(found) == {"Data", "Pipeline", "Tensor", "All ranks"}

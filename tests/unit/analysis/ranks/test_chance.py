@@ -71,6 +71,7 @@ def test_tails_of_students_t(t: float, freedom: int, tail: float) -> None:
     assert found.tolist() == pytest.approx([tail, 1 - tail], rel=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tail", [1.2, 2.0, 30.0])
 def test_the_error_rate_holds_for_noise_with_long_tails(tail: float) -> None:
     """Pareto noise, down to one whose variance is infinite: at most 5 % below 0.05."""

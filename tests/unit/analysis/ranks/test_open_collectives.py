@@ -27,6 +27,7 @@ def of(folder: Path, ranks: Iterable[Rank]) -> list[OpenCollective]:
     return found(folder)
 
 
+@pytest.mark.long
 def test_a_rank_of_gloo_that_skips_a_collective() -> None:
     for form in ("skip", "json"):
         (one,) = found(RECORDED / form)

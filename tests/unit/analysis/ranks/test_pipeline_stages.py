@@ -13,6 +13,7 @@ from tests.support.make import Event, kernel, launch, op, step, trace
 from tests.support.results import ranks
 
 
+@pytest.mark.long
 def test_planted_bubbles() -> None:
     first, second = job.job().stages
     assert [(s.stage, s.ranks, s.members) for s in (first, second)] == [
@@ -26,6 +27,7 @@ def test_planted_bubbles() -> None:
     assert (first.messages, first.step_ns) == (job.MICRO, job.STEP * 1000)
 
 
+@pytest.mark.long
 def test_without_peers_the_order_is_that_of_ranks() -> None:
     stages = job.job(peers=False).stages
     assert [(s.stage, s.order, s.ranks) for s in stages] == [

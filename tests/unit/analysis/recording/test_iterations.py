@@ -36,6 +36,7 @@ def test_annotations_that_repeat_are_iterations() -> None:
     assert (found.source, len(found.start_ns)) == ("annotations", 5)
 
 
+@pytest.mark.long
 @given(st.integers(2, 8), st.integers(1, 6))
 def test_a_repeated_sequence_of_launches_has_iterations(count: int, depth: int) -> None:
     run = Program()

@@ -148,6 +148,7 @@ def test_a_copy_that_waits_for_much_work_is_taken_away() -> None:
     )
 
 
+@pytest.mark.long
 def test_what_really_gains_most_is_first() -> None:
     """On a device-bound program kernels are first, on a host-bound one operators."""
     for name, kind in (("device", "kernel"), ("host", "operator")):

@@ -76,6 +76,7 @@ def test_it_is_the_plain_one(seed: int, nodes: int, chains: int, edges: int) -> 
     assert found.network.replay(found.weights).tolist() == plain(found, found.weights).tolist()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sweeps", [1, 3, 99])
 @pytest.mark.parametrize("block", [1, 7, 64])
 def test_blocks_and_walks_change_nothing(

@@ -15,9 +15,10 @@ from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tests.support import make
+from tests.support.repeats import repeats
 from tests.support.uncertain import pair
 
-SEEDS = range(24)
+SEEDS = range(repeats(24))
 FORMS = [(1, False), (1, True), (2, False), (3, True)]
 
 
@@ -155,7 +156,7 @@ def test_the_bound_of_a_part_is_no_more_than_there_is() -> None:
 
 @pytest.mark.parametrize("hosted", [False, True])
 @pytest.mark.parametrize("lanes", [1, 3])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(repeats(10)))
 def test_what_is_counted_of_a_rank_is_within_its_bounds(
     seed: int, lanes: int, hosted: bool
 ) -> None:

@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.simulation import (
 from tb_privateuse1.analysis.threads import results, roles
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
+from tests.support.repeats import repeats
 from tests.support.shared_traces import load
 from tests.unit.analysis.threads.test_roles import role_of
 
@@ -210,7 +211,7 @@ def test_the_time_of_a_worker_is_input() -> None:
     assert found["input"] > found.get("python", 0)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(repeats(30)))
 def test_independent_threads_hand_over_nothing(seed: int) -> None:
     events: Events = []
     gaps = np.random.default_rng(seed).integers(5, 400, (2, 30))

@@ -116,6 +116,7 @@ def test_roles_of_a_training_loop(events: Events) -> None:
     assert len(lengths) == sum(event["name"] == "cudaStreamSynchronize" for event in events)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("add", [monitor, periodic, pool, watchdog])
 @settings(max_examples=repeats(25))
 @given(events=programs())

@@ -127,6 +127,7 @@ def test_an_unreachable_server_is_tried_again(
     found.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("refused", ["/mlp/$", "/mlp/.*trace"], ids=["directory", "files"])
 def test_runs_of_a_directory_that_cannot_be_read_stay(log: Web, refused: str) -> None:
     found = Scanner(f"{log}/log", READERS, interval_s=0.05)

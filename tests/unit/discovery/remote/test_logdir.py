@@ -36,6 +36,7 @@ def names(catalog: discovery_catalog.Catalog) -> list[str]:
     return [run.run for run in catalog.runs.runs]
 
 
+@pytest.mark.long
 def test_memory_and_the_local_copy_have_the_same_results(logdir: Path, memory: str) -> None:
     to_memory(logdir, memory)
     here, there = tbp.open(logdir), tbp.open(memory)
@@ -55,6 +56,7 @@ def test_memory_and_the_local_copy_have_the_same_results(logdir: Path, memory: s
     assert single.overview() == here.overview(run="mlp")  # with its sidecar
 
 
+@pytest.mark.long
 def test_memory_is_read_where_it_is(logdir: Path, memory: str, store: Store) -> None:
     """The reader process has no access to this memory."""
     to_memory(logdir, memory)
@@ -96,6 +98,7 @@ def test_a_web_server_through_the_store(log: Web, store: Store, logdir: Path, ra
     assert len(log.requests) == before  # read files cause no further requests
 
 
+@pytest.mark.long
 def test_a_second_search_reads_no_heads(log: Web) -> None:
     heads = Heads(READERS)
     discovery_catalog.scan(f"{log}/log", READERS, heads=heads)
@@ -104,6 +107,7 @@ def test_a_second_search_reads_no_heads(log: Web) -> None:
     assert log.asked(r"GET .*\.json") == 0
 
 
+@pytest.mark.long
 def test_logdir_spec_of_local_and_remote_roots(log: Web, tmp_path: Path) -> None:
     trace(tmp_path / "here" / "host_1.1.pt.trace.json")
     spec = roots.parse_spec(f"near:{tmp_path / 'here'},far:{log}/log,{log}/log/mlp,nofs://x/y")
@@ -125,6 +129,7 @@ def test_file_urls_are_local(tmp_path: Path) -> None:
     assert found.find("r").trace.path == str(tmp_path / "a b" / "r" / "host_1.1.pt.trace.json")
 
 
+@pytest.mark.long
 def test_a_single_trace_with_a_token(log: Web, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"{log}/log/ddp/host_1.1700000000000.pt.trace.json".replace("://", "://me:SECRET@")
     url += "?sig=SECRET"
@@ -178,6 +183,7 @@ def test_a_missing_driver_is_named(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.long
 def test_scans_follow_remote_changes_and_read_nothing_twice(web: Web) -> None:
     log = web.folder / "log"
     trace(log / "a" / "host_1.1.pt.trace.json", rank=0)
@@ -201,6 +207,7 @@ def test_scans_follow_remote_changes_and_read_nothing_twice(web: Web) -> None:
     found.close()
 
 
+@pytest.mark.long
 def test_heads_that_cannot_be_read_now_are_read_later(log: Web) -> None:
     trace(log.folder / "log" / "named" / "rank3.json")
     heads = Heads(READERS)

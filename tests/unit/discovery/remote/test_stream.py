@@ -49,6 +49,7 @@ def test_an_empty_file(web: Web) -> None:
         assert file.read() == b""
 
 
+@pytest.mark.long
 def test_a_head_is_one_small_request_and_a_whole_file_few(web: Web) -> None:
     (web.folder / "x.json").write_bytes(DATA)
     with open_url(f"{web}/x.json", len(DATA)) as file:
@@ -67,6 +68,7 @@ def test_a_head_is_one_small_request_and_a_whole_file_few(web: Web) -> None:
     assert web.sent < 1.1 * len(DATA)
 
 
+@pytest.mark.long
 def test_without_ranges_a_head_does_not_cost_the_file(web: Web) -> None:
     big = web.folder / "x.json"
     big.write_bytes(b"{" * 50_000_000)

@@ -54,6 +54,7 @@ def test_fields_of_some_messages_only() -> None:
     assert found[2].track_event.track_uuid == 2000
 
 
+@pytest.mark.long
 def test_more_messages_than_a_matrix_has_rows() -> None:
     values = np.arange(20_000)
     assert [p.timestamp for p in packets(varint(8, values), 20_000)] == values.tolist()

@@ -59,6 +59,7 @@ def test_the_suffix_selects_it(log: Path, tmp_path: Path) -> None:
     assert out.read_text().startswith("## Profile of ")
 
 
+@pytest.mark.long
 def test_long_names_do_not_make_it_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = [
         event

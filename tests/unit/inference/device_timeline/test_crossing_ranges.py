@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ def cross(a: tuple[int, int], b: tuple[int, int]) -> bool:
     return a[0] < b[0] < a[1] < b[1]
 
 
+@pytest.mark.long
 @given(st.permutations(range(16)))
 def test_the_ranges_of_the_tree_nest(ends: list[int]) -> None:
     """Any order of starts and ends; those that cross none stay."""

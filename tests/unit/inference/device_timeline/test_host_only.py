@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 
+@pytest.mark.long
 def test_the_list_is_what_the_dispatcher_says() -> None:
     pytest.importorskip("torch")
     from tests.support import host_only_operators

@@ -75,6 +75,7 @@ def test_launches_on_several_streams_are_not_mixed_where_events_name_none() -> N
     np.testing.assert_array_equal(plain.start_ns, odd.trace.kernels.start_ns)
 
 
+@pytest.mark.long
 @settings(max_examples=repeats(25), deadline=None)
 @given(
     st.lists(

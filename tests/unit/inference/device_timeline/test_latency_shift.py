@@ -100,6 +100,7 @@ def test_sums_and_durations_do_not_depend_on_the_shift(seed: int) -> None:
     assert shown.median_start_bound_ns == method(known.trace).median_start_bound_ns
 
 
+@pytest.mark.long
 def test_the_busy_time_is_inside_its_bound() -> None:
     """Of programs on devices of any latency."""
     inside = []

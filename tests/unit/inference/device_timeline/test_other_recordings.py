@@ -162,6 +162,7 @@ def hides(trace: Trace) -> bool:
     return bool((trace.kernels.evidence == BOUND).mean() > 0.6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_first_spans_tell_later_ones_and_other_ranks(tmp_path: Path, jobs: int) -> None:
     log = tmp_path / "log"

@@ -70,6 +70,7 @@ def test_wrong_markers_are_dropped_and_not_believed() -> None:
     assert (error <= bound).mean() >= 0.95
 
 
+@pytest.mark.long
 @settings(max_examples=repeats(40), deadline=None)
 @given(
     st.lists(

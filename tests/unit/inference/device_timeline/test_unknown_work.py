@@ -88,6 +88,7 @@ def test_a_thread_that_was_preempted_once_is_no_work() -> None:
     assert not len(unknown(simulate(program)))
 
 
+@pytest.mark.long
 @settings(max_examples=repeats(25), deadline=None)
 @given(
     st.lists(

@@ -31,6 +31,7 @@ def texts(trace: Trace, rows: np.ndarray) -> list[str]:
     return [trace.text(row) for row in rows.tolist()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forms", [("db",), ("json",), ("db", "json", "csv"), ("json", "csv")])
 def test_a_folder_is_one_recording_whatever_it_has(tmp_path: Path, forms: tuple[str, ...]) -> None:
     Program().folder(tmp_path / "log", rank=3, forms=forms)
@@ -43,6 +44,7 @@ def test_a_folder_is_one_recording_whatever_it_has(tmp_path: Path, forms: tuple[
     assert set(run.trace().collectives.bytes.tolist()) == {2 << 20}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forms", [("db",), ("json", "csv")])
 def test_every_view_opens_and_every_sum_closes(tmp_path: Path, forms: tuple[str, ...]) -> None:
     Program(steps=4).folder(tmp_path / "log", rank=3, forms=forms)
@@ -118,6 +120,7 @@ def test_a_broken_database_leaves_the_json(tmp_path: Path) -> None:
     assert files_of(tmp_path / "log").trace.name == "trace_view.json"
 
 
+@pytest.mark.long
 def test_the_tables_add_unit_cores_and_memory_to_the_json(tmp_path: Path) -> None:
     Program().folder(tmp_path / "a", forms=("json", "csv"))
     Program().folder(tmp_path / "b", forms=("db",))
@@ -191,6 +194,7 @@ def test_the_key_is_of_all_files_that_are_read(tmp_path: Path) -> None:
     assert "operator_memory.csv" in files.names
 
 
+@pytest.mark.long
 def test_a_folder_behind_a_url_is_one_recording_too(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     url = "memory://ascend/log"

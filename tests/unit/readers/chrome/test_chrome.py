@@ -207,6 +207,7 @@ def test_a_killed_jobs_trace_shows_what_was_written(tmp_path: Path) -> None:
     assert [f.code for f in packed.findings] == ["truncated"]
 
 
+@pytest.mark.long
 def test_a_damaged_gzip_stream_is_told(tmp_path: Path) -> None:
     events = [make.op(f"op{i * 7919}", i, i + 0.5, id=i) for i in range(5000)]
     packed = bytearray(gzip.compress(json.dumps(make.document(*events)).encode()))

@@ -153,6 +153,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 def test_twice_the_text_is_twice_the_work(
     monkeypatch: pytest.MonkeyPatch, make: Callable[[int], bytes]

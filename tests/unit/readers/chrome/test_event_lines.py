@@ -47,6 +47,7 @@ def test_the_rows_are_those_of_a_list(tmp_path: Path, separator: str, end: str) 
         assert read_event(path, raw.checkpoints, number)["name"] == EVENTS[number]["name"]
 
 
+@pytest.mark.long
 def test_a_later_event_is_read_from_its_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "lines.json"
     long = [{**event(number), "args": {"pad": "x" * 2000}} for number in range(6000)]

@@ -108,6 +108,7 @@ def text(count: int, seed: int) -> bytes:
     return json.dumps(document, indent=seed % 3 or None).encode()
 
 
+@pytest.mark.long
 def test_sound_files_are_equal_to_the_byte(tmp_path: Path, joined: list[int]) -> None:
     path = tmp_path / "trace.json"
     path.write_bytes(text(1500, 1))
@@ -160,6 +161,7 @@ def compare_damaged(seeds: range, folder: Path) -> None:
             raise AssertionError(f"seed {seed}") from error
 
 
+@pytest.mark.long
 def test_damaged_files_are_equal_to_the_byte(tmp_path: Path, joined: list[int]) -> None:
     compare_damaged(range(6), tmp_path)
     assert joined
@@ -204,6 +206,7 @@ def test_progress_is_in_bytes_of_the_file(
     assert joined
 
 
+@pytest.mark.long
 def test_one_process_reads_on_if_a_worker_dies(
     tmp_path: Path, joined: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

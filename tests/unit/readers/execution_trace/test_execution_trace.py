@@ -178,6 +178,7 @@ def test_other_forms_of_a_file_give_the_same(tmp_path: Path, form: str) -> None:
         assert texts(trace, name)[same] == texts(whole, name)[same]
 
 
+@pytest.mark.long
 def test_whole_nodes_of_a_cut_file_count(tmp_path: Path) -> None:
     text = execution_traces.text(*NODES)
     for length in range(len(text) - 1, 200, -37):

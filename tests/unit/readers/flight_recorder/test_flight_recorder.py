@@ -56,6 +56,7 @@ def test_entries_of_torch_are_those_of_the_file(path: Path) -> None:
     assert trace.meta.reader == "flight_recorder"
 
 
+@pytest.mark.long
 def test_pickle_and_json_of_one_dump_are_the_same_but_for_stacks(tmp_path: Path) -> None:
     for rank in range(4):
         one = trace_of(RECORDED / "skip" / f"gloo_trace_rank_{rank}")

@@ -82,12 +82,14 @@ def test_a_file_without_a_packet_is_no_trace(tmp_path: Path) -> None:
         assert caught.value.code == "not_a_trace"
 
 
+@pytest.mark.long
 def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     trace = schema.Trace(packet=Program().trace.packet)
     trace.packet.add().compressed_packets = zlib.compress(bytes(50 << 20), 9)
     assert "damaged" in codes(read(tmp_path, trace.SerializeToString()))
 
 
+@pytest.mark.long
 def test_many_fields_in_one_packet_end_soon(tmp_path: Path) -> None:
     trace = Program().trace
     trace.packet[-1].track_event.flow_ids.extend(range(200_000))

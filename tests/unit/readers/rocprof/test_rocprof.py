@@ -146,6 +146,7 @@ def test_the_database_of_rocprof_version_2_is_no_trace(tmp_path: Path) -> None:
     assert caught.value.code == "not_a_trace"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", [3, 4])
 def test_each_table_may_be_missing(tmp_path: Path, version: int) -> None:
     program = Program(version=version)

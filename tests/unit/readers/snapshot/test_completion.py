@@ -62,6 +62,7 @@ def codes(trace: Trace) -> set[str]:
     return {finding.code for finding in trace.meta.findings}
 
 
+@pytest.mark.long
 def test_a_device_without_events_gets_those_of_the_snapshot(tmp_path: Path) -> None:
     allocator = training()
     write_trace(tmp_path, *operators(allocator), make.memory(5, 100, 100, device_type=0))
@@ -78,6 +79,7 @@ def test_a_device_without_events_gets_those_of_the_snapshot(tmp_path: Path) -> N
     assert (made.stack >= 0).all()
 
 
+@pytest.mark.long
 def test_events_of_the_trace_get_stacks_and_stay_as_they_are(tmp_path: Path) -> None:
     allocator = training()
     alone = tmp_path / "alone"
@@ -118,6 +120,7 @@ def test_a_block_larger_than_that_of_the_trace_is_another(tmp_path: Path) -> Non
     assert trace_of(tmp_path).memory.stack.tolist() == [-1]
 
 
+@pytest.mark.long
 def test_devices_are_completed_one_by_one(tmp_path: Path) -> None:
     first, second = training(1), training(2, device=1)
     write_trace(tmp_path, *operators(first), *reported(first, device_type=1))
@@ -150,6 +153,7 @@ def test_a_snapshot_of_another_time_is_said(tmp_path: Path) -> None:
     assert "snapshot_elsewhere" in codes(trace)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("data", [b"", b"no pickle", b"\x80\x04cos\nsystem\n."])
 def test_one_that_cannot_be_read_is_a_finding(tmp_path: Path, data: bytes) -> None:
     allocator = training()
@@ -178,6 +182,7 @@ def test_it_is_no_recording_of_its_own_there(tmp_path: Path) -> None:
         assert [part.name for part in alone.parts] == parts
 
 
+@pytest.mark.long
 def test_another_snapshot_changes_the_cached_trace(tmp_path: Path) -> None:
     allocator = training()
     write_trace(tmp_path, *operators(allocator))

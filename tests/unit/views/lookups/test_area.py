@@ -13,6 +13,7 @@ from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.views.lookups.area import area
 from tests.support.lookups import ask
 from tests.support.make import frame, kernel, launch, op, step, trace
+from tests.support.repeats import repeats
 from tests.support.uncertain import pair
 
 
@@ -65,7 +66,7 @@ def test_nothing() -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 3])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(repeats(12)))
 def test_the_truth_lies_within_the_bounds(seed: int, lanes: int) -> None:
     shown, true = pair(seed, lanes)
     random = np.random.default_rng(seed)

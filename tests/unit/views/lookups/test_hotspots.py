@@ -193,6 +193,7 @@ def check_columns(made: Trace) -> None:
     assert sum(row.step_ns for row in found.rows) == sum(inside.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.parent.name)
 def test_they_are_the_figures_of_the_pages(path: Path) -> None:
     made = load(path)

@@ -48,6 +48,7 @@ def test_how_many_took_less() -> None:
     assert ask(t, table="ops", index=longest, order="duration").items[0].index == longest
 
 
+@pytest.mark.long
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=12), st.data())
 def test_the_typical_one_divides_them(durations: list[int], data: st.DataObject) -> None:
     t = trace(*(kernel("k", 100 * i, 100 * i + d) for i, d in enumerate(durations)))

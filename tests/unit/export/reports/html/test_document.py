@@ -80,6 +80,7 @@ def report(*arguments: str | Path, out: Path) -> Elements:
     return Elements(out.read_text("utf-8"))
 
 
+@pytest.mark.long
 def test_it_has_the_views_results(
     log: Path, mlp: Elements, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +154,7 @@ def test_a_hostile_recording_fits(tmp_path: Path) -> None:
     assert data["timeline"]["levels"]
 
 
+@pytest.mark.long
 def test_a_diff(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     places = ["--run", "mlp", "--base-run", "ddp"]
     data = report(log, log, *places, out=tmp_path / "d.html").data()
@@ -164,12 +166,14 @@ def test_a_diff(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert data["command"] == f"tb-privateuse1 report {log} {log} --run mlp --base-run ddp"
 
 
+@pytest.mark.long
 def test_all_ranks_are_in_it(log: Path, tmp_path: Path) -> None:
     trace = report(log, "--run", "ddp", "--rank", "1", out=tmp_path / "r.html").data()["trace"]
     assert trace["place"]["rank"] == 1
     assert [row["rank"] for row in trace["distributed"]["rows"]] == trace["place"]["ranks"]
 
 
+@pytest.mark.long
 def test_chinese(log: Path, tmp_path: Path) -> None:
     page = report(log, "--run", "mlp", "--language", "zh", out=tmp_path / "r.html")
     assert re.search("[\u3400-\u9fff]", page.data()["trace"]["overview"]["recording"]["sentence"])
