@@ -16,10 +16,7 @@ log.report("report.html", rank=3)       # one file to pass on
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,15 +28,13 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import user_file
-from tb_privateuse1.views import VIEWS, user_models
+from tb_privateuse1.views import user_models
+from tb_privateuse1.views.methods import ViewMethods
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection, parse_options
-from tb_privateuse1.views.signature import reads_of
-
-_SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}
 
 
-class Log:
+class Log(ViewMethods):
     """A logdir, a run or one trace. Each view is a method of its name.
 
     Its keywords are ``run``, ``rank`` and ``span`` (by default the first, the lowest, the latest)
@@ -112,41 +107,11 @@ class Log:
         else:
             out.write_bytes(document.document(self._reader, found, language))
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in VIEWS:
-            raise AttributeError(f"there is no view {name!r}, only {', '.join(VIEWS)}")
-        return self._method(VIEWS[name])
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *VIEWS]
-
     def __repr__(self) -> str:
         return f"<{self.runs.logdir}: {', '.join(run.run for run in self.runs.runs) or 'no runs'}>"
 
-    def _method(self, view: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(view)
-        def method(
-            *,
-            run: str | None = None,
-            rank: int | None = None,
-            span: int | None = None,
-            base: Selection | None = None,
-            **options: Any,
-        ) -> Any:
-            return self._reader.run(Request(view, Selection(run, rank, span), base, options))
-
-        signature = inspect.signature(view)
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        own = [p for p in signature.parameters.values() if p.kind is keyword]
-        chosen = [
-            inspect.Parameter(name, keyword, default=None, annotation=annotation)
-            for name, annotation in _SELECTION.items()
-        ]
-        if "base" in reads_of(view):
-            kind = "Place | None"
-            chosen.append(inspect.Parameter("base", keyword, default=None, annotation=kind))
-        method.__signature__ = signature.replace(parameters=[*own, *chosen])  # type: ignore[attr-defined]
-        return method
+    def _ask(self, request: Request) -> Any:
+        return self._reader.run(request)
 
 
 def open_log(path: str | os.PathLike[str]) -> Log:

@@ -50,8 +50,8 @@ def files(folder: str, *without: str) -> set[str]:
 
 
 _AROUND_VIEWS = (
-    "computations", "encoding", "packing", "reader", "request", "result", "signature", "sorting",
-    "user_models",
+    "computations", "encoding", "methods", "packing", "reader", "request", "result", "signature",
+    "sorting", "user_models",
 )  # fmt: skip
 """Modules of the room that are no view."""
 

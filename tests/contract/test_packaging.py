@@ -98,6 +98,7 @@ def expected(modules: Path) -> set[str]:
         "server/static/**/*",
         "export/reports/html/bundle/*",
         "agents/texts/*.txt",
+        "views/*.pyi",
     )
     found = {path for kind in kinds for path in (modules / "tb_privateuse1").rglob(kind)}
     return {path.relative_to(modules).as_posix() for path in found if path.is_file()}

@@ -61,8 +61,8 @@ def check_pages(folder: Path) -> None:
     """Check that the pages of a recording have device times."""
     log = tb_privateuse1.open(folder)
     overview = log.overview()
-    assert overview.totals.busy_ns > 0
-    assert all(step.kernel_ns > 0 for step in overview.steps)
+    assert overview.totals.busy_ns
+    assert all(step.kernel_ns for step in overview.steps)
     assert log.kernels().rows
 
 

@@ -75,7 +75,7 @@ def test_reload_finds_new_traces(tmp_path: Path) -> None:
 
 def test_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(AttributeError, match="no view 'ghost'"):
-        _ = tbp.open(tmp_path).ghost
+        _ = tbp.open(tmp_path).ghost  # type: ignore[attr-defined]
     with pytest.raises(TraceError, match="no file or directory"):
         tbp.open(tmp_path / "nowhere")
     with pytest.raises(AttributeError, match="ghost"):
