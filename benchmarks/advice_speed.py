@@ -13,8 +13,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.selection import RuleContext
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store

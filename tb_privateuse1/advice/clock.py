@@ -6,14 +6,10 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.removal_replay import Removal
-from tb_privateuse1.advice.rules.base import (
-    RuleContext,
-    join_sentences,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.counters import clock_effect, recorded
 from tb_privateuse1.analysis.counters.clock_effect import ClockEffect
+from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.findings import Example

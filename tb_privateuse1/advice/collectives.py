@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.roofs.roofs import device_peak
 from tb_privateuse1.analysis.steps.training_phases import Passes, find_passes
 from tb_privateuse1.analysis.work.collectives import bus_bytes

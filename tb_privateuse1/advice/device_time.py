@@ -6,7 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.removal_replay import Removal
-from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.memoize import memoize

@@ -14,14 +14,15 @@ from msgspec import Struct
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.removal_replay import Removal
-from tb_privateuse1.advice.rules.base import RuleContext, RuleFinding, percent, plural
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import RuleFinding, percent
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.call_kinds import CallKind, Family
 from tb_privateuse1.analysis.idioms.far_calls import FarCalls, far_calls, kernels_of
 from tb_privateuse1.analysis.work.arguments import Arguments
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.analysis.work.relations import read_call
-from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.groupby import group_rows, sums

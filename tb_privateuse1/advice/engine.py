@@ -9,16 +9,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.fine import FineRow, fine_rows
+from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.next_limit import NextLimit
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import (
-    LACKS,
     PRECEDENCES,
     Cause,
     Code,
     Confidence,
     Rule,
-    RuleContext,
     RuleFinding,
     percent,
 )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.removal_replay import Removal
-from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
 from tb_privateuse1.analysis.idioms.loss_tails import loss_tails

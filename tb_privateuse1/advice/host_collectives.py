@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.far_calls import host_memory
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes, phase_kinds
 from tb_privateuse1.trace import intervals

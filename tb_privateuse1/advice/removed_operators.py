@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.removal_replay import Removal
-from tb_privateuse1.advice.selection import RuleContext
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 

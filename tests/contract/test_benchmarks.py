@@ -48,7 +48,7 @@ def test_a_benchmark_imports_what_exists(path: Path) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from tb_privateuse1.advice.context import NoSuchName",
+        "from tb_privateuse1.advice.judged_trace import NoSuchName",
         "from tb_privateuse1.no_such_module import main",
         "import tb_privateuse1.no_such_module",
     ],

@@ -21,8 +21,6 @@ from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.analysis.ranks.open_collectives import OpenCollective
 from tb_privateuse1.analysis.ranks.steps import RankSteps
-from tb_privateuse1.i18n import join_list as join_list
-from tb_privateuse1.i18n import say as say
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import Bools
 

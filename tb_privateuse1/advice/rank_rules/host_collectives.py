@@ -11,11 +11,10 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankEvidence,
     RankFinding,
     RankRule,
-    join_list,
     milliseconds,
-    say,
 )
 from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.i18n import join_list, say
 
 _LEAST = 0.02
 _MOSTLY = 0.5

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rank_rules.base import (
-    RankContext,
-    RankEvidence,
-    RankFinding,
-    RankRule,
-    say,
-)
+from tb_privateuse1.advice.rank_rules.base import RankContext, RankEvidence, RankFinding, RankRule
 from tb_privateuse1.analysis.ranks.notes import listed
+from tb_privateuse1.i18n import say
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:

@@ -10,8 +10,8 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankEvidence,
     RankFinding,
     RankRule,
-    say,
 )
+from tb_privateuse1.i18n import say
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:

@@ -10,9 +10,9 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankEvidence,
     RankFinding,
     RankRule,
-    say,
 )
 from tb_privateuse1.analysis.ranks import open_texts
+from tb_privateuse1.i18n import say
 
 _MOST = 3
 """Groups whose open collectives are findings; the page lists all."""

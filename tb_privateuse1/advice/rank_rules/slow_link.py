@@ -12,11 +12,11 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankEvidence,
     RankFinding,
     RankRule,
-    say,
 )
 from tb_privateuse1.advice.rules.base import percent
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.analysis.ranks.culprits import Culprit
+from tb_privateuse1.i18n import say
 
 _LARGE_BYTES = 16 << 20
 _SLOWEST = 1.25e9

@@ -13,12 +13,12 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankFinding,
     RankRule,
     milliseconds,
-    say,
 )
 from tb_privateuse1.advice.rules.base import percent
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.analysis.ranks.notes import listed
+from tb_privateuse1.i18n import say
 
 _LEAST = 0.02
 SLOW = ("rank", "node", "input", "throttled")

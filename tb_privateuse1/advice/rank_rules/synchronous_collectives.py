@@ -10,9 +10,9 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankFinding,
     RankRule,
     milliseconds,
-    say,
 )
 from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.i18n import say
 
 _LEAST = 0.03
 

@@ -11,12 +11,11 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankEvidence,
     RankFinding,
     RankRule,
-    join_list,
     milliseconds,
-    say,
 )
 from tb_privateuse1.advice.rank_rules.straggler import SLOW
 from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.i18n import join_list, say
 
 _LEAST, _SPREAD = 0.05, 0.05
 _TOP = 3

@@ -8,16 +8,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_sentences,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.idioms.attention import attention_chains
+from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import intervals
 
 _GENERAL = r"^aten::_scaled_dot_product_attention_math"

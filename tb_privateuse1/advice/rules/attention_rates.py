@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.distance import TILE, CallContext, Words, check_family
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.work.models.attention import sizes_of_attention
 from tb_privateuse1.analysis.work.registry import reduced_name
+from tb_privateuse1.i18n import say
 
 _MULTIPLE = 32
 """Kernels of fused attention are made for heads of such sizes; others are padded."""

@@ -12,14 +12,9 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from tb_privateuse1.advice.context import LACKS as LACKS
-from tb_privateuse1.advice.context import Need as Need
+from tb_privateuse1.advice.judged_trace import Need
 from tb_privateuse1.advice.removal_replay import Removal
-from tb_privateuse1.advice.selection import RuleContext as RuleContext
-from tb_privateuse1.i18n import join_list as join_list
-from tb_privateuse1.i18n import join_sentences as join_sentences
-from tb_privateuse1.i18n import plural as plural
-from tb_privateuse1.i18n import say as say
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
 

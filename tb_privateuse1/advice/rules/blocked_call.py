@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
@@ -16,6 +17,7 @@ from tb_privateuse1.analysis.account.pieces import Stretches
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.analysis.steps.training_phases import find_passes
+from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import STEP, starts_with
 from tb_privateuse1.trace.findings import TableName

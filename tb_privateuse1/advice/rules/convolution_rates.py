@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.distance import TILE, CallContext, Words, check_family, plain_shapes
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idioms.far_calls import converting
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.analysis.work.models.convolutions import sizes_of_gradient
+from tb_privateuse1.i18n import say
 
 _FEW = 16
 """Channels below which the sum for an element of the result is too short for a matrix unit."""

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
 _OPS = r"^(Broadcast|ReduceAddCoalesced|Scatter|Gather)(Backward)?$"

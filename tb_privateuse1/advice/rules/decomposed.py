@@ -7,16 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    percent,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idioms.nodes import graph
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import NONE

@@ -8,17 +8,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    percent,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.work.arguments import typed_shapes
+from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
 

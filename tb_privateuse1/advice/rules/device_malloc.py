@@ -8,20 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    percent,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_sentences,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
 
 _IDIOMS = ("elementwise", "bias_activation_dropout", "copies", "quantization")

@@ -14,17 +14,11 @@ from tb_privateuse1.advice.collectives import (
     exposed_collectives,
     slow_link,
 )
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    percent,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idioms.far_calls import host_memory
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, join_list, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.idioms.half_products import half_products
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.operator_work import operator_work
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 
 _LEAST = 0.03

@@ -7,19 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    percent,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
-from tb_privateuse1.i18n import Text, fill
+from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import Example

@@ -11,11 +11,13 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.removal_replay import Removal
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idioms import loops
 from tb_privateuse1.analysis.idioms.item_loops import item_loops
 from tb_privateuse1.analysis.idioms.loops import Ranges
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 

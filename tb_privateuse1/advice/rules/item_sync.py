@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    percent,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64, Bools
 

@@ -7,15 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import memory_peak
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.memory import allocations, by_operator
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, NONE

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.idiom_finding import find_idiom
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.i18n import say
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:

@@ -8,10 +8,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idioms import optimizers
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import OPERATOR
 from tb_privateuse1.trace.table import I64, Bools

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, plural, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.idioms.partial_sorts import partial_sorts
+from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 
 _LEAST = 0.01

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import clock
-from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
 from tb_privateuse1.analysis.counters import recorded
-from tb_privateuse1.i18n import join_sentences
+from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
 
 

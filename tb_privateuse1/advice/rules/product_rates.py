@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.distance import TILE, CallContext, Words, check_family
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.i18n import say
 
 _LONG = 16
 """Times that the inner size exceeds both outer ones: few tiles, each with a long sum."""

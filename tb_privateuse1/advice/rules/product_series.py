@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.idioms import series
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
 _LEAST = 0.01

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idioms.far_calls import far_kernels
 from tb_privateuse1.analysis.roofs.rates import device_rates
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.table import I64, Bools

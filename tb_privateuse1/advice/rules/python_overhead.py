@@ -7,20 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    percent,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.operators.groups import call_title
+from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
 
 _WORK: tuple[ClassName, ...] = ("python", "dispatch", "file_or_lock", "launch_call")

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.idioms.repeated_backward import repeated_nodes
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
 
 _LEAST = 0.01

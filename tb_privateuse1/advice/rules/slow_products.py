@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idioms.rates import reachable
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.vendor import GENERIC
 

@@ -8,9 +8,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice import host_collectives
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING

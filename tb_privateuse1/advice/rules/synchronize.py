@@ -6,16 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    percent,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 
 _LEAST = 0.01

@@ -8,16 +8,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time, fusion
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.idioms.tensor_loops import TensorLoops, tensor_loops
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 

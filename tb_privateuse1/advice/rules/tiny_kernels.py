@@ -6,17 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    percent,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.table import I64

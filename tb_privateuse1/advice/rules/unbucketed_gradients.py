@@ -12,7 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import device_time
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import MISSING

@@ -8,17 +8,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.advice.rules.base import (
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_sentences,
-    percent,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
 from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools

@@ -7,16 +7,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import (
-    Rule,
-    RuleContext,
-    RuleFinding,
-    percent,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example

@@ -7,17 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import (
-    Code,
-    Rule,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    percent,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.recording.phases import phases
 from tb_privateuse1.analysis.recording.summary import summary
+from tb_privateuse1.i18n import say
 
 _TITLES = {
     "startup": say("Recording of start-up: no steady step"),

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.rates import printed_memory
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.steps.training_phases import find_passes
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
 _LEAST, _MUCH = 0.03, 0.1

@@ -5,18 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tb_privateuse1.advice.judged_trace import LACKS, Need
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import base
-from tb_privateuse1.advice.rules.base import (
-    LACKS,
-    Need,
-    RuleContext,
-    RuleFinding,
-    join_list,
-    join_sentences,
-    percent,
-    plural,
-    say,
-)
+from tb_privateuse1.advice.rules.base import RuleFinding, percent
+from tb_privateuse1.i18n import join_list, join_sentences, plural, say
 
 Case = RuleContext
 Found = RuleFinding

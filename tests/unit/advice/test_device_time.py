@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.advice import device_time
-from tb_privateuse1.advice.rules.base import RuleContext
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.trace import intervals
 from tests.support import make
 from tests.support.program import Program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.advice.context import JudgedTrace
+from tb_privateuse1.advice.judged_trace import JudgedTrace
 from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.analysis.recording.summary import Recording, summary
 from tb_privateuse1.trace import intervals

@@ -57,7 +57,7 @@ _BY_HOST: tuple[ClassName, ...] = tuple(
 
 
 class JudgedTrace:
-    """A trace and its judged steps. ``selection.RuleContext`` adds the selection of rows.
+    """A trace and its judged steps. ``rule_context.RuleContext`` adds the selection of rows.
 
     ``row`` is a selected row of ``trace.steps``. None judges all steps that are complete and steady
     (``analysis.recording``).

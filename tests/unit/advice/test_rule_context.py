@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from tb_privateuse1.advice.rules.base import RuleContext
+from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.account.classes import IDLE
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
 from tests.support.program import Program
 from tests.support.simulate import Op, simulate
+
+
+def test_the_stable_members_exist_and_are_documented() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "guide" / "advice.md").read_text()
+    listed = re.search(r"<!-- stable members -->(.*?)<!-- end", guide, re.DOTALL)
+    assert listed is not None
+    stable = (RuleContext.__doc__ or "").partition("Stable")[2]
+    names = re.findall(r"``(\w+)``", stable)
+    assert sorted(names) == sorted(re.findall(r"`(\w+)`", listed[1]))
+    assert [name for name in names if not hasattr(RuleContext(Trace()), name)] == []
 
 
 def idle_us(trace: Trace) -> float:

@@ -1,4 +1,4 @@
-"""Select for rules: rows by name or place, waits, examples, and the events that a fix removes."""
+"""The argument of rules: rows by name or place, waits, examples, and what a fix removes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.advice.context import JudgedTrace
+from tb_privateuse1.advice.judged_trace import JudgedTrace
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
@@ -27,7 +27,14 @@ _LONGEST_NAME = 200
 
 
 class RuleContext(JudgedTrace):
-    """The argument of every rule: the judged trace, and the selections that rules share."""
+    """The argument of every rule: the judged trace, and the selections that rules share.
+
+    Stable for users' rules: ``trace``, ``steps``, ``window``, ``window_ns``, ``idle``, ``vendor``,
+    ``judged``, ``judged_kernels``, ``has``, ``lacks``, ``named``, ``share``, ``of_host``,
+    ``of_device``, ``blocking``, ``operators``, ``top``, ``ops``, ``kernels``, ``copies``,
+    ``outermost``, ``around``, ``launched_by``, ``time``, ``without``, ``examples``, ``source``.
+    The other members serve the built-in rules and may change in any version.
+    """
 
     @functools.cached_property
     def operators(self) -> I64:
