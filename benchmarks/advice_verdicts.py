@@ -74,7 +74,7 @@ class Verdict:
 
 def judge(recording: str, trace: Trace, truth: Mapping[str, object]) -> Verdict:
     """Return the comparison of a trace's findings with an entry of ``advice.json``."""
-    rows = advise(trace).found
+    rows = advise(trace).rows
     expected, means = [], set()
     for entry in _entries(truth["expected"]):
         pattern = _rules(str(entry["advice"]))

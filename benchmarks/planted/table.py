@@ -106,12 +106,12 @@ def rows(folder: Path) -> Iterator[Row]:
 
 def loud(advice: Advice) -> tuple[AdviceRow, ...]:
     """Return the findings that save more than ``SILENT``."""
-    return tuple(row for row in advice.found if (row.saving_share or 0) > SILENT)
+    return tuple(row for row in advice.rows if (row.saving_share or 0) > SILENT)
 
 
 def expected(advice: Advice, rules: Sequence[str]) -> tuple[AdviceRow, ...]:
     """Return the findings of these rules with a saving, the greatest first."""
-    found = [row for row in advice.found if row.rule in rules and row.saving_ns]
+    found = [row for row in advice.rows if row.rule in rules and row.saving_ns]
     return tuple(sorted(found, key=lambda row: -(row.saving_ns or 0)))
 
 
@@ -139,7 +139,7 @@ def tuned_report(folder: Path) -> str:
     for name, truth in json.loads((folder / TRUTH).read_text())["pairs"].items():
         advice = advise(load(folder / name / f"{BEFORE}.pt.trace.json.gz"))
         step = f"{truth['before_ns'] / 1e6:.1f} ms"
-        most = max(advice.found, key=lambda row: row.saving_ns or 0, default=None)
+        most = max(advice.rows, key=lambda row: row.saving_ns or 0, default=None)
         table.append((
             f"`{name}`: {truth['fix']}", truth["device"], step, named(loud(advice)),
             named([most] if most else []),

@@ -84,17 +84,20 @@ class RuleStatus(Struct, frozen=True):
 
 
 class Advice(Struct, frozen=True):
-    """All findings of the rules in a trace, the greatest saving first."""
+    """All findings of the rules in a trace."""
 
-    found: tuple[AdviceRow, ...]
+    rows: tuple[AdviceRow, ...]
+    """The most severe first, then by saving."""
     asked: tuple[RuleStatus, ...]
+    """Every rule, and what became of it."""
     missing: str
     """One sentence: what the recording lacks that would change a finding; empty if nothing."""
     fine: tuple[FineRow, ...]
     """What was checked and costs nothing."""
     judged_ns: int
-    """Length of the judged steps' windows."""
+    """The judged steps' windows: complete steps, or the selected one."""
     steps: int
+    """How many steps were judged."""
 
 
 @memoize
@@ -117,7 +120,7 @@ def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] | None = 
     rows = _divide_time(case, found)
     reported = {row.rule for row in rows}
     return Advice(
-        found=tuple(sorted(rows, key=lambda row: order(row.severity, row.saving_ns))),
+        rows=tuple(sorted(rows, key=lambda row: order(row.severity, row.saving_ns))),
         asked=tuple(
             replace(status, answer="nothing")
             if status.answer == "found" and status.rule not in reported
@@ -140,7 +143,7 @@ def _missing(rows: Sequence[AdviceRow]) -> str:
 
 def top_findings(trace: Trace, n: int = 3) -> tuple[AdviceRow, ...]:
     """Return the most valuable findings with a saving, at most ``n``."""
-    return tuple(row for row in advise(trace).found if row.saving_ns)[:n]
+    return tuple(row for row in advise(trace).rows if row.saving_ns)[:n]
 
 
 Answer = Literal["found", "nothing", "not_asked", "failed"]

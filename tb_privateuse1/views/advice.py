@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from tb_privateuse1.advice import engine
-from tb_privateuse1.advice.fine import FineRow
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import CAUSES, Rule
 from tb_privateuse1.analysis.recording.summary import Recording, summary
@@ -26,30 +26,18 @@ class CauseRow(Struct, frozen=True):
     saving_share: float | None
 
 
-class AdviceTable(Result, frozen=True):
-    """The result of the view."""
+class AdviceTable(engine.Advice, Result, frozen=True, kw_only=True):
+    """The result of the view: the engine's, and its sums."""
 
     provenance: Provenance
-    rows: tuple[engine.AdviceRow, ...]
-    """The most severe first, then by saving."""
     causes: tuple[CauseRow, ...]
     """The greatest saving first."""
-    asked: tuple[engine.RuleStatus, ...]
-    """Every rule, and what became of it."""
     recording: Recording
     """The kind of recording, and what of it is judged; of the whole trace."""
-    missing: str
-    """One sentence: what the recording lacks that would change a finding; empty if nothing."""
-    fine: tuple[FineRow, ...]
-    """What was checked and costs nothing."""
     saving_ns: int
     """Of all rows: never more than ``judged_ns``."""
     saving_share: float
     """Of ``judged_ns``."""
-    judged_ns: int
-    """The judged steps' windows: complete steps, or the selected one."""
-    steps: int
-    """How many steps were judged."""
 
 
 def advice(
@@ -62,25 +50,20 @@ def advice(
     row = step_row(trace, step)
     is_shared = row is None and (rules is None or tuple(rules) == tuple(RULES.values()))
     result = engine.built_in_advice(trace) if is_shared else engine.advise(trace, row, rules)
-    saving = sum(row.saving_ns or 0 for row in result.found)
+    saving = sum(row.saving_ns or 0 for row in result.rows)
     causes = [_cause(cause, result) for cause in CAUSES]
     return AdviceTable(
+        **asdict(result),
         provenance=provenance(trace),
-        rows=result.found,
         causes=tuple(sorted((c for c in causes if c), key=lambda c: -(c.saving_ns or 0))),
-        asked=result.asked,
         recording=summary(trace),
-        missing=result.missing,
-        fine=result.fine,
         saving_ns=saving,
         saving_share=saving / result.judged_ns if result.judged_ns else 0.0,
-        judged_ns=result.judged_ns,
-        steps=result.steps,
     )
 
 
 def _cause(cause: str, result: engine.Advice) -> CauseRow | None:
-    rows = [row for row in result.found if row.cause == cause]
+    rows = [row for row in result.rows if row.cause == cause]
     known = [row.saving_ns for row in rows if row.saving_ns is not None]
     if not rows:
         return None

@@ -114,7 +114,7 @@ def figures(trace: Trace) -> HistoryRow:
     number = complete[0].name.rpartition("#")[2] if complete else ""
     used, use = utilisation(trace), device_use(trace, None)
     limit = verdict(trace)
-    found = engine.built_in_advice(trace).found
+    found = engine.built_in_advice(trace).rows
     top = next((row for row in found if row.saving_share is not None), None)
     chosen = devices.choose_device(trace, allocations.memory_devices(trace.memory), None)
     memory = None if chosen is None else devices.device_facts(trace, chosen)

@@ -50,5 +50,5 @@ def test_no_rule_fires(tmp_path: Path, route: str, timeline: str) -> None:
     check(result)
     # Times inferred beside a host that is held up have wide bounds, and the rule says no more.
     right = {"coarse_events"} if held_up and timeline == "inferred" else set()
-    assert {row.rule for row in result.found} <= right
+    assert {row.rule for row in result.rows} <= right
     assert "failed" not in {one.answer for one in result.asked}

@@ -73,9 +73,7 @@ def spoken(path: Path) -> dict[str, tuple[str, str]]:
     small = path.with_name("small.1.pt.trace.json")
     small.write_text(json.dumps(document))
     advice = advise(inference.build_trace(chrome.read(str(small)), None))
-    return {
-        row.rule: (row.title, row.source or "") for row in advice.found if row.cause == "memory"
-    }
+    return {row.rule: (row.title, row.source or "") for row in advice.rows if row.cause == "memory"}
 
 
 def test_without_a_fault_nothing_is_said(runs: dict[str, dict[str, tuple[str, str]]]) -> None:

@@ -29,7 +29,7 @@ def test_planted_faults_are_found_with_their_line(
 ) -> None:
     advised, _ = runs["bad"]
     check(advised)
-    found = {row.rule: row for row in advised.found}
+    found = {row.rule: row for row in advised.rows}
     assert set(found) >= FAULTS
     for name in FAULTS:
         row = found[name]
@@ -41,7 +41,7 @@ def test_planted_faults_are_found_with_their_line(
 def test_mended_they_are_gone(runs: dict[str, tuple[Advice, dict[str, int]]]) -> None:
     advised, _ = runs["good"]
     check(advised)
-    assert not {row.rule for row in advised.found} & FAULTS
+    assert not {row.rule for row in advised.rows} & FAULTS
 
 
 def test_what_torch_finds_in_the_live_run_is_found_in_the_saved_one(
@@ -53,5 +53,5 @@ def test_what_torch_finds_in_the_live_run_is_found_in_the_saved_one(
     }  # fmt: skip
     advised, matched = runs["bad"]
     assert matched["GradNotSetToNone"], "torch itself must see the fault"
-    found = {row.rule for row in advised.found}
+    found = {row.rule for row in advised.rows}
     assert {ours[name] for name, count in matched.items() if count} <= found

@@ -76,7 +76,7 @@ def test_what_is_found_was_checked(path: Path) -> None:
     told = advise(trace)
     found = {
         row.rule: None if row.saving_share is None else round(100 * row.saving_share)
-        for row in told.found
+        for row in told.rows
     }
     known = documented()[place(path)]
     if trace.meta.timeline != "inferred":
@@ -127,7 +127,7 @@ def test_a_finding_is_no_larger_than_its_class_and_its_title_says_so(path: Path)
     case = RuleContext(trace)
     account = account_table(trace, case.window) if case.window_ns else None
     ns = {one.name: one.ns for one in account.classes} if account else {}
-    for row in told.found:
+    for row in told.rows:
         if row.saving_share is None or row.saving_ns is None:
             continue
         if row.rule in OF_CLASS:

@@ -116,16 +116,16 @@ def found(rule: Rule, trace: Trace) -> list[AdviceRow]:
     told = advise(trace, rules=(rule,))
     assert [one.answer for one in told.asked] != ["failed"]
     check(told)
-    for row in told.found:
+    for row in told.rows:
         texts = row.title, row.explanation, row.how, row.fix, row.reference, *row.lacks
         chinese.check_rule(rule.name, (*texts, *(example.note for example in row.evidence)))
-    return list(told.found)
+    return list(told.rows)
 
 
 def check(told: Advice) -> None:
     """What must hold of all advice."""
-    assert sum(row.saving_ns or 0 for row in told.found) <= told.judged_ns
-    for row in told.found:
+    assert sum(row.saving_ns or 0 for row in told.rows) <= told.judged_ns
+    for row in told.rows:
         assert all((row.title, row.explanation, row.fix, row.how, row.reference))
         assert (row.saving_ns is None) == (row.saving_share is None)
 

@@ -46,19 +46,19 @@ export interface AdviceRow {
   reference: string;
 }
 
-/** The result of the view. */
+/** The result of the view: the engine's, and its sums. */
 export interface AdviceTable {
-  provenance: Provenance;
   rows: AdviceRow[];
-  causes: CauseRow[];
   asked: RuleStatus[];
-  recording: Recording;
   missing: string;
   fine: FineRow[];
-  saving_ns: number;
-  saving_share: number;
   judged_ns: number;
   steps: number;
+  provenance: Provenance;
+  causes: CauseRow[];
+  recording: Recording;
+  saving_ns: number;
+  saving_share: number;
 }
 
 /** Memory that is alive at a peak, by source line; the rows sum to the peak. */

@@ -52,7 +52,7 @@ def rule(
 def savings(*rules: Rule) -> dict[str, int | None]:
     result = advise(TRACE, rules=rules)
     check(result)
-    return {row.rule: row.saving_ns for row in result.found}
+    return {row.rule: row.saving_ns for row in result.rows}
 
 
 def test_no_instant_is_in_two_savings() -> None:
@@ -83,14 +83,14 @@ def test_an_explained_symptom_is_not_reported() -> None:
 def test_a_cause_without_a_gain_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a replay found another wait in its place."""
     monkeypatch.setattr(Savings, "of", lambda *_: Saving(0, "R"))
-    assert advise(TRACE, rules=(rule("a", (0, 500)),)).found == ()
+    assert advise(TRACE, rules=(rule("a", (0, 500)),)).rows == ()
 
 
 def test_the_title_has_the_share_of_the_saving(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule claims a half, and the replay gains a quarter."""
     monkeypatch.setattr(Savings, "of", lambda *_: Saving(250 * US, "R"))
     made = rule("a", (0, 500), title=say("{n} reads{cost}", n=2, cost=say(": {share}", share="9")))
-    (row,) = advise(TRACE, rules=(made,)).found
+    (row,) = advise(TRACE, rules=(made,)).rows
     assert (row.title, row.saving_share) == ("2 reads: 25 %", 0.25)
 
 
@@ -107,7 +107,7 @@ def test_the_missing_data_of_findings_is_one_sentence() -> None:
 
 def test_a_cause_stands_though_another_has_its_time() -> None:
     result = advise(TRACE, rules=(rule("a", (0, 500)), rule("b", (100, 300))))
-    (row,) = (one for one in result.found if one.rule == "b")
+    (row,) = (one for one in result.rows if one.rule == "b")
     assert (row.saving_ns, row.shared_ns, row.severity) == (0, 200 * US, "low")
 
 
@@ -117,7 +117,7 @@ def test_time_outside_of_the_steps_saves_nothing() -> None:
 
 def test_next_to_nothing_is_left_out() -> None:
     result = advise(TRACE, rules=(rule("little", (0, 4)),))
-    assert result.found == ()
+    assert result.rows == ()
     assert [one.answer for one in result.asked] == ["nothing"]
 
 
@@ -129,7 +129,7 @@ def test_severity_and_rank() -> None:
             rule("high", (100, 300)), rule("danger", None, urgent=True), rule("more", (300, 900)),
         ),
     )  # fmt: skip
-    assert [(row.rule, row.severity) for row in result.found] == [
+    assert [(row.rule, row.severity) for row in result.rows] == [
         ("more", "high"), ("high", "high"), ("medium", "medium"), ("danger", "medium"),
         ("low", "low"), ("note", "note"),
     ]  # fmt: skip
@@ -146,7 +146,7 @@ def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> N
         ("fine", "found"),
     ]
     check(result)
-    fine, note = result.found
+    fine, note = result.rows
     assert (fine.rule, note.rule) == ("fine", "broken")
     assert (note.severity, note.saving_ns, note.events) == ("note", None, 0)
     assert note.title == f"A check failed: {broken.title}"
@@ -192,7 +192,7 @@ def test_savings_never_exceed_the_step(claims: list[tuple[int, int, bool]]) -> N
         np.array([min(a, b) for a, b, _ in claims]) * US,
         np.minimum(np.array([max(a, b) for a, b, _ in claims]), 1000) * US,
     )
-    assert sum(row.saving_ns or 0 for row in result.found) <= intervals.length(whole)
+    assert sum(row.saving_ns or 0 for row in result.rows) <= intervals.length(whole)
 
 
 @pytest.mark.parametrize("steps", [1, 3])
@@ -204,6 +204,6 @@ def test_savings_are_those_of_the_judged_steps(steps: int) -> None:
                 run.op("aten::mm", 100, kernel=20)
     result = advise(run.trace(), 1 if steps == 1 else None)
     assert result.steps == steps
-    (row,) = (one for one in result.found if one.rule == "host_bound")
+    (row,) = (one for one in result.rows if one.rule == "host_bound")
     assert row.saving_ns == pytest.approx(steps * 60 * 80_000, rel=0.03)
     assert row.saving_per_step_ns == pytest.approx(60 * 80_000, rel=0.03)

@@ -30,7 +30,7 @@ def test_a_finding_is_not_called_fine() -> None:
                 run.wait()
             run.rest(200)
     told = advise(run.trace())
-    assert {row.rule for row in told.found} & {"item_sync"}
+    assert {row.rule for row in told.rows} & {"item_sync"}
     assert "blocking" not in [row.name for row in told.fine]
 
 

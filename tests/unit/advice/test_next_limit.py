@@ -30,7 +30,7 @@ def reading(rest: int) -> Trace:
 
 
 def the(trace: Trace) -> AdviceRow:
-    (row,) = advise(trace, rules=(item_sync.RULE,)).found
+    (row,) = advise(trace, rules=(item_sync.RULE,)).rows
     return row
 
 
@@ -55,7 +55,7 @@ def test_the_host_limits_where_it_has_more_to_do() -> None:
 
 def test_nothing_is_said_of_inferred_times() -> None:
     layers = [linear(20_000, 2_000) for _ in range(30)]
-    rows = advise(simulate([step(number, *layers) for number in range(4)]).trace).found
+    rows = advise(simulate([step(number, *layers) for number in range(4)]).trace).rows
     assert rows
     assert {row.next for row in rows} == {None}
 

@@ -50,7 +50,7 @@ def reading(*, again: bool) -> Trace:
 
 
 def the(result: Advice, name: str) -> AdviceRow:
-    (row,) = (one for one in result.found if one.rule == name)
+    (row,) = (one for one in result.rows if one.rule == name)
     return row
 
 
@@ -62,7 +62,7 @@ def test_a_gain_of_the_replay_is_saved() -> None:
 
 
 def test_time_that_becomes_another_wait_is_not_promised() -> None:
-    assert advise(reading(again=True), rules=(item_sync.RULE,)).found == ()
+    assert advise(reading(again=True), rules=(item_sync.RULE,)).rows == ()
 
 
 @pytest.mark.parametrize("at", ["build_graph", "without", "account"])
@@ -150,7 +150,7 @@ def test_a_saving_is_at_most_the_true_gain_of_the_fix(
     """Compare with the same program without the read."""
     before = program(kernels, rest, again, reads=True)
     truth = before.end_ns - program(kernels, rest, again, reads=False).end_ns
-    for row in advise(before, rules=(item_sync.RULE,)).found:
+    for row in advise(before, rules=(item_sync.RULE,)).rows:
         assert row.saving_ns is not None
         assert row.saving_ns <= 1.02 * truth + 0.01 * before.end_ns
 
@@ -268,7 +268,7 @@ def test_a_saving_is_at_most_the_claim_and_never_negative(claims: Claims) -> Non
 
     result = advise(BUSY, rules=tuple(rule(i) for i in range(len(claims))))
     check(result)
-    for row in result.found:
+    for row in result.rows:
         begin, end, *_ = claims[int(row.rule[1:])]
         if row.saving_ns is not None:
             assert row.saving_ns >= 0
@@ -292,8 +292,8 @@ def measured(calls: int) -> Trace:
 
 def test_the_profilers_own_time_is_not_saved() -> None:
     """By the median distance of starts and ends, each call costs the profiler 1 us."""
-    (quiet,) = advise(measured(10), rules=(python_overhead.RULE,)).found
-    (noisy,) = advise(measured(200), rules=(python_overhead.RULE,)).found
+    (quiet,) = advise(measured(10), rules=(python_overhead.RULE,)).rows
+    (noisy,) = advise(measured(200), rules=(python_overhead.RULE,)).rows
     assert quiet.saving_ns == pytest.approx(STEPS * 290 * US, rel=0.05)
     assert noisy.saving_ns is not None
     assert noisy.saving_ns < STEPS * 150 * US
@@ -307,7 +307,7 @@ def test_a_claim_that_is_not_replayed_is_net_of_the_profiler_too() -> None:
             yield replace(found, removes=None)
 
     rule = replace(python_overhead.RULE, check=bare)
-    (row,) = advise(measured(200), rules=(rule,)).found
+    (row,) = advise(measured(200), rules=(rule,)).rows
     assert row.saving_ns is not None
     assert row.saving_ns < STEPS * 150 * US
     assert "profiler's own time" in row.how

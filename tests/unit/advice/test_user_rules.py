@@ -46,7 +46,7 @@ def program() -> Program:
 
 def test_the_documents_example_works(own: Path) -> None:
     result = advise(program().trace(), rules=user_rules.from_environment().load())
-    (row,) = (row for row in result.found if row.rule == "checkpoints")
+    (row,) = (row for row in result.rows if row.rule == "checkpoints")
     assert row.title == "3 checkpoints are written in the loop"
     assert row.saving_ns is not None
     assert row.saving_ns > 3 * 400_000

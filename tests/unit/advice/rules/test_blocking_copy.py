@@ -90,7 +90,7 @@ def test_answers_to_many_items_have_to_be_waited_for() -> None:
     assert row.title.startswith("The program waits for answers from outside of torch: 3")
     assert row.source == "rollout.py(8): act"
     whole = advise(trace, rules=(RULE, blocked_call.RULE))
-    assert [row.rule for row in whole.found] == ["blocking_copy"]
+    assert [row.rule for row in whole.rows] == ["blocking_copy"]
 
 
 def test_results_without_an_answer_could_come_later() -> None:

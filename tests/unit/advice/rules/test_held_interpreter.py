@@ -40,4 +40,4 @@ def test_it_is_found_with_the_other_threads_function() -> None:
 def test_a_thread_that_wakes_up_now_and_then_holds_nothing() -> None:
     trace = program(every=1000).trace()
     assert found(RULE, trace) == []
-    assert [row.rule for row in advise(trace, rules=(PAUSES,)).found] == ["unrecorded_pauses"]
+    assert [row.rule for row in advise(trace, rules=(PAUSES,)).rows] == ["unrecorded_pauses"]

@@ -43,7 +43,7 @@ def test_waiting_for_others_is_no_work(frame: str) -> None:
 
 def test_reading_a_dictionary_is_work() -> None:
     run = program("<built-in method get of dict object at 0x7f10>")
-    assert [row.rule for row in advise(run.trace(), rules=(RULE,)).found] == [RULE.name]
+    assert [row.rule for row in advise(run.trace(), rules=(RULE,)).rows] == [RULE.name]
 
 
 def test_a_thread_that_only_waits_changes_nothing() -> None:

@@ -72,7 +72,7 @@ def test_a_rule_is_tested_on_both_sides(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.name)
 def test_a_rule_is_silent_on_nothing(rule: Rule) -> None:
     told = advise(Trace(), rules=(rule,))
-    assert told.found == ()
+    assert told.rows == ()
     assert told.asked[0].answer in ("nothing", "not_asked")
 
 
@@ -80,4 +80,4 @@ def test_a_program_without_faults() -> None:
     """A busy device."""
     told = advise(device_bound(steps=5).trace())
     check(told)
-    assert [row.rule for row in told.found] == []
+    assert [row.rule for row in told.rows] == []

@@ -74,7 +74,7 @@ def test_no_symptom_has_the_time_of_a_single_step() -> None:
             run.op("aten::mm", 20, kernel=10)
             run.wait()
     advice = advise(run.trace(), rules=(RULE, HOST_BOUND))
-    saving = {row.rule: row.saving_per_step_ns for row in advice.found}
+    saving = {row.rule: row.saving_per_step_ns for row in advice.rows}
     assert saving["uneven_steps"] is None
     assert 500_000 < (saving["host_bound"] or 0) < 800_000
 
@@ -94,7 +94,7 @@ def test_a_cause_explains_a_long_step() -> None:
         run.wait()
         run.rest(500)
     advice = advise(run.trace(), rules=(RULE, COLLECTION))
-    assert [row.rule for row in advice.found] == ["garbage_collection"]
+    assert [row.rule for row in advice.rows] == ["garbage_collection"]
 
 
 def test_more_work_every_few_steps_is_the_programs() -> None:

@@ -38,7 +38,7 @@ def training(us: float, steps: int = 4, frame: str = "") -> Program:
 def test_a_server_without_requests_is_not_launch_bound() -> None:
     """Nothing is promised: no change of the program brings requests."""
     advice = advise(requests([100, 4000, 900, 7000, 2000]).trace(), rules=(RULE, HOST_BOUND))
-    (row,) = advice.found
+    (row,) = advice.rows
     assert (row.rule, row.saving_ns, row.severity) == ("unrecorded_pauses", None, "medium")
     assert "waits for requests" in row.explanation
 

@@ -28,8 +28,8 @@ def test_a_recording_of_start_up_is_named() -> None:
 
 def test_no_other_rule_judges_it() -> None:
     advice = advise(startup().trace())
-    assert {row.cause for row in advice.found} == {"recording"}
-    assert not any(row.saving_ns for row in advice.found)
+    assert {row.cause for row in advice.rows} == {"recording"}
+    assert not any(row.saving_ns for row in advice.rows)
     waiting = [one for one in advice.asked if one.rule == "host_bound"]
     assert waiting[0].answer == "not_asked"
 
@@ -43,5 +43,5 @@ def test_steady_steps_are_fine() -> None:
 def test_real_start_up_and_capture_get_no_other_advice(place: str) -> None:
     (path,) = (FOLDER / place).glob("*.pt.trace.json*")
     advice = advise(load(path))
-    assert {row.rule for row in advice.found} == {"unsteady_recording"}
-    assert not any(row.saving_ns for row in advice.found)
+    assert {row.rule for row in advice.rows} == {"unsteady_recording"}
+    assert not any(row.saving_ns for row in advice.rows)
