@@ -16,7 +16,7 @@ from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.model import KERNEL, MEASURED, NONE
 from tb_privateuse1.trace.table import I64, Bools
 
-_LEAST = 0.01
+LEAST = 0.01
 """Share of the judged time, as for other uneven kernels."""
 
 
@@ -48,7 +48,7 @@ def slowdowns(case: RuleContext) -> list[Slowdown]:
         rows = effect.rows[late]
         excess = intervals.union(kernels.start_ns[rows] + usual[late], kernels.end_ns[rows])
         claim = case.of_device(excess)
-        if case.share(intervals.length(claim)) >= _LEAST:
+        if case.share(intervals.length(claim)) >= LEAST:
             removes = case.without(kernels=rows, share=1 - usual[late] / length[late])
             power = clock_effect.power_limit(case.trace, effect)
             found.append(Slowdown(effect, power, late, claim, removes))

@@ -29,7 +29,7 @@ from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.table import I64, Bools
 
 TILE = products.TILE
-_LEAST = 0.03
+LEAST = 0.03
 _RANGE = (0.8, 1.0)
 """The parts of the best rate between which the saving is given; the claim is at nine tenths."""
 
@@ -100,7 +100,7 @@ def check_family(
     if not len(calls):
         return
     claim = _claim(case, found, calls, products.NEAR_BEST)
-    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+    if claim is None or case.share(intervals.length(claim)) < LEAST:
         return
     first, group = group_rows(found.calls.alike[calls])
     lost = np.floor(found.calls.duration_ns[calls] * found.shares(calls)).astype(np.int64)

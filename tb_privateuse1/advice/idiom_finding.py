@@ -11,7 +11,7 @@ from tb_privateuse1.advice.rules.base import RuleFinding, percent
 from tb_privateuse1.i18n import Text, fill, join_sentences
 from tb_privateuse1.trace import intervals
 
-_LEAST = 0.01
+LEAST = 0.01
 """Of the judged time: an idiom is one module of the model, which is changed in one place."""
 
 
@@ -29,7 +29,7 @@ def find_fusion(
 
     ``title`` has ``{each}``, calls of a step, or ``{share}``, of the judged time.
     """
-    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+    if found is None or case.share(intervals.length(found.claim)) < LEAST:
         return
     share = percent(case.share(intervals.length(found.claim)))
     yield RuleFinding(

@@ -13,7 +13,7 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.base import exact_percent, percent
 from tb_privateuse1.i18n import join_list, say
 
 _LEAST = 0.02
@@ -72,7 +72,10 @@ RULE = RankRule(
         "Use the device's own backend: init_process_group('cuda:nccl,cpu:gloo'), or the process "
         "group that the vendor registers for PrivateUse1."
     ),
-    threshold=say("2 % of the step: barriers and small metrics on the host are fine."),
+    threshold=say(
+        "{least} of the step: barriers and small metrics on the host are fine.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("torch.distributed: which backend to use."),
     check=check,
 )

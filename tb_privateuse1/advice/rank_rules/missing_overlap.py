@@ -11,7 +11,7 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.base import exact_percent, percent
 from tb_privateuse1.i18n import say
 
 _LEAST, _HIDDEN = 0.05, 0.5
@@ -71,7 +71,10 @@ RULE = RankRule(
         "with backward_prefetch and forward_prefetch), on a stream of their own; split large "
         "ones; send less (bf16 gradients, accumulation)."
     ),
-    threshold=say("5 % of the step (TraceLens), and less than half hidden."),
+    threshold=say(
+        "{least} of the step (TraceLens), and less than half hidden.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("HTA communication computation overlap; TraceLens."),
     check=check,
 )

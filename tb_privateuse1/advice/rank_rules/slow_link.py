@@ -13,7 +13,7 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankFinding,
     RankRule,
 )
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.base import exact_percent, percent
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.i18n import say
@@ -150,9 +150,10 @@ RULE = RankRule(
     name="slow_link",
     title=say("Slow links"),
     looks_for=say(
-        "Collectives of 16 MiB and more below 1.25 GB/s, or at less than a quarter of what "
-        "another group of as many ranks reaches. A group whose transfers take longer than those "
-        "of its siblings in more steps than chance allows."
+        "Collectives of {large_bytes} MiB and more below 1.25 GB/s, or at less than a quarter of "
+        "what another group of as many ranks reaches. A group whose transfers take longer than "
+        "those of its siblings in more steps than chance allows.",
+        large_bytes=_LARGE_BYTES >> 20,
     ),
     why=say(
         "A library that falls back to sockets, or the wrong network, is slower by a factor of ten."
@@ -163,9 +164,13 @@ RULE = RankRule(
         "ranks of one group spread over nodes, a link that is down."
     ),
     threshold=say(
-        "16 MiB: from there on bandwidth rules, not latency. 10 Gbit/s is below any link that "
-        "training uses; groups of equal size differ by four where one has left the node. For "
-        "siblings: 10 % of their transfers, 2 % of the step, and an error rate of 0.25 %."
+        "{large_bytes} MiB: from there on bandwidth rules, not latency. {slowest} Gbit/s is below "
+        "any link that training uses; groups of equal size differ by four where one has left the "
+        "node. For siblings: 10 % of their transfers, {least} of the step, and an error rate of "
+        "0.25 %.",
+        large_bytes=_LARGE_BYTES >> 20,
+        slowest=round(_SLOWEST * 8 / 1e9),
+        least=exact_percent(_LEAST),
     ),
     reference=say("nccl-tests; msprof-analyze slow link."),
     check=check,

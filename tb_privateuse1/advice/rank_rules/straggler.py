@@ -14,7 +14,7 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.base import exact_percent, percent
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.analysis.ranks.notes import listed
@@ -181,8 +181,9 @@ RULE = RankRule(
         "power limit, cooling, or what else runs there."
     ),
     threshold=say(
-        "An error rate of 1 % of the jobs without a cause, and 2 % of the step: devices and "
-        "networks vary by that much."
+        "An error rate of 1 % of the jobs without a cause, and {least} of the step: devices and "
+        "networks vary by that much.",
+        least=exact_percent(_LEAST),
     ),
     reference=say("HTA and XProf stragglers; docs/internals/blame.md."),
     check=check,

@@ -11,7 +11,7 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.base import exact_percent, percent
 from tb_privateuse1.i18n import say
 
 _LEAST = 0.03
@@ -55,7 +55,10 @@ RULE = RankRule(
         "Call with async_op=True and wait() where the result is needed; drop synchronize(), "
         "barriers and .item() behind collectives; TORCH_NCCL_BLOCKING_WAIT=0."
     ),
-    threshold=say("3 % of the step: one wait at its end is usual."),
+    threshold=say(
+        "{least} of the step: one wait at its end is usual.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("torch.distributed: synchronous and asynchronous collectives."),
     check=check,
 )

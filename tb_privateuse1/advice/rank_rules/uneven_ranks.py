@@ -14,7 +14,7 @@ from tb_privateuse1.advice.rank_rules.base import (
     milliseconds,
 )
 from tb_privateuse1.advice.rank_rules.straggler import SLOW
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.base import exact_percent, percent
 from tb_privateuse1.i18n import join_list, say
 
 _LEAST, _SPREAD = 0.05, 0.05
@@ -86,7 +86,10 @@ RULE = RankRule(
         "pad less), balance pipeline stages and experts, and keep what is random (evaluation, "
         "logging, garbage collection) at the same step on all ranks."
     ),
-    threshold=say("5 % of the step: batches of real data differ by some per cent."),
+    threshold=say(
+        "{least} of the step: batches of real data differ by some per cent.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("msprof-analyze slow rank; HTA."),
     check=check,
 )

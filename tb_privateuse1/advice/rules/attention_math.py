@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import intervals
@@ -87,7 +87,7 @@ RULE = Rule(
         "is refused. A backend registers `_fused_sdp_choice` and a fused attention for "
         "PrivateUse1."
     ),
-    threshold=say("1 % of the step."),
+    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
     reference=say("torch.nn.functional.scaled_dot_product_attention; FlashAttention-2."),
     code=Code(
         before=(

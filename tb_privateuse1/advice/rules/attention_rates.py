@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.distance import TILE, CallContext, Words, check_family
+from tb_privateuse1.advice.distance import LEAST, TILE, CallContext, Words, check_family
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.analysis.idioms.far_calls import FAR_APART
 from tb_privateuse1.analysis.work.models.attention import sizes_of_attention
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.i18n import say
@@ -70,13 +71,17 @@ RULE = Rule(
     title=say("Attention below the best rate"),
     cause="device",
     looks_for=say(
-        "Fused attention of more than 20 µs below 60 % of the best sustained rate of its pass and "
-        "type. Few queries are compared by bytes. A faster one must have no more work, and no more "
-        "for each byte."
+        "Fused attention of more than 20 µs below {far_apart} of the best sustained rate of its "
+        "pass and type. Few queries are compared by bytes. A faster one must have no more work, "
+        "and no more for each byte.",
+        far_apart=exact_percent(FAR_APART),
     ),
     why=say("The device, or the host, has shown in this recording that it can do better."),
     fix=_WORDS.fix,
-    threshold=say("3 % of the step. Kernels of attention suit some shapes better than others."),
+    threshold=say(
+        "{least} of the step. Kernels of attention suit some shapes better than others.",
+        least=exact_percent(LEAST),
+    ),
     reference=say("FlashAttention's benchmarks; roofline model."),
     code=Code(
         before="attended = F.scaled_dot_product_attention(q, k, v, attn_mask=lower_triangle)",

@@ -106,3 +106,8 @@ class Rule(Struct, frozen=True):
 def percent(share: float) -> str:
     """Return a text like ``12 %``, with a decimal below 10."""
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
+
+
+def exact_percent(share: float) -> str:
+    """Return a constant as text: ``3 %``, ``0.5 %``."""
+    return f"{100 * share:g} %"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
@@ -182,7 +182,10 @@ RULE = Rule(
         "Remove the call from the loop, make it asynchronous, or move it to where the device has "
         "enough work in its queue."
     ),
-    threshold=say("3 % of the step: below that, other causes of waiting weigh as much."),
+    threshold=say(
+        "{least} of the step: below that, other causes of waiting weigh as much.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("docs/reference/definitions.md, account of time."),
     check=check,
     needs=("device",),

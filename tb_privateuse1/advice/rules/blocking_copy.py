@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE
@@ -163,7 +163,7 @@ RULE = Rule(
         "Put host tensors into pinned memory (DataLoader(pin_memory=True), tensor.pin_memory()) "
         "and copy with .to(device, non_blocking=True); read results back rarely."
     ),
-    threshold=say("1 % of the step: two arguments fix it."),
+    threshold=say("{least} of the step: two arguments fix it.", least=exact_percent(_LEAST)),
     reference=say("PyTorch tutorial on pin_memory and non_blocking."),
     code=Code(
         before="x = batch.to(device)",

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
@@ -62,7 +62,7 @@ RULE = Rule(
         "master copy in the optimizer), leave autocast's weight cache on, and avoid .float() in "
         "the forward pass."
     ),
-    threshold=say("3 % of the step: mixed precision needs a few."),
+    threshold=say("{least} of the step: mixed precision needs a few.", least=exact_percent(_LEAST)),
     reference=say("PyTorch automatic mixed precision."),
     code=Code(
         before="y = self.linear(x.float()).bfloat16()",

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.account import state_writes
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.operators.groups import call_title
@@ -88,7 +88,10 @@ RULE = Rule(
         "Copy the state on a stream of its own into pinned memory and write it from a thread "
         "(torch.distributed.checkpoint.async_save), or write more rarely."
     ),
-    threshold=say("1 % of the judged steps; a recording of a few steps shows few checkpoints."),
+    threshold=say(
+        "{least} of the judged steps; a recording of a few steps shows few checkpoints.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("PyTorch tutorial on asynchronous checkpoints."),
     code=Code(
         before="torch.save(model.state_dict(), path)",

@@ -8,8 +8,9 @@ import numpy as np
 
 from tb_privateuse1.advice import clock
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.counters import recorded
+from tb_privateuse1.analysis.counters.clock_effect import CHANCE, LOW, SLOPE
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -49,8 +50,9 @@ RULE = Rule(
     title=say("Low clock"),
     cause="device",
     looks_for=say(
-        "A recorded clock (its name or key has Hz, clock or freq) below 95 % of its high value, "
-        "and kernels with the same shapes whose durations grow with 1 / clock."
+        "A recorded clock (its name or key has Hz, clock or freq) below {low} of its high value, "
+        "and kernels with the same shapes whose durations grow with 1 / clock.",
+        low=exact_percent(LOW),
     ),
     why=say("What computes runs at the speed of the clock. The device shows that it can do more."),
     fix=say(
@@ -58,9 +60,14 @@ RULE = Rule(
         "or lock a clock that it can hold. See whether other programs use the device."
     ),
     threshold=say(
-        "1 % of the step. Less than 1 unrelated clock in 100 passes the test of chance, which "
-        "takes about 12 falls. Two kernels follow with slopes from 0.5 to 1.25, and the clock "
-        "explains half of their variation: what varies as much at equal clocks does not count."
+        "{least} of the step. Less than {chance} of unrelated clocks pass the test of chance, "
+        "which takes about 12 falls. Two kernels follow with slopes from {least_slope} to "
+        "{most_slope}, and the clock explains half of their variation: what varies as much at "
+        "equal clocks does not count.",
+        least=exact_percent(clock.LEAST),
+        chance=exact_percent(CHANCE),
+        least_slope=SLOPE[0],
+        most_slope=SLOPE[1],
     ),
     reference=say("msprof-analyze frequency drop; nvidia-smi, clocks event reasons."),
     check=check,

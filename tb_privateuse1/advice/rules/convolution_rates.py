@@ -6,10 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.distance import TILE, CallContext, Words, check_family, plain_shapes
+from tb_privateuse1.advice.distance import (
+    LEAST,
+    TILE,
+    CallContext,
+    Words,
+    check_family,
+    plain_shapes,
+)
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
-from tb_privateuse1.analysis.idioms.far_calls import converting
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.analysis.idioms.far_calls import FAR_APART, converting
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.analysis.work.models.convolutions import sizes_of_gradient
 from tb_privateuse1.i18n import say
@@ -99,13 +106,17 @@ RULE = Rule(
     title=say("Convolutions below the best rate"),
     cause="device",
     looks_for=say(
-        "Convolutions of more than 20 µs below 60 % of the best sustained rate of their kind: "
-        "direction, window, stride and type. Those by groups are compared by bytes. A faster one "
-        "must have no more work, and no more for each byte."
+        "Convolutions of more than 20 µs below {far_apart} of the best sustained rate of their "
+        "kind: direction, window, stride and type. Those by groups are compared by bytes. A faster"
+        " one must have no more work, and no more for each byte.",
+        far_apart=exact_percent(FAR_APART),
     ),
     why=say("The device, or the host, has shown in this recording that it can do better."),
     fix=_WORDS.fix,
-    threshold=say("3 % of the step. Libraries' algorithms suit some shapes better than others."),
+    threshold=say(
+        "{least} of the step. Libraries' algorithms suit some shapes better than others.",
+        least=exact_percent(LEAST),
+    ),
     reference=say("NVIDIA's guide to convolutional layers; roofline model."),
     code=Code(
         before="model(images)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -56,7 +56,10 @@ RULE = Rule(
         "then make the work per sample smaller: decode and augment on the device, or store the "
         "data decoded."
     ),
-    threshold=say("3 % of the step: below that, other causes of waiting weigh as much."),
+    threshold=say(
+        "{least} of the step: below that, other causes of waiting weigh as much.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("torch-tb-profiler (5 % of the step), XProf input-bound (10 %)."),
     code=Code(
         before="DataLoader(data, num_workers=2)",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -71,7 +71,7 @@ RULE = Rule(
     ),
     why=say("One interpreter launches for all devices, and the model is copied every time."),
     fix=say("DistributedDataParallel with a process for each device (torchrun)."),
-    threshold=say("Two devices and 0.5 % of the step."),
+    threshold=say("Two devices and {least} of the step.", least=exact_percent(_LEAST)),
     reference=say(
         "torch-tb-profiler: DataParallel used; torch's documentation advises against it."
     ),

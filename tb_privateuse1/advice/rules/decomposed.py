@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms.nodes import graph
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
@@ -77,12 +77,17 @@ RULE = Rule(
     title=say("Operators built of others"),
     cause="fallback",
     looks_for=say(
-        "Layer norm, softmax, GELU, loss, dropout and the like with three or more launching "
-        "operators inside."
+        "Layer norm, softmax, GELU, loss, dropout and the like with {many} or more launching "
+        "operators inside.",
+        many=_MANY,
     ),
     why=say("Each part is a launch and a way through memory, where one kernel would do."),
     fix=say("Register a kernel for the operator in the backend, the costliest first."),
-    threshold=say("Three parts and 1 % of the step: two is how some kernels are made everywhere."),
+    threshold=say(
+        "{many} parts and {least} of the step: two is how some kernels are made everywhere.",
+        least=exact_percent(_LEAST),
+        many=_MANY,
+    ),
     reference=say("msprof-analyze's fusible operator sequences."),
     code=Code(
         before="// nothing registered: torch builds it of mean, sub, mul, ...",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms.dense_gradients import dense_gradients
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
@@ -71,8 +71,9 @@ RULE = Rule(
         "(torchrec, fbgemm)."
     ),
     threshold=say(
-        "3 % of the step, on hosts and on devices that run torch's sparse tensors. A sparse update "
-        "works on each row eight times as long as a dense one."
+        "{least} of the step, on hosts and on devices that run torch's sparse tensors. A sparse "
+        "update works on each row eight times as long as a dense one.",
+        least=exact_percent(_LEAST),
     ),
     reference=say("torch.nn.Embedding (sparse); torchrec's fused optimizers."),
     code=Code(

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES
 from tb_privateuse1.analysis.memory import allocations
@@ -185,7 +185,7 @@ RULE = Rule(
         "(expandable_segments:True); do not call empty_cache() in the loop; leave more memory "
         "free."
     ),
-    threshold=say("0.5 % of the step: a warm allocator calls none."),
+    threshold=say("{least} of the step: a warm allocator calls none.", least=exact_percent(_LEAST)),
     reference=say("msprof-analyze memory rule (10 ms of aclrtMalloc and aclrtFree)."),
     code=Code(
         before=("for batch in loader:\n    train(batch)\n    torch.accelerator.empty_cache()"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
@@ -80,7 +80,10 @@ RULE = Rule(
         "Make tensors float32 where they come from: torch.tensor(x, dtype=torch.float32), "
         "array.astype(numpy.float32)."
     ),
-    threshold=say("1 % of the step; computations that need float64 are not rare in science."),
+    threshold=say(
+        "{least} of the step; computations that need float64 are not rare in science.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("msprof-analyze's data type tables for AICPU operators."),
     code=Code(
         before="x = torch.from_numpy(array)  # float64",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
 
@@ -67,7 +67,7 @@ RULE = Rule(
         "Use torch.where or multiply by the mask instead of indexing with it; give "
         "repeat_interleave its output_size; pad to a fixed size."
     ),
-    threshold=say("1 % of the step, as for values that are read."),
+    threshold=say("{least} of the step, as for values that are read.", least=exact_percent(_LEAST)),
     reference=say("PyTorch performance tuning guide; msprof-analyze's synchronize-stream rule."),
     code=Code(
         before="loss = losses[mask].mean()",

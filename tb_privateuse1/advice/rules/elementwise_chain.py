@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
 
@@ -68,7 +68,11 @@ RULE = Rule(
         "torch.compile fuses them; else use fused operators (F.silu, torch.addcmul, fused "
         "normalization), or write a kernel for the hottest chain."
     ),
-    threshold=say("3 % of the step, 5 % without shapes: torch.compile has a price, too."),
+    threshold=say(
+        "{least} of the step, {least_unsized} without shapes: torch.compile has a price, too.",
+        least=exact_percent(_LEAST),
+        least_unsized=exact_percent(_LEAST_UNSIZED),
+    ),
     reference=say("TraceLens fusion opportunities; msprof-analyze fusible sequences."),
     code=Code(
         before=(

@@ -15,7 +15,7 @@ from tb_privateuse1.advice.collectives import (
     slow_link,
 )
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms.far_calls import host_memory
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, say
@@ -245,7 +245,9 @@ RULE = Rule(
         "FSDP with prefetching; send less (bf16 gradients, accumulation over several steps)."
     ),
     threshold=say(
-        "5 % of the step (TraceLens); torch-tb-profiler speaks at 10 % with or without overlap."
+        "{least} of the step (TraceLens); torch-tb-profiler speaks at 10 % with or without "
+        "overlap.",
+        least=exact_percent(_LEAST),
     ),
     reference=say("TraceLens exposed communication; torch-tb-profiler communication rule."),
     code=Code(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
@@ -68,7 +68,7 @@ RULE = Rule(
         "memory with non_blocking=True; send less: bytes instead of floats, augmentation on the "
         "device."
     ),
-    threshold=say("3 % of the step (TraceLens: 5 %)."),
+    threshold=say("{least} of the step (TraceLens: 5 %).", least=exact_percent(_LEAST)),
     reference=say("TraceLens memory copies."),
     code=Code(
         before=("for batch in loader:\n    loss = model(batch.to(device))"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MEMCPY
@@ -80,7 +80,7 @@ RULE = Rule(
     ),
     why=say("Filling on the device costs one launch; this costs host time, a copy, often a wait."),
     fix=say("Pass device=… to the factory: torch.zeros(n, device=x.device)."),
-    threshold=say("0.5 % of the step: one argument fixes it."),
+    threshold=say("{least} of the step: one argument fixes it.", least=exact_percent(_LEAST)),
     reference=say("torch's ExtraCUDACopyPattern."),
     code=Code(
         before="mask = torch.zeros(n, n).to(x.device)",

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
@@ -89,8 +89,10 @@ RULE = Rule(
         "(torch.npu.config.allow_internal_format = False)."
     ),
     threshold=say(
-        "2 % of the step: a few are in every model. If nothing waits for them: a note from 5 % of "
-        "the device's work."
+        "{least} of the step: a few are in every model. If nothing waits for them: a note from "
+        "{noted} of the device's work.",
+        least=exact_percent(_LEAST),
+        noted=exact_percent(_NOTED),
     ),
     reference=say("msprof-analyze's TransData rule."),
     code=Code(

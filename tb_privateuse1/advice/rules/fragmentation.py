@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import with_unit
@@ -64,7 +64,11 @@ RULE = Rule(
         "Let segments grow (expandable_segments:True in PYTORCH_CUDA_ALLOC_CONF or the backend's "
         "own), keep shapes the same from step to step, allocate the largest buffers first."
     ),
-    threshold=say("30 % and 1 GiB: an allocator needs some room to round and to cache."),
+    threshold=say(
+        "{least} and {much} GiB: an allocator needs some room to round and to cache.",
+        least=exact_percent(_LEAST),
+        much=_MUCH >> 30,
+    ),
     reference=say("PyTorch CUDA semantics, memory management."),
     code=Code(
         before="python train.py",

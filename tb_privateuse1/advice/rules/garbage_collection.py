@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 
@@ -55,7 +55,7 @@ RULE = Rule(
         "gc.disable() and gc.collect(0) by hand every hundred steps, at the same step on all "
         "ranks; gc.freeze() after building the model; no gc.collect() in the loop."
     ),
-    threshold=say("0.5 % of the step."),
+    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
     reference=say("msprof-analyze GC rule; torchtitan's GarbageCollection."),
     code=Code(
         before=("for batch in loader:\n    train(batch)\n    gc.collect()"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.idiom_finding import find_idiom
+from tb_privateuse1.advice.idiom_finding import LEAST, find_idiom
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.i18n import say
 
 
@@ -31,7 +31,10 @@ RULE = Rule(
         "SwiGLU and GeGLU, vLLM's silu_and_mul, npu_swiglu on Ascend), or torch.compile; one "
         "product for gate and up saves a launch as well."
     ),
-    threshold=say("1 % of the step: it is one module of the model."),
+    threshold=say(
+        "{least} of the step: it is one module of the model.",
+        least=exact_percent(LEAST),
+    ),
     reference=say("Liger Kernel; vLLM's silu_and_mul."),
     code=Code(
         before="y = F.silu(self.gate(x)) * self.up(x)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -50,7 +50,10 @@ RULE = Rule(
         "init_process_group with the device's backend (nccl, rccl, xccl, hccl, cncl), gloo only "
         "for tensors of the host: backend='cpu:gloo,cuda:nccl'."
     ),
-    threshold=say("1 % of the step; a barrier by gloo now and then is fine."),
+    threshold=say(
+        "{least} of the step; a barrier by gloo now and then is fine.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("torch-tb-profiler: DDP without NCCL."),
     code=Code(
         before='dist.init_process_group("gloo")',

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.idioms.growth import growing
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
@@ -63,7 +63,7 @@ RULE = Rule(
         "cache_implementation='static' in transformers); or keep the parts in a list and "
         "concatenate once, at the end."
     ),
-    threshold=say("1 % of the step."),
+    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
     reference=say("The static cache of transformers; PagedAttention."),
     code=Code(
         before="cache = torch.cat((cache, key), dim=1)",

@@ -8,8 +8,8 @@ import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
-from tb_privateuse1.analysis.idioms.half_products import half_products
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.analysis.idioms.half_products import FAR, half_products
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.i18n import join_list, say
@@ -63,7 +63,8 @@ RULE = Rule(
     cause="device",
     looks_for=say(
         "Products of a megaflop or more in float16 or bfloat16, in a recording without a device, "
-        "below 70 % of the rate of float32: that of this recording, or of one core."
+        "below {far} of the rate of float32: that of this recording, or of one core.",
+        far=exact_percent(FAR),
     ),
     why=say(
         "A processor without instructions for a type converts each number, or computes them one by "
@@ -73,7 +74,10 @@ RULE = Rule(
         "Compute in float32 on this host, or in bfloat16 where the processor has AVX512_BF16 or "
         "AMX, as lscpu says."
     ),
-    threshold=say("3 % of the step; products that wait for memory do not count."),
+    threshold=say(
+        "{least} of the step; products that wait for memory do not count.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("oneDNN: data types and the instruction sets that they need."),
     code=Code(
         before="model = model.half()  # on a CPU",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.operators import source_lines
@@ -65,7 +65,10 @@ RULE = Rule(
         "Move that work into a process of its own (multiprocessing, a data loader's worker), or "
         "into libraries that release the interpreter: numpy, torch, tokenizers."
     ),
-    threshold=say("3 % of the time; a function of the other thread for each two operators."),
+    threshold=say(
+        "{least} of the time; a function of the other thread for each two operators.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("Python documentation: sys.setswitchinterval, 5 ms."),
     code=Code(
         before="threading.Thread(target=prepare, args=(queue,)).start()",

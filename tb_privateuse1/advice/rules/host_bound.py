@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
@@ -155,8 +155,10 @@ RULE = Rule(
     why=say("The device could do more work in the same time, or the same work in less."),
     fix=_FIXES["eager"],
     threshold=say(
-        "5 % of the step: less is found in any program that is not replayed from a graph. 50 "
-        "activities: fewer are no program."
+        "{least} of the step: less is found in any program that is not replayed from a graph. "
+        "{many} activities: fewer are no program.",
+        least=exact_percent(_LEAST),
+        many=_MANY,
     ),
     reference=say("XProf: device idle (10 %); TraceLens: idle (15 %)."),
     code=Code(

@@ -12,9 +12,9 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms import loops
-from tb_privateuse1.analysis.idioms.item_loops import item_loops
+from tb_privateuse1.analysis.idioms.item_loops import ROUNDS, item_loops
 from tb_privateuse1.analysis.idioms.loops import Ranges
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import say
@@ -165,9 +165,12 @@ RULE = Rule(
     title=say("Loop over elements"),
     cause="launching",
     looks_for=say(
-        "Four or more equal rounds of operators, each on the next item of a tensor, that cannot "
-        "need each other by the sizes of what they read and write; or 20 or more `aten::select`, "
-        "`slice` or `narrow` of equal shapes in a row, at most seven operators apart."
+        "{rounds} or more equal rounds of operators, each on the next item of a tensor, that "
+        "cannot need each other by the sizes of what they read and write; or {many} or more "
+        "`aten::select`, `slice` or `narrow` of equal shapes in a row, at most seven operators "
+        "apart.",
+        many=_MANY,
+        rounds=ROUNDS,
     ),
     why=say(
         "Each round launches small work for what one operator does for all elements. It costs the "
@@ -178,8 +181,11 @@ RULE = Rule(
         "a model all items as one batch: then it reads its weights once."
     ),
     threshold=say(
-        "Four rounds and 1 % of the step; without recorded indices 20 rounds: a loop over layers "
-        "or heads is shorter."
+        "{rounds} rounds and {least} of the step; without recorded indices {many} rounds: a loop "
+        "over layers or heads is shorter.",
+        least=exact_percent(_LEAST),
+        many=_MANY,
+        rounds=ROUNDS,
     ),
     reference=say("torch's ForLoopIndexingPattern (10 in a row)."),
     code=Code(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64, Bools
@@ -78,7 +78,10 @@ RULE = Rule(
         "tensor:` by torch.where; collect values in a tensor and copy it once with "
         "non_blocking=True."
     ),
-    threshold=say("1 % of the step: usually one line that is easy to move."),
+    threshold=say(
+        "{least} of the step: usually one line that is easy to move.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("PyTorch performance tuning guide, avoid unnecessary CPU-GPU synchronization."),
     code=Code(
         before=("for batch in loader:\n    total += train(batch).item()"),

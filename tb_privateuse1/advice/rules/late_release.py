@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import memory_peak
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.memory import by_operator
 from tb_privateuse1.analysis.memory.late_releases import LateReleases, late_releases
 from tb_privateuse1.i18n import fill, join_list, say
@@ -110,7 +110,7 @@ RULE = Rule(
         "Run the step in a function, whose names end with it; or delete the names (del logits, "
         "loss) at its end."
     ),
-    threshold=say("5 % of the peak, in half of the steps."),
+    threshold=say("{least} of the peak, in half of the steps.", least=exact_percent(_LEAST)),
     reference=say("PyTorch frequently asked questions: memory that names hold."),
     code=Code(
         before="for batch in loader:\n    logits = model(batch)\n    loss = criterion(logits)",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
@@ -60,7 +60,9 @@ RULE = Rule(
         "backend, return from a launch when it is queued."
     ),
     threshold=say(
-        "Nine in ten of 50 launches, and 5 % of the step to gain: single ones are chance."
+        "Nine in ten of {many} launches, and {least} of the step to gain: single ones are chance.",
+        many=_MANY,
+        least=exact_percent(_LEAST),
     ),
     reference=say("msprof-analyze environment rules."),
     check=check,

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms.repeats import repeated
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
@@ -68,7 +68,7 @@ RULE = Rule(
         "arrange dimensions once outside of the loop; drop .contiguous() where the next operator "
         "takes strides."
     ),
-    threshold=say("2 % of the step: a few are in every model."),
+    threshold=say("{least} of the step: a few are in every model.", least=exact_percent(_LEAST)),
     reference=say("PyTorch tutorial on channels last; msprof-analyze TransData."),
     code=Code(
         before="model(images.contiguous())",

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.memory_peak import peak_use
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.memory.categories import Category
 from tb_privateuse1.analysis.steps.training_phases import find_passes
@@ -122,8 +122,9 @@ RULE = Rule(
         "with accumulation, shard states (FSDP); the memory view shows what is alive at the peak."
     ),
     threshold=say(
-        "90 % of the capacity (torch-tb-profiler); a peak above it belongs to another device. A "
-        "level that hardly changes is the memory that a server takes once and divides itself."
+        "{least} of the capacity (torch-tb-profiler); a peak above it belongs to another device. A"
+        " level that hardly changes is the memory that a server takes once and divides itself.",
+        least=exact_percent(_LEAST),
     ),
     reference=say("torch-tb-profiler memory rule."),
     code=Code(

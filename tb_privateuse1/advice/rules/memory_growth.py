@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import memory_peak
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.memory import allocations, by_operator
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.i18n.units import with_unit
@@ -109,7 +109,11 @@ RULE = Rule(
         "Store loss.item() or loss.detach(), not the loss; look in the memory view for "
         "allocations that are `held`, and who made them."
     ),
-    threshold=say("Three steps, and 1 MiB and 0.1 % of the peak a step: below is rounding."),
+    threshold=say(
+        "Three steps, and {least} MiB and {most} of the peak a step: below is rounding.",
+        least=_LEAST >> 20,
+        most=exact_percent(_MOST),
+    ),
     reference=say("docs/reference/definitions.md, `memory_grows`."),
     code=Code(
         before="losses.append(loss)",

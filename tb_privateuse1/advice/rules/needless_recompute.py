@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
@@ -86,7 +86,11 @@ RULE = Rule(
     ),
     why=say("Recomputing costs a third of a step's arithmetic."),
     fix=say("Checkpoint fewer layers, or none; or use the free memory for a larger batch."),
-    threshold=say("Peak below 60 % of the capacity, and 2 % of the step."),
+    threshold=say(
+        "Peak below {room} of the capacity, and {least} of the step.",
+        room=exact_percent(_ROOM),
+        least=exact_percent(_LEAST),
+    ),
     reference=say("torch.utils.checkpoint."),
     code=Code(
         before="x = checkpoint(layer, x, use_reentrant=False)",

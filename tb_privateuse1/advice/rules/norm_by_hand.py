@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.idiom_finding import find_idiom
+from tb_privateuse1.advice.idiom_finding import LEAST, find_idiom
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.i18n import say
 
 
@@ -36,7 +36,10 @@ RULE = Rule(
         "torch.compile, which also takes in the residual's sum. A backend registers "
         "`_fused_rms_norm` and `native_layer_norm`."
     ),
-    threshold=say("1 % of the step: it is one module of the model."),
+    threshold=say(
+        "{least} of the step: it is one module of the model.",
+        least=exact_percent(LEAST),
+    ),
     reference=say("torch.nn.functional.rms_norm; Liger Kernel."),
     code=Code(
         before=(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms import optimizers
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idle import bottleneck
@@ -120,7 +120,11 @@ RULE = Rule(
         "Pass fused=True where the backend has the kernel, else foreach=True, to the optimizer. "
         "Only fused=True saves passes over memory as well."
     ),
-    threshold=say("30 operators a step and 1 % of it: below that there is nothing to merge."),
+    threshold=say(
+        "{many} operators a step and {least} of it: below that there is nothing to merge.",
+        many=_MANY,
+        least=exact_percent(_LEAST),
+    ),
     reference=say("torch's OptimizerSingleTensorPattern."),
     code=Code(
         before="torch.optim.AdamW(model.parameters(), foreach=False)",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
@@ -82,8 +82,10 @@ RULE = Rule(
     title=say("Kernels of uneven length"),
     cause="device",
     looks_for=say(
-        "A kernel with the same input shapes ten times or more, and calls of three times the "
-        "median."
+        "A kernel with the same input shapes {many} times or more, and calls of {factor} times the"
+        " median.",
+        many=_MANY,
+        factor=_FACTOR,
     ),
     why=say("The device can do it faster, as it shows itself."),
     fix=say(
@@ -91,7 +93,9 @@ RULE = Rule(
         "temperature; compare with another device of the kind."
     ),
     threshold=say(
-        "Three times the median, 1 % of the step: kernels that share memory vary by two."
+        "{factor} times the median, {least} of the step: kernels that share memory vary by two.",
+        least=exact_percent(_LEAST),
+        factor=_FACTOR,
     ),
     reference=say("msprof-analyze frequency drop; TraceLens variation check."),
     check=check,

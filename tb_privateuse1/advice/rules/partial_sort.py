@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.idioms.partial_sorts import partial_sorts
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
@@ -67,7 +67,10 @@ RULE = Rule(
         "sampling: top-k before top-p); use kthvalue for a quantile, or sampling without a sort, "
         "as FlashInfer has it."
     ),
-    threshold=say("1 % of the step; an order that something reads as a whole is needed."),
+    threshold=say(
+        "{least} of the step; an order that something reads as a whole is needed.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("vLLM and FlashInfer sample without a sort of the vocabulary."),
     code=Code(
         before=(

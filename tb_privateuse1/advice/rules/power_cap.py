@@ -8,8 +8,9 @@ import numpy as np
 
 from tb_privateuse1.advice import clock
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.counters import recorded
+from tb_privateuse1.analysis.counters.clock_effect import AT_TOP, SLOW_AT_TOP
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
 
@@ -64,8 +65,10 @@ RULE = Rule(
         "need less power for the same work."
     ),
     threshold=say(
-        "That of a low clock; the power is within 3 % of its greatest value for 80 % of the slow "
-        "calls' time, and for at most half as much of the fast ones'."
+        "That of a low clock; the power is within {near} of its greatest value for {slow} of the "
+        "slow calls' time, and for at most half as much of the fast ones'.",
+        near=exact_percent(1 - AT_TOP),
+        slow=exact_percent(SLOW_AT_TOP),
     ),
     reference=say("nvidia-smi, clocks event reasons: SW power cap."),
     check=check,

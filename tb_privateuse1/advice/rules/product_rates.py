@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.distance import TILE, CallContext, Words, check_family
+from tb_privateuse1.advice.distance import LEAST, TILE, CallContext, Words, check_family
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.analysis.idioms.far_calls import FAR, FAR_APART
 from tb_privateuse1.i18n import say
 
 _LONG = 16
@@ -81,13 +82,15 @@ RULE = Rule(
     title=say("Products below the best rate"),
     cause="device",
     looks_for=say(
-        "Products of more than 20 µs below 80 % of the best sustained rate of their kind and type "
-        "(60 % for products of batches, and on the host), if a faster one has no more work, and no "
-        "more for each byte."
+        "Products of more than 20 µs below {far} of the best sustained rate of their kind and type"
+        " ({far_apart} for products of batches, and on the host), if a faster one has no more "
+        "work, and no more for each byte.",
+        far=exact_percent(FAR),
+        far_apart=exact_percent(FAR_APART),
     ),
     why=say("The device, or the host, has shown in this recording that it can do better."),
     fix=_PRODUCTS.fix,
-    threshold=say("3 % of the step."),
+    threshold=say("{least} of the step.", least=exact_percent(LEAST)),
     reference=say("TraceLens GEMM analysis; roofline model."),
     code=Code(
         before="model = torch.compile(model)",

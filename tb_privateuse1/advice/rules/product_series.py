@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.idioms import series
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
 from tb_privateuse1.i18n import say
@@ -60,15 +60,20 @@ RULE = Rule(
     title=say("Small products in a loop"),
     cause="launching",
     looks_for=say(
-        "Eight or more products of equal shapes in a row whose result has another size than their "
-        "operands."
+        "{many} or more products of equal shapes in a row whose result has another size than their"
+        " operands.",
+        many=series.MANY,
     ),
     why=say("Each one is a launch, and too small to fill the device."),
     fix=say(
         "Stack the operands and call torch.bmm or einsum once, or torch.vmap; experts of "
         "different sizes take a grouped product."
     ),
-    threshold=say("Eight products and 1 % of the step."),
+    threshold=say(
+        "{many} products and {least} of the step.",
+        least=exact_percent(_LEAST),
+        many=series.MANY,
+    ),
     reference=say("torch.bmm; grouped GEMM."),
     code=Code(
         before="outputs = [x @ weight for weight in weights]",

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms.far_calls import far_kernels
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.i18n import say
@@ -110,7 +110,7 @@ RULE = Rule(
     ),
     why=say("Such products take slower kernels, or pad each tile."),
     fix=say("Pad vocabularies, hidden sizes and heads to multiples (64 is good everywhere)."),
-    threshold=say("2 % of the step goes to such products."),
+    threshold=say("{least} of the step goes to such products.", least=exact_percent(_LEAST)),
     reference=say("torch's MatMulDimInFP16Pattern."),
     code=Code(
         before="head = nn.Linear(1027, 50257)",

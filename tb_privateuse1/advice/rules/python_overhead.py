@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.operators import source_lines
@@ -91,7 +91,10 @@ RULE = Rule(
         "Do it ahead of time: in the data loader's workers, in a thread, or before the loop. Log "
         "and compute metrics rarely; vectorize what remains, or do it on the device."
     ),
-    threshold=say("3 % of the step a call: less is hard to tell from the profiler's own time."),
+    threshold=say(
+        "{least} of the step a call: less is hard to tell from the profiler's own time.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("PyTorch performance tuning guide."),
     code=Code(
         before=(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.recording.capture_and_compilation import (
     COMPILER_FRAMES,
     COMPILER_RANGES,
@@ -58,7 +58,7 @@ RULE = Rule(
         "TORCH_LOGS=recompiles names the guard; mark sizes with torch._dynamo.mark_dynamic or "
         "pad to a few; leave the first steps out of the profile by the schedule's warmup."
     ),
-    threshold=say("0.5 % of the step."),
+    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
     reference=say("PyTorch, torch.compiler troubleshooting."),
     code=Code(
         before=(

@@ -8,8 +8,8 @@ import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
-from tb_privateuse1.analysis.idioms.growing_rounds import growing_rounds
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.analysis.idioms.growing_rounds import FEWER, ROUNDS, growing_rounds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -67,7 +67,12 @@ RULE = Rule(
         "the model the new elements alone. If later elements change earlier results, as without "
         "a causal mask, this cannot be saved."
     ),
-    threshold=say("Four rounds, or three if the series comes again; and 1 % of the step."),
+    threshold=say(
+        "{rounds} rounds, or {fewer} if the series comes again; and {least} of the step.",
+        least=exact_percent(_LEAST),
+        rounds=ROUNDS,
+        fewer=FEWER,
+    ),
     reference=say("Key-value caches of transformers and vLLM."),
     code=Code(
         before=(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.idioms.repeated_backward import repeated_nodes
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
@@ -63,7 +63,10 @@ RULE = Rule(
         "Detach the state that is carried on (truncated backpropagation), or add up the losses and "
         "call backward() once. Drop retain_graph=True."
     ),
-    threshold=say("1 % of the step; a node has one number, so one repetition is proof."),
+    threshold=say(
+        "{least} of the step; a node has one number, so one repetition is proof.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("torch.Tensor.backward (retain_graph)."),
     code=Code(
         before=(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms.repeats import repeated
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
@@ -64,7 +64,7 @@ RULE = Rule(
         "Let the operator broadcast: scaled_dot_product_attention(…, enable_gqa=True), query heads "
         "in a dimension of their own, einsum; elementwise operators take the expanded tensor."
     ),
-    threshold=say("1 % of the step."),
+    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
     reference=say("torch.nn.functional.scaled_dot_product_attention (enable_gqa)."),
     code=Code(
         before=(

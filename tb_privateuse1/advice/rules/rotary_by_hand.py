@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.idiom_finding import find_idiom
+from tb_privateuse1.advice.idiom_finding import LEAST, find_idiom
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.i18n import say
 
 
@@ -33,7 +33,10 @@ RULE = Rule(
         "Use a fused kernel (Liger's rotary embedding, vLLM's rotary_embedding, apex's "
         "fused_apply_rotary_pos_emb, npu_rotary_mul on Ascend), or torch.compile."
     ),
-    threshold=say("1 % of the step: it is one function of the model."),
+    threshold=say(
+        "{least} of the step: it is one function of the model.",
+        least=exact_percent(LEAST),
+    ),
     reference=say("Liger Kernel; vLLM's rotary_embedding."),
     code=Code(
         before=("x1, x2 = q.chunk(2, -1)\nq = q * cos + torch.cat((-x2, x1), -1) * sin"),

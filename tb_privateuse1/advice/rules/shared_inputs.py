@@ -12,7 +12,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
 from tb_privateuse1.analysis.idioms.shared_inputs import shared_inputs
 from tb_privateuse1.i18n import join_list, say
@@ -72,7 +72,10 @@ RULE = Rule(
         "Join the weights of query, key and value, and of gate and up, into one product, and split "
         "its result (fused_qkv in most engines, MergedColumnParallelLinear in vLLM)."
     ),
-    threshold=say("1 % of the step: one module of the model changes."),
+    threshold=say(
+        "{least} of the step: one module of the model changes.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("Megatron-LM and vLLM join these weights; TraceLens GEMM analysis."),
     code=Code(
         before="q, k, v = self.q(x), self.k(x), self.v(x)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -47,7 +47,10 @@ RULE = Rule(
     looks_for=say("`enumerate(DataLoader)#_SingleProcessDataLoaderIter` while the device is idle."),
     why=say("Loading and computing take turns instead of running side by side."),
     fix=say("DataLoader(..., num_workers=4 or more, persistent_workers=True, pin_memory=True)."),
-    threshold=say("1 % of the step: one argument fixes it, so little is worth it."),
+    threshold=say(
+        "{least} of the step: one argument fixes it, so little is worth it.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("torch's SynchronizedDataLoaderPattern, which fires without regard to the time."),
     code=Code(
         before="DataLoader(data, batch_size=64)",

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idioms.rates import reachable
@@ -118,7 +118,7 @@ RULE = Rule(
         "the device has TF32. A backend whose products are slow in every type lacks a kernel for "
         "its matrix unit."
     ),
-    threshold=say("3 % of the step: fewer digits are a decision."),
+    threshold=say("{least} of the step: fewer digits are a decision.", least=exact_percent(_LEAST)),
     reference=say("torch's FP32MatMulPattern; torch-tb-profiler's tensor core rule."),
     code=Code(
         before="loss = model(x)",

@@ -109,14 +109,20 @@ RULE = Rule(
     name="small_collectives",
     title=say("Small collectives"),
     cause="communication",
-    looks_for=say("Ten or more collectives of less than 1 MiB a step."),
+    looks_for=say(
+        "{many} or more collectives of less than {small} MiB a step.",
+        small=_SMALL >> 20,
+        many=_MANY,
+    ),
     why=say("Each costs tens of microseconds before the first byte."),
     fix=say(
         "Larger buckets (DDP bucket_cap_mb, FSDP wrapping of larger modules), one all_reduce of "
         "a concatenated tensor (all_reduce_coalesced), metrics gathered rarely."
     ),
     threshold=say(
-        "1 MiB: below it latency rules on links of today; msprof-analyze takes 1 MB for RDMA."
+        "{small} MiB: below it latency rules on links of today; msprof-analyze takes 1 MB for "
+        "RDMA.",
+        small=_SMALL >> 20,
     ),
     reference=say("msprof-analyze small packets."),
     code=Code(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
@@ -58,7 +58,10 @@ RULE = Rule(
         "Remove torch.<device>.synchronize() from the loop; to measure, record events and read "
         "them later. Logging and timing tools often do it: give them an interval."
     ),
-    threshold=say("1 % of the step; less than one call a step is the profiler's own."),
+    threshold=say(
+        "{least} of the step; less than one call a step is the profiler's own.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("msprof-analyze's synchronize-stream rule."),
     code=Code(
         before=(

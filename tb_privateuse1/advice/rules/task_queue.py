@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import groupby, intervals
@@ -130,7 +130,11 @@ RULE = Rule(
         "thread to a core of its own. In the program: fewer operators (fused ones, graphs), no "
         "compilation at run time (jit_compile=False on Ascend), TASK_QUEUE_ENABLE=2 there."
     ),
-    threshold=say("3 % of the step, in 50 tasks: an operator waits for a while in any queue."),
+    threshold=say(
+        "{least} of the step, in {many} tasks: an operator waits for a while in any queue.",
+        least=exact_percent(_LEAST),
+        many=_MANY,
+    ),
     reference=say("torch_npu's task queue; msprof-analyze's dispatch rules."),
     code=Code(
         before="python train.py",

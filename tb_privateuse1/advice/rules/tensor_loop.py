@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
-from tb_privateuse1.analysis.idioms.tensor_loops import TensorLoops, tensor_loops
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.analysis.idioms.tensor_loops import LONGEST, ROUNDS, TensorLoops, tensor_loops
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
@@ -85,8 +85,11 @@ RULE = Rule(
     title=say("Loop over tensors"),
     cause="launching",
     looks_for=say(
-        "Eight or more equal rounds of at most twelve elementwise operators, copies or reductions "
-        "on tensors whose sizes change from round to round, outside of `Optimizer.step`."
+        "{rounds} or more equal rounds of at most {longest} elementwise operators, copies or "
+        "reductions on tensors whose sizes change from round to round, outside of "
+        "`Optimizer.step`.",
+        rounds=ROUNDS,
+        longest=LONGEST,
     ),
     why=say(
         "A moving average, a norm or a decay of each parameter launches a kernel per parameter, "
@@ -98,8 +101,10 @@ RULE = Rule(
         "parameters in one flat tensor."
     ),
     threshold=say(
-        "Eight rounds and 1 % of the step. Rounds on tensors of one size may be an iteration: a "
-        "quarter of the calls must have other sizes than the round before."
+        "{rounds} rounds and {least} of the step. Rounds on tensors of one size may be an "
+        "iteration: a quarter of the calls must have other sizes than the round before.",
+        least=exact_percent(_LEAST),
+        rounds=ROUNDS,
     ),
     reference=say("torch's foreach operators; torch.optim.swa_utils (use_buffers, multi_avg_fn)."),
     code=Code(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import join_list, say
@@ -102,8 +102,10 @@ RULE = Rule(
         "replace loops over small tensors by one operation on a stacked tensor."
     ),
     threshold=say(
-        "At least 100 a step and half of all kernels, with 5 % of the step to gain; the line "
-        "between short and long is measured in each trace, as hosts differ."
+        "At least {many} a step and half of all kernels, with {least} of the step to gain; the "
+        "line between short and long is measured in each trace, as hosts differ.",
+        many=_MANY,
+        least=exact_percent(_LEAST),
     ),
     reference=say("TraceLens short kernels (10 µs), msprof-analyze small operators."),
     code=Code(

@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import groupby, intervals
@@ -100,15 +100,20 @@ RULE = Rule(
     title=say("Gradients sent one by one"),
     cause="communication",
     looks_for=say(
-        "Twenty or more collectives of unknown size in a row, with less other work between two of "
-        "them than half of the shorter one takes."
+        "{many} or more collectives of unknown size in a row, with less other work between two of "
+        "them than half of the shorter one takes.",
+        many=_MANY,
     ),
     why=say("Each costs its latency, and nothing of the backward pass hides it."),
     fix=say(
         "Send gradients in buckets, while the backward pass still runs: DistributedDataParallel or "
         "FSDP. By hand: one all_reduce of a concatenated tensor, or all_reduce_coalesced."
     ),
-    threshold=say("Twenty in a row, and 1 % of the step: a line changes it."),
+    threshold=say(
+        "{many} in a row, and {least} of the step: a line changes it.",
+        least=exact_percent(_LEAST),
+        many=_MANY,
+    ),
     reference=say("S. Li et al.: PyTorch Distributed, 2020: gradient bucketing."),
     code=Code(
         before=("loss.backward()\nfor p in model.parameters():\n    dist.all_reduce(p.grad)"),

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_sentences, plural, say
@@ -249,8 +249,11 @@ RULE = Rule(
     title=say("Uneven steps"),
     cause="launching",
     looks_for=say(
-        "Three or more steps that take 1.3 times the median, run the same operators as the others "
-        "and have about as much more of one wait. Other long steps are a note without a saving."
+        "{again} or more steps that take {factor} times the median, run the same operators as the "
+        "others and have about as much more of one wait. Other long steps are a note without a "
+        "saving.",
+        factor=_FACTOR,
+        again=_AGAIN,
     ),
     why=say("Averages hide them; in a job of many ranks all wait for the slowest."),
     fix=say(
@@ -258,8 +261,12 @@ RULE = Rule(
         "interpreter, a file that is written, garbage collection."
     ),
     threshold=say(
-        "1.3 times the median of three or more steps: noise stays below. One or two long steps "
-        "may be chance; more work in some steps is the program's."
+        "{factor} times the median of {few} or more steps: noise stays below. A note without a "
+        "saving takes {least} of the time. One or two long steps may be chance; more work in some "
+        "steps is the program's.",
+        factor=_FACTOR,
+        few=_FEW,
+        least=exact_percent(_LEAST),
     ),
     reference=say("docs/reference/definitions.md, steps."),
     check=check,

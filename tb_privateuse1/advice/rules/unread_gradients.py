@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.idioms.unread_gradients import unread_gradients
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
@@ -69,7 +69,10 @@ RULE = Rule(
         "comes before the first trained layer under torch.no_grad(); detach() what another network "
         "made before its judge is trained with it."
     ),
-    threshold=say("1 % of the step; parameters are known by their shapes alone."),
+    threshold=say(
+        "{least} of the step; parameters are known by their shapes alone.",
+        least=exact_percent(_LEAST),
+    ),
     reference=say("torch's notes on autograd: locally disabling gradient computation."),
     code=Code(
         before="optimizer = SGD(model.head.parameters())  # the rest is frozen",

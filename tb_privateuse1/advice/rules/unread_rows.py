@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms.unread_rows import unread_rows
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
@@ -67,7 +67,7 @@ RULE = Rule(
         "Cut before the product, not behind it: score(hidden[:, -1]) instead of "
         "score(hidden)[:, -1] (num_logits_to_keep, logits_to_keep in transformers)."
     ),
-    threshold=say("Half of a result, and 1 % of the step."),
+    threshold=say("Half of a result, and {least} of the step.", least=exact_percent(_LEAST)),
     reference=say("logits_to_keep of transformers; vLLM computes scores of sampled rows alone."),
     code=Code(
         before="scores = self.score(hidden)[:, -1]",

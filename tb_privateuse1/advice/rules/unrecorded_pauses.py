@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.i18n import plural, say
@@ -125,8 +125,11 @@ RULE = Rule(
         "these times. If the program waits for requests, nothing is wrong with it."
     ),
     threshold=say(
-        "3 % of the time. It is a saving if four of five steps have such pauses, three steps at "
-        "least: else the device may have had no work to do. 50 activities: fewer are no program."
+        "{least} of the time. It is a saving if four of five steps have such pauses, three steps "
+        "at least: else the device may have had no work to do. {many} activities: fewer are no "
+        "program.",
+        least=exact_percent(LEAST),
+        many=_MANY,
     ),
     reference=say("docs/reference/definitions.md, account of time."),
     check=check,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
@@ -92,7 +92,8 @@ RULE = Rule(
     title=say("For-each operators without a kernel"),
     cause="fallback",
     looks_for=say(
-        "`aten::_foreach_add_` and the like with four or more `aten::add_` directly inside."
+        "`aten::_foreach_add_` and the like with {many} or more `aten::add_` directly inside.",
+        many=_MANY,
     ),
     why=say(
         "An optimizer that was asked to update all parameters at once launches each by itself."
@@ -102,7 +103,11 @@ RULE = Rule(
         "`_foreach_add_` and `_foreach_mul_`, for Adam also lerp, addcmul, addcdiv, sqrt), or "
         "`_fused_adam_`; where it has them, keep the parameters of one type and layout."
     ),
-    threshold=say("Four tensors and 0.5 % of the step: real models have hundreds."),
+    threshold=say(
+        "{many} tensors and {least} of the step: real models have hundreds.",
+        least=exact_percent(_LEAST),
+        many=_MANY,
+    ),
     reference=say("torch's slow paths (aten/src/ATen/native/ForeachOpsKernels.cpp)."),
     code=Code(
         before="// nothing registered: torch calls add_ for each tensor",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
@@ -64,13 +64,16 @@ RULE = Rule(
     name="waiting_ranks",
     title=say("Waiting for other ranks"),
     cause="communication",
-    looks_for=say("Three or more collectives of one kind, group and size with uneven durations."),
+    looks_for=say(
+        "{many} or more collectives of one kind, group and size with uneven durations.",
+        many=_MANY,
+    ),
     why=say("All ranks are as slow as the slowest."),
     fix=say(
         "Open the distributed view for the rank that the others wait for, and its advice: uneven "
         "data, a slower host, a checkpoint written by one rank."
     ),
-    threshold=say("2 % of the step: networks vary by that much."),
+    threshold=say("{least} of the step: networks vary by that much.", least=exact_percent(_LEAST)),
     reference=say("HTA and XProf stragglers; docs/reference/definitions.md, distributed."),
     check=check,
     needs=("device", "collectives"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.rates import printed_memory
 from tb_privateuse1.analysis.roofs.rates import device_rates
@@ -81,7 +81,12 @@ RULE = Rule(
         "few rows (split over the inner size). If this serves requests, batch more of them, or "
         "decode speculatively: all rows of a call share one reading."
     ),
-    threshold=say("10 % of the step is in such products."),
+    threshold=say(
+        "{much} of the step is in such products; a saving from {least} of the step on, else a "
+        "note.",
+        much=exact_percent(_MUCH),
+        least=exact_percent(_LEAST),
+    ),
     reference=say("Roofline model; vLLM and SGLang on quantized weights."),
     code=Code(
         before="model = Model().eval()  # weights in float32",

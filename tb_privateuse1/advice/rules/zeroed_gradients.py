@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
@@ -104,7 +104,7 @@ RULE = Rule(
     looks_for=say("`aten::zero_` or `_foreach_zero_` inside of `zero_grad`."),
     why=say("Each parameter's gradient is written once and read once more than needed."),
     fix=say("zero_grad(set_to_none=True), the default since torch 2.0."),
-    threshold=say("0.5 % of the step: one argument fixes it."),
+    threshold=say("{least} of the step: one argument fixes it.", least=exact_percent(_LEAST)),
     reference=say("torch's GradNotSetToNonePattern."),
     code=Code(
         before="optimizer.zero_grad(set_to_none=False)",

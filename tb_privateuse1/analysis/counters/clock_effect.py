@@ -31,9 +31,9 @@ LOW = 0.95
 _HIGH_QUANTILE = 0.9
 _CALLS, _EACH = 8, 3
 _KERNELS = 2
-_SLOPE = (0.5, 1.25)
+SLOPE = (0.5, 1.25)
 _EXPLAINED = 0.5
-_AT_TOP, _SLOW_AT_TOP, _FAST_AT_TOP = 0.97, 0.8, 0.5
+AT_TOP, SLOW_AT_TOP, _FAST_AT_TOP = 0.97, 0.8, 0.5
 _BOUND = 3.18
 """Of the Gaussian tail, for sums of random signs."""
 _LEVEL = 0.025
@@ -118,13 +118,13 @@ def power_limit(trace: Trace, effect: ClockEffect) -> int | None:
         value = form.means(start, end)
         if np.isnan(value).any() or value.max() <= 0:
             continue
-        top = value >= _AT_TOP * value.max()
-        entries = int((form.value >= _AT_TOP * value.max()).sum())
+        top = value >= AT_TOP * value.max()
+        entries = int((form.value >= AT_TOP * value.max()).sum())
         slow, fast = (
             float(np.average(top[own], weights=(end - start)[own]))
             for own in (effect.slow, effect.fast)
         )
-        if entries < _EACH or slow < _SLOW_AT_TOP or fast > _FAST_AT_TOP * slow:
+        if entries < _EACH or slow < SLOW_AT_TOP or fast > _FAST_AT_TOP * slow:
             continue
         at_top = _centered(top.astype(np.float64), effect.group)
         length = (end - start).astype(np.float64)
@@ -202,7 +202,7 @@ def _following(group: I64, x: F64, y: F64, length: I64, slow: Bools) -> tuple[I6
     explained = xy * xy / np.where(xx * yy > 0, xx * yy, 1)
     calls, low = np.bincount(group, minlength=groups), np.bincount(group, slow, groups)
     follows = (calls >= _CALLS) & (low >= _EACH) & (calls - low >= _EACH)
-    follows &= (slope >= _SLOPE[0]) & (slope <= _SLOPE[1]) & (explained >= _EXPLAINED)
+    follows &= (slope >= SLOPE[0]) & (slope <= SLOPE[1]) & (explained >= _EXPLAINED)
     order = np.lexsort((length, group, slow))[: int((~slow).sum())]
     edges = np.searchsorted(group[order], np.arange(groups + 1))
     middle = np.minimum((edges[:-1] + edges[1:]) // 2, len(order) - 1)
@@ -217,7 +217,7 @@ def _fit(x: F64, y: F64, weight: F64) -> tuple[float, float]:
 
 def _is_inverse(fit: tuple[float, float]) -> bool:
     slope, explained = fit
-    return _SLOPE[0] <= slope <= _SLOPE[1] and explained >= _EXPLAINED
+    return SLOPE[0] <= slope <= SLOPE[1] and explained >= _EXPLAINED
 
 
 def _centered(values: F64, group: I64) -> F64:

@@ -22,7 +22,7 @@ from tb_privateuse1.trace.table import I64, Table
 
 F64 = NDArray[np.float64]
 
-_ROUNDS, _FEWER = 4, 3
+ROUNDS, FEWER = 4, 3
 """Rounds in a row that grow by the same number: fewer may be batches of various sizes. A series of
 the lesser number counts if it comes again, and grows by a little."""
 _LITTLE = 1 / 8
@@ -133,10 +133,10 @@ def _series(trace: Trace, products: I64, rows: I64) -> Rounds:
         return Rounds.empty()
     count = np.bincount(run)
     first = np.flatnonzero(~same)
-    again = (count >= _FEWER - 1) & (grown[first] <= _LITTLE * size[first])
+    again = (count >= FEWER - 1) & (grown[first] <= _LITTLE * size[first])
     _, alike = groupby.group_rows(np.where(again, grown[first], -1))
     again &= np.bincount(alike, minlength=1)[alike] > 1
-    good = ((count >= _ROUNDS - 1) | again)[run] & (grown > 0)
+    good = ((count >= ROUNDS - 1) | again)[run] & (grown > 0)
     later = np.flatnonzero(good) + 1  # the first round of a run is new as a whole
     ends = np.append(ops.start_ns[products[begins[1:]]], ops.end_ns[products[-1:]])
     last = np.append(begins[1:], len(rows)) - 1

@@ -24,7 +24,7 @@ _PER_BYTE = 8.0
 _CORE = 40.0
 """FLOPs in a ns that a core reaches in float32: two thirds of two units of eight lanes at 2 GHz,
 as all servers since 2013 have."""
-_FAR = 0.7
+FAR = 0.7
 """A product of more of the rate in float32 is not slow."""
 
 
@@ -59,7 +59,7 @@ def half_products(trace: Trace) -> HalfProducts:
     large &= work.flops >= _PER_BYTE * size
     full = large & (work.dtype == _FULL)
     full_rate = float(np.median(rates[full])) if full.any() else _CORE
-    rows = np.flatnonzero(large & np.isin(work.dtype, _HALF) & (rates < _FAR * full_rate))
+    rows = np.flatnonzero(large & np.isin(work.dtype, _HALF) & (rates < FAR * full_rate))
     if not len(rows):
         return HalfProducts(rows[:0], np.empty(0), 0.0, full_rate, bool(full.any()))
     rate = float(work.flops[rows].sum() / duration[rows].sum())

@@ -29,7 +29,7 @@ from tb_privateuse1.trace.table import I64, Bools, Table
 
 PLACES = ("select", "slice", "narrow")
 PARTS = ("unbind", "split", "chunk")
-_ROUNDS = 4
+ROUNDS = 4
 _LONGEST = 64
 """Places of a round: a model that runs on one item has many of its own."""
 
@@ -108,13 +108,13 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
         ops.step[top[anchors]],
     )
     # The last round has no place behind it that would end it.
-    stretches = find_rounds(symbol, _LONGEST, _ROUNDS - 1)
+    stretches = find_rounds(symbol, _LONGEST, ROUNDS - 1)
     read = _Places(trace)
     for i, loop in enumerate(zip(*_whole(top, anchors, hashes, stretches), strict=True)):
         first, second, end, rounds = (int(one) for one in loop)
         begin, period = int(stretches.first[i]), int(stretches.period[i])
         places = top[anchors[begin : begin + period * int(stretches.rounds[i])]]
-        items = read.items(places.reshape(-1, period)) if rounds >= _ROUNDS else {}
+        items = read.items(places.reshape(-1, period)) if rounds >= ROUNDS else {}
         if items != {}:
             yield _Loop(first, second, end, rounds, items)
 
@@ -132,7 +132,7 @@ def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
     for at in splits.tolist():
         parts, size = _parts(call_of(trace, int(top[at])))
         first, end = at + 1, int(ends[np.searchsorted(ends, at, side="right")])
-        longest = (end - first) // parts if parts >= _ROUNDS else 0
+        longest = (end - first) // parts if parts >= ROUNDS else 0
         if not longest:
             continue
         again = np.flatnonzero(call[first + 1 : first + longest + 1] == call[first]) + 1

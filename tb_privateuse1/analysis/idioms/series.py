@@ -15,7 +15,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _PLACES = ("select", "slice", "narrow")
-_MANY = 8
+MANY = 8
 """Products in a row. Query, key and value are three, and gates of a recurrent cell four."""
 
 
@@ -72,7 +72,7 @@ def product_series(trace: Trace) -> Series:
     usable = (nodes.role == PRODUCT) & nodes.known & ~nodes.in_optimizer
     usable &= ~feeds | (_places_before(trace, nodes.op, begins) >= 2)
     length, fit = np.bincount(run), np.bincount(run[usable], minlength=int(run.max(initial=-1)) + 1)
-    kept = ((length >= _MANY) & (fit == length))[run] if len(run) else usable
+    kept = ((length >= MANY) & (fit == length))[run] if len(run) else usable
     number = np.cumsum(begins & kept) - 1
     run = np.where(kept, number, -1)
     count = int(run.max(initial=-1)) + 1

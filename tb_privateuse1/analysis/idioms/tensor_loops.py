@@ -22,9 +22,9 @@ from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 
-_LONGEST = 12
+LONGEST = 12
 """Operators of a round: Adam by hand takes as many."""
-_ROUNDS = 8
+ROUNDS = 8
 _CHANGES = 0.25
 """The least share of the calls whose sizes are not those of the round before: a model has several
 layers of one size in a row, but not all."""
@@ -55,7 +55,7 @@ def tensor_loops(trace: Trace) -> TensorLoops:
     usable &= ~found.named(*_FILLS)  # the rule on zeroed gradients has these
     usable &= ~_in_lists(trace)[nodes.op]  # those on for-each operators have these
     _, symbol = group_rows(nodes.word, nodes.thread, nodes.step)
-    equal = find_rounds(np.where(usable, symbol, -1), _LONGEST, _ROUNDS)
+    equal = find_rounds(np.where(usable, symbol, -1), LONGEST, ROUNDS)
     loop = equal.of_rows(len(nodes))
     changes = _changes(found, equal, loop)
     equal = equal.take(changes >= _CHANGES * (equal.rounds - 1) * equal.period)
