@@ -35,13 +35,13 @@ MEANING: Mapping[str, str] = {
     r"per-parameter": r"optimizer_loop|unrolled_foreach",
     r"launch-bound": r"host_bound|tiny_kernels|task_queue",
     r"start-up|graph capture": r"unsteady_recording",
-    r"float32": r"slow_products|product_rates|double_precision",
+    r"float32": r"slow_products|double_precision",
     r"metrics|decoding": r"python_overhead",
     r"AICPU|TransData": r"casts|layout_conversion|device_cpu|format_conversion",
     r"RMSNorm": r"\w+_by_hand|elementwise_chain",
     r"fuse q,k,v": r"product_series|shared_inputs",
     r"attention": r"attention_math",
-    r"decode products": r"weight_reads|product_rates",
+    r"decode products": r"weight_reads",
     r"blocking": r"blocked_call|blocking_copy|recording",
 }
 """By the words of an expectation, the rules that mean it; ``recording`` is the first line."""

@@ -14,6 +14,7 @@ MODULES = {
     "planted": ("host_faults", "device_faults", "held_faults"),
     "later": ("later_on_host", "later_on_device", "later_on_cpu"),
     "blind": ("blind_on_host", "blind_on_device", "blind_on_cpu"),
+    "first": ("first_faults",),
     "blind-tuned": ("blind_tuned",),
     "tuned": ("tuned_on_host", "tuned_on_device"),
 }
@@ -23,6 +24,7 @@ REPORTS = {
     "planted": table.report,
     "later": later_table.report,
     "blind": later_table.report,
+    "first": table.report,
     "blind-tuned": table.tuned_report,
     "tuned": table.tuned_report,
 }

@@ -70,13 +70,13 @@ LATER: dict[str, tuple[float, tuple[str, ...]]] = {
     "gate_by_hand": (0.33, ("gate_by_hand", "elementwise_chain")),
     "group_norm_by_hand": (0.35, ("norm_by_hand", "elementwise_chain")),
     "repeated_keys": (0.90, ("repeated_tensor", "layout_conversion", "growing_tensor")),
-    "wide_weights": (0.45, ("weight_reads", "slow_products", "product_rates")),
-    "one_sequence": (0.85, ("weight_reads", "product_series", "product_rates", "indexing_loop")),
-    "cell_by_cell": (0.37, ("product_series", "weight_reads", "product_rates", "tiny_kernels")),
+    "wide_weights": (0.45, ("weight_reads", "slow_products")),
+    "one_sequence": (0.85, ("weight_reads", "product_series", "indexing_loop")),
+    "cell_by_cell": (0.37, ("product_series", "weight_reads", "tiny_kernels")),
     "likelihood_by_hand": (0.37, ("elementwise_chain",)),
     "slow_worker": (0.50, ("data_loader",)),
     "recompiled": (0.98, ("recompilation",)),
-    "single_reductions": (0.84, ("small_collectives", "exposed_communication", "data_parallel")),
+    "single_reductions": (0.84, ("small_collectives", "exposed_communication")),
 }
 """Of the faults planted when the rules were finished: the share of the step that each should cost,
 as timed once, and the rules that may find it. Written down before any of them was recorded; only
@@ -122,7 +122,7 @@ BLIND: dict[str, tuple[float, tuple[str, ...]]] = {
     "workers_in_each_epoch": (0.68, ("data_loader", "python_overhead")),
     "half_on_host": (0.78, ("half_on_host",)),
     "averaged_parts": (
-        0.57, ("exposed_communication", "small_collectives", "unbucketed_gradients"),
+        0.57, ("exposed_communication", "small_collectives"),
     ),
     "uneven_shares": (0.31, ("waiting_ranks", "exposed_communication")),
 }  # fmt: skip
@@ -132,3 +132,11 @@ now: `attached_fake`, `every_score`, `without_cache`, `dense_gradients`, `frozen
 `sorted_vocabulary`, `attached_state` and `half_on_host`."""
 
 RULES_OF |= {name: rules for name, (_, rules) in (LATER | BLIND).items()}
+
+FIRST: dict[str, tuple[str, ...]] = {
+    "norm_without_kernel": ("decomposed",),
+    "blocking_launches": ("launch_blocking",),
+}
+"""Of the faults planted for rules that no program had shown before."""
+
+RULES_OF |= FIRST

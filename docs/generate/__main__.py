@@ -6,14 +6,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import command_line, packaged, rules, stubs, torch_versions
+from docs.generate import command_line, evidence, packaged, rules, stubs, torch_versions
 
 DOCS = Path(__file__).parents[1]
 _PACKAGE = DOCS.parent / "tb_privateuse1"
 _TEXTS = _PACKAGE / "agents" / "texts"
 
 DOCUMENTS: dict[Path, Callable[[str], str]] = {
-    DOCS / "internals" / "advice.md": rules.with_verdicts,
+    DOCS / "internals" / "advice.md": evidence.with_evidence,
     DOCS / "reference" / "command-line.md": command_line.with_commands,
     DOCS / "reference" / "rules.md": rules.with_rules,
     DOCS / "reference" / "torch-versions.md": torch_versions.with_internals,

@@ -1,4 +1,4 @@
-"""Build the list of rules from the rules, and the table of verdicts by rule from the verdicts."""
+"""Build the list of rules from the rules; read the verdicts on real traces."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ _BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
 
 _RANKS_BEGIN, _RANKS_END = "<!-- rules over ranks: generated -->\n", "<!-- end of those -->\n"
 
-
-_JUDGED_BEGIN, _JUDGED_END = "<!-- by rule: generated -->\n", "<!-- end of the verdicts -->\n"
 
 _JUDGED = re.compile(r"^\| `(\w+/\w+)`(?: \(rank (\d)\))? \| (.*?) \| (.*) \|$", re.MULTILINE)
 
@@ -54,30 +52,10 @@ def verdicts(document: str) -> list[Verdict]:
     ]
 
 
-def with_verdicts(document: str) -> str:
-    """Return docs/internals/advice.md with the current table by rule."""
-    return between(document, _JUDGED_BEGIN, "".join(_by_rule(document)), _JUDGED_END)
-
-
 def with_rules(document: str) -> str:
     """Return docs/reference/rules.md with the current rules."""
     document = between(document, _BEGIN, "".join(_sections()), _END)
     return between(document, _RANKS_BEGIN, "".join(_rank_sections()), _RANKS_END)
-
-
-def _by_rule(document: str) -> Iterator[str]:
-    rows = verdicts(document)
-    silent = []
-    yield "\n| rule | findings | right | wrong | on |\n|---|---|---|---|---|\n"
-    for rule in RULES.values():
-        own = [row for row in rows if rule.name in row.found]
-        if not own:
-            silent.append(f"`{rule.name}`")
-            continue
-        right = sum(row.verdict.startswith("right") for row in own)
-        where = ", ".join(dict.fromkeys(f"`{row.trace.partition('/')[2]}`" for row in own))
-        yield f"| `{rule.name}` | {len(own)} | {right} | {len(own) - right} | {where} |\n"
-    yield f"\nSilent on all of them: {', '.join(silent)}.\n\n"
 
 
 def _rank_sections() -> Iterator[str]:

@@ -44,10 +44,7 @@ class FineRow(Struct, frozen=True):
     exceeds the median."""
 
 
-_PRODUCT_RULES = (
-    "slow_products", "product_rates", "product_sizes", "weight_reads", "double_precision",
-    "convolution_rates", "attention_rates",
-)  # fmt: skip
+_PRODUCT_RULES = ("slow_products", "weight_reads", "double_precision")
 
 _CONTRADICTS: Mapping[str, Collection[str]] = {
     "host": ("launching",),

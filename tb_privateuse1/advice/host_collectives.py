@@ -9,14 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.analysis.idioms.far_calls import host_memory
+from tb_privateuse1.analysis.roofs.best_rates import best_rate
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes, phase_kinds
+from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 _CALLS = r"^c10d::"
 _SUMS = ("all_reduce", "reduce_scatter")
 _LARGE, _STEPS = 1 << 20, 3
+_UNCACHED = 1 << 20
+"""Smaller tensors stay in a cache of the host: their rate is not that of its memory."""
 _PASSES = 20
 """How often a sum over sockets of one host reads or writes each byte: into a buffer and out of it
 on both ranks, for its two halves, and once to add."""
@@ -110,3 +115,14 @@ def bucketed_share(case: RuleContext, rows: I64, needed: int) -> float:
     slope = max(int(duration[size == largest].min()) - latency, 0) / max(largest - smallest, 1)
     line = needed * latency + slope * max(int(size.sum()) - needed * smallest, 0)
     return max(1 - max(needed * float(duration.mean()), line) / float(duration.sum()), 0.0)
+
+
+@memoize
+def host_memory(trace: Trace) -> float | None:
+    """Return the best rate of bytes per second that operators of the host sustained, or None."""
+    ops, work = trace.ops, operator_work(trace)
+    known = (work.read_bytes != MISSING) & (work.written_bytes != MISSING)
+    size = work.read_bytes + work.written_bytes
+    rows = np.flatnonzero(known & ~work.matrix & (size >= _UNCACHED) & ~work.at_most)
+    duration = np.maximum(ops.end_ns - ops.start_ns, 1)[rows]
+    return best_rate(size[rows], duration, duration)

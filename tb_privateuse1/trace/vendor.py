@@ -57,8 +57,6 @@ class Vendor(Struct, frozen=True):
     """Kernels of matrix products in full precision, for which the device has a faster mode."""
     sparse_tensors: bool = False
     """Whether torch's sparse tensors, and so sparse gradients, run on its device."""
-    product_multiple: int | None = None
-    """Sizes of products in half precision should be multiples of this."""
     matrix_unit: str = ""
     """The name of its unit for matrix products."""
     matrix_names: re.Pattern[str] | None = None
@@ -83,12 +81,6 @@ class Vendor(Struct, frozen=True):
     """Names of its units for scalar code, on which operators run that its main units lack."""
     conversion_names: re.Pattern[str] | None = None
     """Names of kernels that convert tensors from or to a memory format of its own."""
-    channels_last: bool = False
-    """Its libraries compute convolutions with the channels as the innermost dimension."""
-    tune_products: str = ""
-    """What makes its library choose a faster kernel of a product; a sentence for people."""
-    tune_convolutions: str = ""
-    tune_attention: str = ""
     peaks: tuple[Peak, ...] = ()
     """The first that matches a device's name counts."""
 

@@ -147,24 +147,12 @@ VENDOR = Vendor(
         r"^(ampere|hopper|blackwell)_sgemm|cutlass_(80|90)_simt_sgemm|sm(80|90|100)_\w*f32f32_f32f32_f32"
     ),
     sparse_tensors=True,
-    product_multiple=8,
     matrix_unit="Tensor Cores",
     matrix_names=re.compile(
         r"[hsibe](884|1688|16816|16832|16864|8816)|tensorop|[hiqw]g?mma|xmma|nvjet|_mma_"
         r"|bmm_\w+_t\d+x\d+x\d+|flash_(fwd|bwd)|fmha|cutlass.*_(tensor|sm[89]|sm1)\w*gemm|cudnn.*(tensor|sm[89]0_)"
     ),
     compute_units=say("Streaming multiprocessors"),
-    channels_last=True,
-    tune_products=say(
-        "torch.compile(mode='max-autotune') measures kernels of cuBLAS and Triton for each shape."
-    ),
-    tune_convolutions=say(
-        "torch.backends.cudnn.benchmark = True lets cuDNN measure its algorithms for each shape."
-    ),
-    tune_attention=say(
-        "torch.nn.attention.sdpa_kernel chooses among flash attention, cuDNN's and the "
-        "memory-efficient kernel: compare them."
-    ),
     peaks=_PEAKS,
 )
 """Matrix names: cuBLAS, cuDNN and CUTLASS name the tensor instruction or its shape (``s16816``: MMA

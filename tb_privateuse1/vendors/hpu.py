@@ -2,7 +2,6 @@
 
 import re
 
-from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.peaks import Peak, Rates
 from tb_privateuse1.trace.vendor import Vendor
 
@@ -40,9 +39,6 @@ VENDOR = Vendor(
     device_type_name="HPU",
     matrix_unit="MME",
     matrix_names=re.compile(r"mme|gemm|matmul|conv", re.IGNORECASE),
-    tune_attention=say(
-        "FusedSDPA (habana_frameworks.torch.hpex.kernels) is the fused kernel of Gaudi."
-    ),
     peaks=_PEAKS,
 )
 """Matrix names: operators that the graph compiler puts on the matrix multiplication engine.

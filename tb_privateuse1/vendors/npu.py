@@ -2,7 +2,6 @@
 
 import re
 
-from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.vendor import Process, Vendor
 
 _HARDWARE = re.compile("^Ascend Hardware$")
@@ -28,16 +27,12 @@ VENDOR = Vendor(
     communication_names=re.compile(r"nccl|rccl|^(hccl|hcom|cncl|oneccl|xccl|mccl)"),
     communication_prefixes=("hccl",),
     operator_prefixes=("npu",),
-    product_multiple=16,
     matrix_unit="Cube",
     matrix_names=re.compile(
         r"matmul|conv[23]d|mix_aic|cube|flashattention|batch_?mm", re.IGNORECASE
     ),
     cpu_units=re.compile(r"AI_?CPU"),
     conversion_names=re.compile(r"(?i)transdata"),
-    tune_products=say("CANN's AOE tool tunes operators for their shapes (aoe --job_type=2)."),
-    tune_convolutions=say("CANN's AOE tool tunes operators for their shapes (aoe --job_type=2)."),
-    tune_attention=say("torch_npu.npu_fusion_attention is the fused kernel of CANN."),
 )
 """Matrix names: CANN's operators that run on the cube unit of an AI Core. Units: ``Task Type`` of
 its tasks. TransData converts between plain tensors and the fractal formats of the cube unit.

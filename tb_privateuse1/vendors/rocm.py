@@ -51,25 +51,12 @@ VENDOR = Vendor(
     device_type_name="HIP",
     perfetto_gpu_api=5,
     sparse_tensors=True,
-    product_multiple=8,
     matrix_unit="Matrix Cores",
     matrix_names=re.compile(
         r"_MI\d+x\d+x\d+_|mfma|wmma|xdl|gtcx|matmul_ogs|^attn_(fwd|bwd)|flash_(fwd|bwd)|fmha",
         re.IGNORECASE,
     ),
     compute_units=say("Compute units"),
-    channels_last=True,
-    tune_products=say(
-        "PYTORCH_TUNABLEOP_ENABLED=1 measures kernels of hipBLASLt and rocBLAS for each shape."
-    ),
-    tune_convolutions=say(
-        "MIOPEN_FIND_ENFORCE=SEARCH_DB_UPDATE lets MIOpen measure its kernels once and store the "
-        "best. For channels last, set PYTORCH_MIOPEN_SUGGEST_NHWC=1."
-    ),
-    tune_attention=say(
-        "torch.backends.cuda.preferred_rocm_fa_library('ck') takes Composable Kernel's attention "
-        "instead of AOTriton's: compare them."
-    ),
     peaks=_PEAKS,
 )
 """Matrix names: Tensile writes the matrix instruction (``MI16x16x4x1``), composable kernel ``xdl``,

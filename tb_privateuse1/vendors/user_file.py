@@ -95,7 +95,6 @@ class _Description(msgspec.Struct, forbid_unknown_fields=True):
     communication_names: str | None = None
     slow_products: str | None = None
     sparse_tensors: bool | None = None
-    product_multiple: int | None = None
     matrix_unit: str | None = None
     matrix_names: str | None = None
     cpu_units: str | None = None
@@ -108,10 +107,6 @@ class _Description(msgspec.Struct, forbid_unknown_fields=True):
     device_type_name: str | None = None
     perfetto_gpu_api: _GpuApi | None = None
     compute_units: str | None = None
-    channels_last: bool | None = None
-    tune_products: str | None = None
-    tune_convolutions: str | None = None
-    tune_attention: str | None = None
     peaks: tuple[_Peak, ...] | None = None
 
 

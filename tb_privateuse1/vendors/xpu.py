@@ -2,7 +2,6 @@
 
 import re
 
-from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.vendor import Vendor
 
 VENDOR = Vendor(
@@ -17,7 +16,5 @@ VENDOR = Vendor(
     device_type_name="XPU",
     matrix_unit="XMX",
     matrix_names=re.compile(r"xmx|dpas|joint_matrix|gemm_kernel|xetla|micro_sdpa", re.IGNORECASE),
-    channels_last=True,
-    tune_convolutions=say("oneDNN's kernels are made for channels last."),
 )
 """Matrix names: oneDNN's gemm kernels, and those that name the instruction (``dpas``)."""

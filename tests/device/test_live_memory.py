@@ -50,14 +50,29 @@ def scoring(name, *, late=False, grow=False):
                 del scores
             prof.step()
 
+def filling(name, parts):
+    # Each step allocates parts of 6 MiB and releases them; earlier runs hold nothing any more.
+    torch.accelerator.empty_cache()
+    with capture.profile(on_trace_ready=log(name), **options) as prof:
+        for _ in range(7):
+            held = [torch.ones(3 << 19, device="refdev") for _ in range(parts)]
+            for part in held:
+                part.add_(1)
+            del held, part
+            torch.accelerator.synchronize()
+            torch.accelerator.empty_cache()
+            prof.step()
+
 training("good", False)
 training("gradients", True)
 scoring("released")
 scoring("results", late=True)
 scoring("growing", grow=True)
+filling("full", 16)
+filling("roomy", 8)
 """
 SCRIPT = f'exec(compile({PROGRAM!r}, "loop.py", "exec"))'
-RUNS = ("good", "gradients", "released", "results", "growing")
+RUNS = ("good", "gradients", "released", "results", "growing", "full", "roomy")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +94,7 @@ def spoken(path: Path) -> dict[str, tuple[str, str]]:
 def test_without_a_fault_nothing_is_said(runs: dict[str, dict[str, tuple[str, str]]]) -> None:
     assert runs["good"] == {}
     assert runs["released"] == {}
+    assert runs["roomy"] == {}
 
 
 def test_gradients_that_are_reset_late_are_found(
@@ -100,3 +116,8 @@ def test_growth_names_its_line(runs: dict[str, dict[str, tuple[str, str]]]) -> N
     title, source = runs["growing"]["memory_growth"]
     assert "8.000 MiB more with every step" in title
     assert source.endswith(": scoring")
+
+
+def test_a_device_that_is_nearly_full_is_found(runs: dict[str, dict[str, tuple[str, str]]]) -> None:
+    title, _ = runs["full"]["memory_capacity"]
+    assert "96 %" in title

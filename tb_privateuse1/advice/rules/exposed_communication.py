@@ -16,7 +16,6 @@ from tb_privateuse1.advice.collectives import (
 )
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.analysis.idioms.far_calls import host_memory
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
@@ -128,7 +127,7 @@ def _late(case: RuleContext, rows: I64, claim: intervals.Set, rate: float) -> Ru
             "here move {memory:,.3g} GB/s. Other ranks come later because they have more to do, or "
             "the network is slow: the recordings of the other ranks tell, in the distributed view.",
             rate=rate,
-            memory=(host_memory(case.trace) or 0.0) / 1e9,
+            memory=(host_collectives.host_memory(case.trace) or 0.0) / 1e9,
         ),
         events=len(rows),
         evidence=case.examples("ops", case.trace.collectives.op[rows].astype(np.int64)),

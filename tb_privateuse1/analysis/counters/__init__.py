@@ -3,12 +3,10 @@
 ``counters`` builds all curves of a trace. ``curves`` reads a window of them, ``curve_forms``
 computes the values of a window's parts. ``sm_occupancy`` estimates how full the multiprocessors
 were. ``recorded`` has the counters that the trace itself contains, ``recorded_means`` their figures
-in windows and while kernels run, ``instance_counters`` those of some activities. ``clock_effect``
-finds kernels whose durations follow a recorded clock.
+in windows and while kernels run, ``instance_counters`` those of some activities.
 """
 
 __all__ = [
-    "clock_effect",
     "counters",
     "curves",
     "instance_counters",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -35,21 +34,4 @@ def _alone(start_ns: I64, end_ns: I64) -> Bools:
     before = np.concatenate(([first], reach[:-1])) > start_ns + allowed
     behind = np.concatenate((start_ns[1:], [np.iinfo(np.int64).max])) < end_ns - allowed
     alone: Bools = ~(before | behind)
-    return alone
-
-
-def undisturbed_on_host(trace: Trace, op: I64) -> Bools:
-    """Return which operators ran while no operator of another thread did, by more than a twentieth.
-
-    Threads that only wait count as well: a collective on the host works in its own.
-    """
-    ops = trace.ops
-    alone = np.zeros(len(op), np.bool_)
-    for one in np.unique(ops.thread[op]).tolist():
-        mine = ops.thread[op] == one
-        others = np.flatnonzero((ops.thread != one) & (ops.parent < 0) & (ops.thread >= 0))
-        start, end = ops.start_ns[op[mine]], ops.end_ns[op[mine]]
-        beside = intervals.union(ops.start_ns[others], ops.end_ns[others])
-        shared = intervals.covered_length(beside, start, end)
-        alone[mine] = shared <= _TOLERANCE * (end - start)
     return alone
