@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
 from tb_privateuse1.analysis.idioms.loss_tails import loss_tails
 from tb_privateuse1.analysis.idioms.nodes import Graph
-from tb_privateuse1.analysis.idioms.tensor_loops import tensor_loops
+from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
@@ -126,7 +126,7 @@ def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:
     found = chains_of(case.trace)
     chosen = found.of(*idioms) & (found.table.saved_ns > 0) & ~_inside_composites(case, found)
     chosen &= loss_tails(case.trace).loss[found.table.first] < 0  # a loss is one finding
-    chosen &= tensor_loops(case.trace).loop[found.table.first] < 0  # so is a loop over tensors
+    chosen &= parameter_loops(case.trace).loop[found.table.first] < 0  # so is a loop over tensors
     group = np.where(np.append(chosen, False)[found.chain], found.chain, -1)
     table = found.table
     return fuse(case, found.graph, group, table.duration_ns, table.fused_ns)

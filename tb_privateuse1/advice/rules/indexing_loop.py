@@ -13,9 +13,9 @@ from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
-from tb_privateuse1.analysis.idioms import loops
-from tb_privateuse1.analysis.idioms.item_loops import ROUNDS, item_loops
-from tb_privateuse1.analysis.idioms.loops import Ranges
+from tb_privateuse1.analysis.idioms import batched_cost
+from tb_privateuse1.analysis.idioms.batched_cost import Ranges
+from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS, independent_rounds
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
@@ -82,7 +82,7 @@ def _found(case: RuleContext) -> _Found:
     top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
     # A data loader indexes samples: other rules report its time.
     loading = case.around(top, case.named("ops", _LOADER)) >= 0
-    items = item_loops(case.trace, top[~loading])
+    items = independent_rounds(case.trace, top[~loading])
     runs = _runs(case, top, np.flatnonzero(case.named("ops", _NAMES)[top] & ~loading))
     known = intervals.union(items.start_ns, items.end_ns)
     beside = intervals.covered_length(known, runs.ranges.start_ns, runs.ranges.end_ns) == 0
@@ -149,7 +149,7 @@ def _batched(case: RuleContext, ranges: Ranges) -> Fusion | None:
     """Return what one operator for each kind of call takes away; None if that is not known."""
     if not {"device", "links", "shapes"} <= case.has:
         return None
-    found = loops.batched(case.trace, ranges)
+    found = batched_cost.batched(case.trace, ranges)
     return fusion.fuse(case, found.graph, found.kind, found.duration_ns, found.fused_ns)
 
 

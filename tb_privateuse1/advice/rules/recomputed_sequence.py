@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.analysis.idioms.growing_rounds import FEWER, ROUNDS, growing_rounds
+from tb_privateuse1.analysis.idioms.recomputed_prefixes import FEWER, ROUNDS, recomputed_prefixes
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
@@ -18,7 +18,7 @@ _LEAST = 0.01
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield rounds of a model whose input grows by as much each time."""
-    found = growing_rounds(case.trace)
+    found = recomputed_prefixes(case.trace)
     gone = remove(case, Needless(found.rows, found.shares))
     if case.share(intervals.length(gone.claim)) < _LEAST:
         return

@@ -10,7 +10,12 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
-from tb_privateuse1.analysis.idioms.tensor_loops import LONGEST, ROUNDS, TensorLoops, tensor_loops
+from tb_privateuse1.analysis.idioms.parameter_loops import (
+    LONGEST,
+    ROUNDS,
+    ParameterLoops,
+    parameter_loops,
+)
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
@@ -21,7 +26,7 @@ _LEAST = 0.01
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield equal rounds of operators on tensors of various sizes."""
-    loops = tensor_loops(case.trace)
+    loops = parameter_loops(case.trace)
     work = fusion.fuse(case, loops.graph, loops.loop, loops.duration_ns, loops.fused_ns)
     if work is None:
         return
@@ -70,7 +75,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
 
 
-def _ranges(case: RuleContext, loops: TensorLoops, chosen: I64) -> tuple[I64, I64, np.ndarray]:
+def _ranges(case: RuleContext, loops: ParameterLoops, chosen: I64) -> tuple[I64, I64, np.ndarray]:
     """Return the start and end of loops on the host, in order, and the share that goes of each."""
     rounds, ops = loops.rounds.take(chosen), case.trace.ops
     last = rounds.first + rounds.period * rounds.rounds - 1

@@ -1,4 +1,4 @@
-"""Rounds of a model whose input grows by as much each time: all before is computed once more.
+"""Find rounds of a model that compute all earlier items once more: their input grows each time.
 
 Generation without a cache of keys and values, or a recurrent network that starts at the first token
 each time.
@@ -43,7 +43,7 @@ class Rounds(Table, frozen=True):
     series: I64
 
 
-class Regrown(Struct, frozen=True, eq=False):
+class RecomputedPrefixes(Struct, frozen=True, eq=False):
     """Rows of ``trace.ops`` with the share of the work that an earlier round has done."""
 
     rounds: Rounds
@@ -52,14 +52,14 @@ class Regrown(Struct, frozen=True, eq=False):
 
 
 @memoize
-def growing_rounds(trace: Trace) -> Regrown:
+def recomputed_prefixes(trace: Trace) -> RecomputedPrefixes:
     """Return the operators of rounds that grow, and the share of each that is done again.
 
     Work that does not become longer with the rounds is not counted: reading the weights remains.
     Operators of a forward pass with a backward pass need all rows each time.
     """
     rounds = _rounds(trace)
-    none = Regrown(rounds, np.empty(0, np.int64), np.empty(0))
+    none = RecomputedPrefixes(rounds, np.empty(0, np.int64), np.empty(0))
     if not len(rounds):
         return none
     rows, cost_ns = _operators(trace)
@@ -80,7 +80,7 @@ def growing_rounds(trace: Trace) -> Regrown:
             share[members] = (1 - read_ns[members] / cost) * old[members] / size
     share = np.clip(share, 0, old / rounds.rows)
     keep = share[at] > 0
-    return Regrown(rounds, rows[keep], share[at[keep]])
+    return RecomputedPrefixes(rounds, rows[keep], share[at[keep]])
 
 
 def _slope(size: I64, cost_ns: I64) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.analysis.idioms.rounds import find_rounds
+from tb_privateuse1.analysis.idioms.repeated_symbols import find_rounds
 
 
 def stretches(symbols: list[int], longest: int = 4, least: int = 3) -> list[tuple[int, int, int]]:

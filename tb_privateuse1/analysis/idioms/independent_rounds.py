@@ -1,4 +1,6 @@
-"""Loops over the items of a tensor: equal rounds of operators, each on the next place of it.
+"""Find loops over the items of a tensor whose rounds do not need each other's results.
+
+These are equal rounds of operators, each on the next place of the tensor.
 
 A profiler records no identity of tensors. That rounds do not need each other is known by sizes: a
 round may read places of tensors, what it has written itself, and tensors of sizes that it does not
@@ -15,7 +17,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import names_of
 from tb_privateuse1.analysis.idioms.recurrence import call_of, is_recurrent
-from tb_privateuse1.analysis.idioms.rounds import RangeHashes, Rounds, find_rounds
+from tb_privateuse1.analysis.idioms.repeated_symbols import RangeHashes, Rounds, find_rounds
 from tb_privateuse1.analysis.work.arguments import (
     Arguments,
     UnknownWork,
@@ -34,7 +36,7 @@ _LONGEST = 64
 """Places of a round: a model that runs on one item has many of its own."""
 
 
-class ItemLoops(Table, frozen=True):
+class IndependentRounds(Table, frozen=True):
     """Loops over items; ``place`` is the operator that takes the first one.
 
     ``independent`` says that no round can need another.
@@ -62,7 +64,7 @@ class _Loop(Struct, frozen=True):
     items: dict[int, tuple[int, int]] | None
 
 
-def item_loops(trace: Trace, top: I64) -> ItemLoops:
+def independent_rounds(trace: Trace, top: I64) -> IndependentRounds:
     """Return the loops whose rounds take one item after the other.
 
     ``top`` are the operators that no other one called, by thread and start.
@@ -84,7 +86,7 @@ def item_loops(trace: Trace, top: I64) -> ItemLoops:
                 apart and not is_recurrent(trace, thread, start, behind, one.items or {})
             )
     first = np.array([one.first for one in chosen], np.int64)
-    return ItemLoops(
+    return IndependentRounds(
         thread=ops.thread[top[first]],
         start_ns=ops.start_ns[top[first]],
         end_ns=ops.end_ns[top[np.array([one.until for one in chosen], np.int64) - 1]],

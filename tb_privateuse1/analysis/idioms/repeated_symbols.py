@@ -1,4 +1,4 @@
-"""Rounds: the same few symbols in the same order again and again, as a loop writes them."""
+"""Find the same few symbols in the same order again and again: the rounds of a loop."""
 
 from __future__ import annotations
 

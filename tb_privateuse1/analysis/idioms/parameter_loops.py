@@ -1,4 +1,4 @@
-"""Loops over many tensors, such as parameters: the same few operators for one after the other.
+"""Find loops over many tensors, such as parameters: the same few operators for each.
 
 A ``_foreach_`` operator takes a list of tensors of any sizes. Equal rounds on tensors of one size
 may as well be steps of an iteration, which need each other's results: only sizes that change from
@@ -15,7 +15,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idioms.flow import flow_within
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.idioms.rates import reachable, start_up_ns
-from tb_privateuse1.analysis.idioms.rounds import Rounds, find_rounds
+from tb_privateuse1.analysis.idioms.repeated_symbols import Rounds, find_rounds
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import distinct_values, group_rows, sums
 from tb_privateuse1.trace.memoize import memoize
@@ -33,7 +33,7 @@ _LISTS = re.compile(r"::_(foreach|fused)_")
 """Operators on lists of tensors; a backend without their kernels runs one operator per tensor."""
 
 
-class TensorLoops(Struct, frozen=True, eq=False):
+class ParameterLoops(Struct, frozen=True, eq=False):
     """The loops, the loop of each node of the graph (-1: none), and each one's device time.
 
     ``fused_ns`` is the time of one operator that does a whole round for all tensors.
@@ -47,7 +47,7 @@ class TensorLoops(Struct, frozen=True, eq=False):
 
 
 @memoize
-def tensor_loops(trace: Trace) -> TensorLoops:
+def parameter_loops(trace: Trace) -> ParameterLoops:
     """Return the loops over tensors of various sizes, outside of the optimizers of torch."""
     found = graph(trace)
     nodes = found.nodes
@@ -60,7 +60,7 @@ def tensor_loops(trace: Trace) -> TensorLoops:
     changes = _changes(found, equal, loop)
     equal = equal.take(changes >= _CHANGES * (equal.rounds - 1) * equal.period)
     loop = equal.of_rows(len(nodes))
-    return TensorLoops(
+    return ParameterLoops(
         graph=found,
         rounds=equal,
         loop=loop,

@@ -1,4 +1,4 @@
-"""Loops over the rows or items of a tensor: one operator over all of it instead of each call."""
+"""Compute the time of one batched operator in place of a loop's calls, and what that saves."""
 
 from __future__ import annotations
 
