@@ -23,6 +23,7 @@ from tb_privateuse1.advice.rules.base import (
     percent,
 )
 from tb_privateuse1.advice.savings import Saving, Savings
+from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import intervals
@@ -32,11 +33,11 @@ from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 
 AdviceSeverity = Literal["high", "medium", "low", "note"]
-"""By the saving's share of the judged steps; ``note``: unknown, or below ``LEAST``."""
+"""By the saving's share of the judged steps; ``note``: unknown, or below ``NOISE``."""
 
-HIGH, MEDIUM, LEAST = 0.10, 0.03, 0.005
-"""Shares of the step. A tenth is worth a day's work. Below half a percent a saving is within the
-noise between runs, and left out. Other tools draw their line at 3 to 5 %."""
+HIGH, MEDIUM = 0.10, 0.03
+"""Shares of the step. A tenth is worth a day's work. Other tools draw their line at 3 to 5 %;
+``worth.NOISE`` is the least that is said at all."""
 
 
 class AdviceRow(Struct, frozen=True):
@@ -216,14 +217,14 @@ def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> li
         claim_ns, free_ns = intervals.length(claim), intervals.length(free)
         # Keep a cause even if another finding has its time; drop a symptom.
         counts = claim_ns if rule.precedence == "cause" else free_ns
-        if case.share(counts) < LEAST and not finding.urgent:
+        if case.share(counts) < NOISE and not finding.urgent:
             rows += _note(case, rule, finding)
             continue
         saving = savings.of(finding.how, free, finding.removes)
         # A gain beyond the claim may be of instants that another finding has.
         saving = replace(saving, ns=min(saving.ns, case.window_ns - total))
         counts = saving.ns + (claim_ns - free_ns if rule.precedence == "cause" else 0)
-        if case.share(counts) < LEAST and not finding.urgent:
+        if case.share(counts) < NOISE and not finding.urgent:
             rows += _note(case, rule, finding)
             continue
         if saving.ns < free_ns:
@@ -249,7 +250,7 @@ def _advice(
 ) -> AdviceRow:
     saving = None if gain is None else gain.ns
     share = None if saving is None else case.share(saving)
-    counts = saving is not None and case.share(saving + (shared or 0)) >= LEAST
+    counts = saving is not None and case.share(saving + (shared or 0)) >= NOISE
     return AdviceRow(
         rule=rule.name,
         title=finding.title if share is None else _with_share(finding.title, share),

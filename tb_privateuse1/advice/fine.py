@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.worth import PROGRAM
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.i18n import say
@@ -20,12 +21,12 @@ _LITTLE = 0.01
 """Share of the judged time below which a class of the account is no matter."""
 
 _AHEAD = 0.03
+"""The host is ahead below this share: less idle time is in any program (``worth``)."""
 _MUCH, _MOST, _GOOD = 0.1, 0.8, 0.7
 """Products of a lesser share of the judged time are no matter. Most of their time is on matrix
 units from the second share on; libraries reach about the third share of a data sheet's peak."""
 _EVEN, _STEPS = 1.1, 3
-_MANY = 50
-"""Fewer activities are no program."""
+"""Steps within a tenth of the median are even, by convention; two steps show no median."""
 
 _LOADER = r"^enumerate\(DataLoader\)"
 _BY_HAND = r"^aten::(_scaled_dot_product_attention_math\w*|_?softmax)$"
@@ -64,7 +65,7 @@ def fine_rows(case: RuleContext, against: Collection[str] = ()) -> tuple[FineRow
 
     ``against`` are the causes and the rules of findings: nothing is fine that a finding is about.
     """
-    is_program = int(case.judged_kernels.sum()) >= _MANY
+    is_program = int(case.judged_kernels.sum()) >= PROGRAM
     if not (is_program and case.is_steady and case.window_ns and case.limits.known == "device"):
         return ()
     if not all_measured(case.trace.kernels):

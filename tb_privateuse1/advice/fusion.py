@@ -36,6 +36,7 @@ PARTICULAR = ("norm", "rotary", "gate", "loss")
 """Idioms with rules of their own."""
 
 _LONGEST_LIST = 12
+"""Operators that a sentence names: it stays readable."""
 
 
 class Fusion(Struct, frozen=True, eq=False):

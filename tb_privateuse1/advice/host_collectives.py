@@ -20,6 +20,8 @@ from tb_privateuse1.trace.table import I64, Bools
 _CALLS = r"^c10d::"
 _SUMS = ("all_reduce", "reduce_scatter")
 _LARGE, _STEPS = 1 << 20, 3
+"""Bytes from which the rate counts and not the latency, as in ``small_collectives``; steps that
+have such collectives: one or two may be the program's start."""
 _UNCACHED = 1 << 20
 """Smaller tensors stay in a cache of the host: their rate is not that of its memory."""
 _PASSES = 20

@@ -8,11 +8,9 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import RuleFinding, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.i18n import Text, fill, join_sentences
 from tb_privateuse1.trace import intervals
-
-LEAST = 0.01
-"""Of the judged time: an idiom is one module of the model, which is changed in one place."""
 
 
 def find_idiom(
@@ -29,7 +27,7 @@ def find_fusion(
 
     ``title`` has ``{each}``, calls of a step, or ``{share}``, of the judged time.
     """
-    if found is None or case.share(intervals.length(found.claim)) < LEAST:
+    if found is None or case.share(intervals.length(found.claim)) < ONE_PLACE:
         return
     share = percent(case.share(intervals.length(found.claim)))
     yield RuleFinding(

@@ -23,7 +23,9 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 _RANGES = r"^(enumerate\(DataLoader\)|Optimizer\.)"
 
 _MOST_EXAMPLES = 5
+"""A finding shows one typical event and a few of the longest."""
 _LONGEST_NAME = 200
+"""Characters: names of C++ templates have thousands."""
 
 
 class RuleContext(JudgedTrace):

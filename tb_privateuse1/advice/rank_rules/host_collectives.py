@@ -14,9 +14,9 @@ from tb_privateuse1.advice.rank_rules.base import (
     milliseconds,
 )
 from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.i18n import join_list, say
 
-_LEAST = 0.02
 _MOSTLY = 0.5
 """Share of the exposed transfers from which on the host's backend explains them."""
 
@@ -31,7 +31,7 @@ def check(case: RankContext) -> Iterator[RankFinding]:
     total = np.bincount(calls.rank[rows], calls.duration_ns[rows], minlength=len(case.parts))
     by_rank = total / np.maximum(case.count, 1)
     hosted_ns = case.average(by_rank)
-    if case.share(hosted_ns) < _LEAST:
+    if case.share(hosted_ns) < USUAL:
         return
     bare = case.average(case.transfers)
     same = bare > 0 and case.average(np.minimum(by_rank, case.transfers)) >= _MOSTLY * bare
@@ -74,7 +74,7 @@ RULE = RankRule(
     ),
     threshold=say(
         "{least} of the step: barriers and small metrics on the host are fine.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(USUAL),
     ),
     reference=say("torch.distributed: which backend to use."),
     check=check,

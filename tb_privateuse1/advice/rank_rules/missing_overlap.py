@@ -12,9 +12,12 @@ from tb_privateuse1.advice.rank_rules.base import (
     milliseconds,
 )
 from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.worth import ANY_PROGRAM
 from tb_privateuse1.i18n import say
 
-_LEAST, _HIDDEN = 0.05, 0.5
+_HIDDEN = 0.5
+"""Share of the communication beside computation, by convention: DistributedDataParallel hides it
+beside the backward pass (S. Li et al., PyTorch Distributed, 2020)."""
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
@@ -24,7 +27,7 @@ def check(case: RankContext) -> Iterator[RankFinding]:
     bare = case.average(case.transfers)
     talk = case.average(case.mean("communication_ns"))
     hidden = case.average(case.mean("overlap_ns")) / talk if talk else 1.0
-    if case.share(bare) < _LEAST or hidden >= _HIDDEN:
+    if case.share(bare) < ANY_PROGRAM or hidden >= _HIDDEN:
         return
     unknown = (
         say(
@@ -73,7 +76,7 @@ RULE = RankRule(
     ),
     threshold=say(
         "{least} of the step (TraceLens), and less than half hidden.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ANY_PROGRAM),
     ),
     reference=say("HTA communication computation overlap; TraceLens."),
     check=check,

@@ -14,15 +14,18 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankRule,
 )
 from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.i18n import say
 
 _LARGE_BYTES = 16 << 20
+"""From here on bandwidth rules and not latency: 0.3 ms at the 50 GB/s of a network of 400 Gbit/s,
+ten times a latency of 30 µs."""
 _SLOWEST = 1.25e9
 """10 Gbit/s."""
 _TIMES = 4
-_LEAST = 0.02
+"""By convention: where a group has left the node, its network is slower by more than this."""
 _HOW = say(
     "No saving is given: how fast the link can be is in no trace. The bandwidth is "
     "that of the transfer alone, without waiting for ranks that come later."
@@ -78,7 +81,7 @@ def _below_links(case: RankContext) -> Iterator[tuple[CollectiveRow, RankFinding
         bus, reach = row.bus_bytes_per_s or 0.0, best[row.kind, row.group_size]
         transfer_ns = (row.transfer_ns or 0) * row.calls / ranks / steps
         slow = bus < max(_SLOWEST, reach / _TIMES)
-        if not slow or case.share(transfer_ns) < _LEAST:
+        if not slow or case.share(transfer_ns) < USUAL:
             continue
         comparison = (
             say("Another group of as many ranks reaches {rate:.3g} GB/s.", rate=reach / 1e9)
@@ -170,7 +173,7 @@ RULE = RankRule(
         "0.25 %.",
         large_bytes=_LARGE_BYTES >> 20,
         slowest=round(_SLOWEST * 8 / 1e9),
-        least=exact_percent(_LEAST),
+        least=exact_percent(USUAL),
     ),
     reference=say("nccl-tests; msprof-analyze slow link."),
     check=check,

@@ -15,12 +15,12 @@ from tb_privateuse1.advice.rank_rules.base import (
     milliseconds,
 )
 from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.culprits import Culprit
 from tb_privateuse1.analysis.ranks.notes import listed
 from tb_privateuse1.i18n import say
 
-_LEAST = 0.02
 SLOW = ("rank", "node", "input", "throttled")
 """The kinds of culprits whose own work is longer."""
 
@@ -48,7 +48,7 @@ def check(case: RankContext) -> Iterator[RankFinding]:
     for place, culprit in enumerate(slow):
         rest = slow[place + 1].cost_ns or 0 if place + 1 < len(slow) else 0
         saving = min((culprit.cost_ns or 0) - rest, _waiting(case, culprit) - rest)
-        if case.share(saving) < _LEAST:
+        if case.share(saving) < USUAL:
             continue
         yield RankFinding(
             title=_title(case, culprit, saving),
@@ -183,7 +183,7 @@ RULE = RankRule(
     threshold=say(
         "An error rate of 1 % of the jobs without a cause, and {least} of the step: devices and "
         "networks vary by that much.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(USUAL),
     ),
     reference=say("HTA and XProf stragglers; docs/internals/blame.md."),
     check=check,

@@ -12,15 +12,14 @@ from tb_privateuse1.advice.rank_rules.base import (
     milliseconds,
 )
 from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.i18n import say
-
-_LEAST = 0.03
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
     """Yield exposed transfers that end just before a waiting call returns."""
     blocked_ns = case.average(case.blocked)
-    if case.share(blocked_ns) < _LEAST:
+    if case.share(blocked_ns) < MANY_PLACES:
         return
     yield RankFinding(
         title=say(
@@ -57,7 +56,7 @@ RULE = RankRule(
     ),
     threshold=say(
         "{least} of the step: one wait at its end is usual.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
     ),
     reference=say("torch.distributed: synchronous and asynchronous collectives."),
     check=check,

@@ -15,18 +15,22 @@ from tb_privateuse1.advice.rank_rules.base import (
 )
 from tb_privateuse1.advice.rank_rules.straggler import SLOW
 from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.worth import ANY_PROGRAM
 from tb_privateuse1.i18n import join_list, say
 
-_LEAST, _SPREAD = 0.05, 0.05
+_SPREAD = 0.05
+"""Share of the step, as for the finding: less is the noise of real batches."""
 _TOP = 3
+"""Ranks that the sentence names."""
 _MANY = 8
+"""Collectives that tell who came last: with fewer, chance alone makes one rank the last of all."""
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
     """Yield the waiting time that no culprit explains."""
     explained_ns = max((one.cost_ns or 0 for one in case.culprits if one.kind in SLOW), default=0)
     waiting = max(case.average(case.waiting) - explained_ns, 0.0)
-    if case.share(waiting) < _LEAST:
+    if case.share(waiting) < ANY_PROGRAM:
         return
     work = case.mean("computation_ns")
     computes = work > 0  # of the others it is not known
@@ -88,7 +92,7 @@ RULE = RankRule(
     ),
     threshold=say(
         "{least} of the step: batches of real data differ by some per cent.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ANY_PROGRAM),
     ),
     reference=say("msprof-analyze slow rank; HTA."),
     check=check,

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.i18n import join_sentences, plural, say
 from tb_privateuse1.trace import intervals
@@ -17,8 +18,6 @@ from tb_privateuse1.trace import intervals
 _GENERAL = r"^aten::_scaled_dot_product_attention_math"
 _FUSED = r"_scaled_dot_product_(?!attention)"
 """A backend that builds these of others has no faster one to offer."""
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -29,7 +28,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     own = np.append(case.around(softmax, case.named("ops", _FUSED)) < 0, False)
     group = np.where(own[chains.chain], chains.chain, -1)
     found = fusion.fuse(case, chains.graph, group, table.duration_ns, table.fused_ns)
-    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+    if found is None or case.share(intervals.length(found.claim)) < ONE_PLACE:
         return
     forward = found.calls[~table.backward[found.calls]]
     if len(forward):
@@ -87,7 +86,7 @@ RULE = Rule(
         "is refused. A backend registers `_fused_sdp_choice` and a fused attention for "
         "PrivateUse1."
     ),
-    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step.", least=exact_percent(ONE_PLACE)),
     reference=say("torch.nn.functional.scaled_dot_product_attention; FlashAttention-2."),
     code=Code(
         before=(

@@ -10,6 +10,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
@@ -27,8 +28,8 @@ from tb_privateuse1.trace.table import I32, I64
 _CLASSES: tuple[ClassName, ...] = (
     "synchronization", "blocking_copy", "device_memory", "file_or_lock", "other_rank",
 )  # fmt: skip
-_LEAST = 0.03
 _MOST = 5
+"""Calls that are findings, the costliest first."""
 
 _ARRIVALS = re.compile(
     r"\b(select|poll|epoll_wait|kevent|recv\w*|accept|get of _queue\.SimpleQueue)\b"
@@ -54,7 +55,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     np.minimum.at(earliest, group, own.start_ns)
     total[earliest >= _last_work_ns(case)] = 0
     for i in np.argsort(-total, kind="stable")[:_MOST].tolist():
-        if case.share(int(total[i])) >= _LEAST:
+        if case.share(int(total[i])) >= MANY_PLACES:
             yield _finding(case, own.take(np.flatnonzero(group == i)), int(op[first[i]]))
 
 
@@ -184,7 +185,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step: below that, other causes of waiting weigh as much.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
     ),
     reference=say("docs/reference/definitions.md, account of time."),
     check=check,

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE
@@ -23,7 +24,9 @@ _ALIASES = r"^aten::(detach|alias|view|numpy_T|resolve_(conj|neg)|to|item)$"
 _TO_DEVICE = r"(?i)HtoD|H2D|host ?to ?dev"
 _FRESH = r"^aten::lift_fresh$"
 """torch wraps data from outside of it: a list of numbers, an array."""
-_LEAST, _MANY = 0.01, 0.1
+_MANY = 0.1
+"""Share of the step from which the copies of results on the host are worth a finding without their
+line: a tenth is worth a day's work (``engine``)."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -40,7 +43,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     yield from _needed(case, waits[items > 1])
     waits = waits[items <= 1]
     claim = case.idle_by_waits(waits)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     ops = np.unique(table.op[waits]).astype(np.int64)
     single = case.idle_by_waits(waits[items[items <= 1] == 1])
@@ -163,7 +166,7 @@ RULE = Rule(
         "Put host tensors into pinned memory (DataLoader(pin_memory=True), tensor.pin_memory()) "
         "and copy with .to(device, non_blocking=True); read results back rarely."
     ),
-    threshold=say("{least} of the step: two arguments fix it.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step: two arguments fix it.", least=exact_percent(ONE_PLACE)),
     reference=say("PyTorch tutorial on pin_memory and non_blocking."),
     code=Code(
         before="x = batch.to(device)",

@@ -9,12 +9,12 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
 
 _NAMES = r"^aten::_to_copy$|^aten::_autocast_to_"
-_LEAST = 0.03
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -25,7 +25,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = rows[~case.named("kernels", r"(?i)memcpy|memset|HtoD|DtoH|copy_from")[rows]]
     rows = rows[~fusion.in_chains(case)[rows]]
     claim = case.of_device(case.time(rows, "kernels"))
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < MANY_PLACES:
         return
     ops = np.unique(kernels.op[rows]).astype(np.int64)
     yield RuleFinding(
@@ -62,7 +62,9 @@ RULE = Rule(
         "master copy in the optimizer), leave autocast's weight cache on, and avoid .float() in "
         "the forward pass."
     ),
-    threshold=say("{least} of the step: mixed precision needs a few.", least=exact_percent(_LEAST)),
+    threshold=say(
+        "{least} of the step: mixed precision needs a few.", least=exact_percent(MANY_PLACES)
+    ),
     reference=say("PyTorch automatic mixed precision."),
     code=Code(
         before="y = self.linear(x.float()).bfloat16()",

@@ -9,14 +9,13 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.account import state_writes
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -31,7 +30,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     lost = intervals.merge(case.limits.all_idle, case.in_classes("exposed_copy"))
     claim = intervals.intersect(writing, intervals.intersect(lost, case.window))
     claim = intervals.merge(claim, case.idle_by_waits(inside))
-    if not len(rows) or case.share(intervals.length(claim)) < _LEAST:
+    if not len(rows) or case.share(intervals.length(claim)) < ONE_PLACE:
         return
     removed = case.without(frames=found.frames, waits=inside)
     name = call_title(trace.text(frames.name[rows[0]]))
@@ -90,7 +89,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the judged steps; a recording of a few steps shows few checkpoints.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("PyTorch tutorial on asynchronous checkpoints."),
     code=Code(

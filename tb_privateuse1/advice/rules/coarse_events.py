@@ -13,7 +13,9 @@ from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING, Trace
 
 _LEAST = 0.5
+"""Share of the operators: then the other half carries no advice."""
 _WIDE = 0.5
+"""Share of the durations that their bounds make up."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
 
 _TO_CPU = r"^aten::_to_cpu$"
 _TOP = 8
+"""Operators that the sentence names."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -75,7 +77,7 @@ RULE = Rule(
         "them by operators that it has. TORCH_LIBRARY_IMPL without the fallback finds all of "
         "them."
     ),
-    threshold=say("Any call with 0.5 % of the step."),
+    threshold=say("Any call with {least} of the step.", least=exact_percent(NOISE)),
     reference=say("at::native::cpu_fallback (aten/src/ATen/native/CPUFallback.cpp)."),
     code=Code(
         before="m.fallback(torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());",

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^enumerate\(DataLoader\)(?!#_SingleProcess)"
-_LEAST = 0.03
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the time in the loader's ``__next__`` while the device was idle."""
     rows = case.ops(_NAMES)
     claim = case.of_host(intervals.intersect(case.time(rows), case.in_classes("input")))
-    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+    if claim is None or case.share(intervals.length(claim)) < MANY_PLACES:
         return
     share = percent(case.share(intervals.length(claim)))
     yield RuleFinding(
@@ -58,7 +58,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step: below that, other causes of waiting weigh as much.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
     ),
     reference=say("torch-tb-profiler (5 % of the step), XProf input-bound (10 %)."),
     code=Code(

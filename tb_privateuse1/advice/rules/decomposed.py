@@ -9,13 +9,15 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.nodes import graph
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import NONE
 
-_LEAST, _MANY = 0.01, 3
+_MANY = 3
+"""Operators inside: some kernels are made of two everywhere."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -31,7 +33,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     np.maximum.at(longest, group[group >= 0], nodes.duration_ns[group >= 0])
     duration = sums(group, nodes.duration_ns, len(built))
     found = fusion.fuse(case, graph(case.trace), group, duration, longest)
-    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+    if found is None or case.share(intervals.length(found.claim)) < ONE_PLACE:
         return
     affected, claim = built[found.calls], found.claim
     names = [case.trace.text(name) for name in np.unique(ops.name[affected])]
@@ -85,7 +87,7 @@ RULE = Rule(
     fix=say("Register a kernel for the operator in the backend, the costliest first."),
     threshold=say(
         "{many} parts and {least} of the step: two is how some kernels are made everywhere.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
         many=_MANY,
     ),
     reference=say("msprof-analyze's fusible operator sequences."),

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.idioms.dense_gradients import dense_gradients
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.device_times import is_on_host_alone
-
-_LEAST = 0.03
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -22,7 +21,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     work = dense_gradients(case.trace)
     gone = remove(case, Needless(work.rows, work.shares))
-    if case.share(intervals.length(gone.claim)) < _LEAST:
+    if case.share(intervals.length(gone.claim)) < MANY_PLACES:
         return
     gradients = work.gradients[case.judged[work.gradients]]
     forward = call_tree.forward_of(case.trace.ops)[gradients].astype("int64")
@@ -73,7 +72,7 @@ RULE = Rule(
     threshold=say(
         "{least} of the step, on hosts and on devices that run torch's sparse tensors. A sparse "
         "update works on each row eight times as long as a dense one.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
     ),
     reference=say("torch.nn.Embedding (sparse); torchrec's fused optimizers."),
     code=Code(

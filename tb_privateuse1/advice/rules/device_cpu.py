@@ -10,13 +10,16 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.work.arguments import typed_shapes
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
 
 _NOTED = 0.03
+"""Share of the device's work: the level of other notes on the device."""
 _TOP = 4
+"""Names in the sentence."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -110,7 +113,8 @@ RULE = Rule(
         "avoid the type: int32 or float32 instead of int64, float64 or bool."
     ),
     threshold=say(
-        "0.5 % of the step. If nothing waits for them: a note from {noted} of the device's work.",
+        "{least} of the step. If nothing waits for them: a note from {noted} of the device's work.",
+        least=exact_percent(NOISE),
         noted=exact_percent(_NOTED),
     ),
     reference=say("msprof-analyze's AICPU rule."),

@@ -10,6 +10,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES
 from tb_privateuse1.analysis.memory import allocations
@@ -21,7 +22,8 @@ from tb_privateuse1.trace.table import I64
 
 _RETURNS = r"(?i)free|release|unmap"
 _EMPTIES = r"\bempty_?cache\b"
-_LEAST, _FULL = 0.005, 0.9
+_FULL = 0.9
+"""Share of the capacity from which a pool is full, as in ``memory_capacity``."""
 
 Reason = Literal["grows", "emptied", "off", "pieces", "limit"]
 """Why steady steps call the driver: they only take memory; the program empties the cache; each
@@ -34,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     here = (own.time_class == NUMBER["device_memory"]) & (own.table == LAUNCHES)
     rows = np.unique(own.row[here]).astype(np.int64)
     claim = case.of_host(case.in_classes("device_memory"))
-    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+    if claim is None or case.share(intervals.length(claim)) < NOISE:
         return
     called = sorted({case.trace.text(name) for name in launches.name[rows]})
     reason = find_reason(case, rows)
@@ -185,7 +187,7 @@ RULE = Rule(
         "(expandable_segments:True); do not call empty_cache() in the loop; leave more memory "
         "free."
     ),
-    threshold=say("{least} of the step: a warm allocator calls none.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step: a warm allocator calls none.", least=exact_percent(NOISE)),
     reference=say("msprof-analyze memory rule (10 ms of aclrtMalloc and aclrtFree)."),
     code=Code(
         before=("for batch in loader:\n    train(batch)\n    torch.accelerator.empty_cache()"),

@@ -9,14 +9,15 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import KERNEL
 
-_LEAST = 0.01
 _SAVED = 0.5
+"""float32 has half of the bytes: the least that any device saves."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -36,7 +37,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     is_double = [_is_double(trace.text(shapes[i]), trace.text(types[i])) for i in first]
     rows = rows[np.array(is_double, np.bool_)[group]]
     claim = bottleneck.shorten(case.of_device(case.time(rows, "kernels")), _SAVED)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     calls = np.unique(kernels.op[rows]).astype(np.int64)
     yield RuleFinding(
@@ -82,7 +83,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step; computations that need float64 are not rare in science.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("msprof-analyze's data type tables for AICPU operators."),
     code=Code(

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
 
@@ -17,15 +18,13 @@ _NAMES = (
 )
 """An index makes the host wait only for a mask: the number of true elements is a size."""
 
-_LEAST = 0.01
-
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the waits inside operators with a result of unknown size."""
     is_dynamic = case.named("ops", _NAMES)
     waits = case.waits_in(is_dynamic)
     claim = case.idle_by_waits(waits)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     waiting = case.around(case.limits.waits.op[waits], is_dynamic)
     rows = case.outermost(groupby.distinct_values(waiting).astype(np.int64))
@@ -67,7 +66,9 @@ RULE = Rule(
         "Use torch.where or multiply by the mask instead of indexing with it; give "
         "repeat_interleave its output_size; pad to a fixed size."
     ),
-    threshold=say("{least} of the step, as for values that are read.", least=exact_percent(_LEAST)),
+    threshold=say(
+        "{least} of the step, as for values that are read.", least=exact_percent(ONE_PLACE)
+    ),
     reference=say("PyTorch performance tuning guide; msprof-analyze's synchronize-stream rule."),
     code=Code(
         before="loss = losses[mask].mean()",

@@ -7,19 +7,20 @@ from collections.abc import Iterator
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
 
 _IDIOMS = ("elementwise", "bias_activation_dropout", "copies", "quantization")
-_LEAST = 0.03
 _LEAST_UNSIZED = 0.05
+"""Share of the step. Without shapes the chain's bytes are a guess, so more is asked for."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the chains that no rule on a more particular idiom has."""
     found = fusion.fuse_chains(case, *_IDIOMS)
     sized = "shapes" in case.has
-    least = _LEAST if sized else _LEAST_UNSIZED
+    least = MANY_PLACES if sized else _LEAST_UNSIZED
     if found is None or case.share(intervals.length(found.claim)) < least:
         return
     yield RuleFinding(
@@ -70,7 +71,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step, {least_unsized} without shapes: torch.compile has a price, too.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
         least_unsized=exact_percent(_LEAST_UNSIZED),
     ),
     reference=say("TraceLens fusion opportunities; msprof-analyze fusible sequences."),

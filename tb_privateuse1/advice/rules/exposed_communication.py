@@ -16,12 +16,12 @@ from tb_privateuse1.advice.collectives import (
 )
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ANY_PROGRAM
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 
-_LEAST = 0.05
 _EVEN = 0.5
 """Share of a rank's waiting that even work saves. Of two ranks it is a half."""
 
@@ -38,7 +38,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     talk = intervals.intersect(case.time(rows, "kernels"), case.window)
     exposed = case.in_classes("exposed_communication")
     bare = intervals.length(exposed)
-    if case.share(bare) < _LEAST:
+    if case.share(bare) < ANY_PROGRAM:
         return
     total_ns = max(intervals.length(talk), 1)
     found = exposed_collectives(case, rows, exposed)
@@ -76,13 +76,13 @@ def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
     rows = host_collectives.host_calls(case)
     again = host_collectives.repeated_sums(case, rows)
     claim = host_collectives.awaited(case, again)
-    if case.share(intervals.length(claim)) >= _LEAST:
+    if case.share(intervals.length(claim)) >= ANY_PROGRAM:
         yield _repeated(case, again, claim)
         return
     rate = host_collectives.slow_rate(case, rows)
     # With even work, a rank works on for half of the time that it waits now: two ranks share it.
     claim = bottleneck.shorten(host_collectives.awaited(case, rows), _EVEN)
-    if rate is not None and case.share(intervals.length(claim)) >= _LEAST:
+    if rate is not None and case.share(intervals.length(claim)) >= ANY_PROGRAM:
         yield _late(case, rows, claim, rate)
 
 
@@ -196,7 +196,7 @@ _FIXES: dict[Use | None, str] = {
 
 def _most(case: RuleContext, left_ns: int) -> str:
     """Return the sentence on communication that no computation can hide; empty for none."""
-    if case.share(left_ns) < _LEAST:
+    if case.share(left_ns) < ANY_PROGRAM:
         return ""
     return say(
         " Overlap alone leaves {left} of the time, since there is no computation beside which to "
@@ -246,7 +246,7 @@ RULE = Rule(
     threshold=say(
         "{least} of the step (TraceLens); torch-tb-profiler speaks at 10 % with or without "
         "overlap.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ANY_PROGRAM),
     ),
     reference=say("TraceLens exposed communication; torch-tb-profiler communication rule."),
     code=Code(

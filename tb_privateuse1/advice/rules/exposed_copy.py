@@ -8,13 +8,13 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 
 _BETWEEN = r"(?i)HtoD|DtoH|H2D|D2H|Host|Pinned|Pageable"
 _READS = r"^aten::(_local_scalar_dense|nonzero|masked_select|is_nonzero|equal)$"
-_LEAST = 0.03
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -26,7 +26,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = rows[case.around(kernels.op[rows], case.named("ops", _READS)) < 0]
     copying = case.time(rows, "kernels")
     exposed = intervals.intersect(copying, case.in_classes("exposed_copy"))
-    if case.share(intervals.length(exposed)) < _LEAST:
+    if case.share(intervals.length(exposed)) < MANY_PLACES:
         return
     size = kernels.bytes[rows]
     rate: str = ""
@@ -68,7 +68,7 @@ RULE = Rule(
         "memory with non_blocking=True; send less: bytes instead of floats, augmentation on the "
         "device."
     ),
-    threshold=say("{least} of the step (TraceLens: 5 %).", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step (TraceLens: 5 %).", least=exact_percent(MANY_PLACES)),
     reference=say("TraceLens memory copies."),
     code=Code(
         before=("for batch in loader:\n    loss = model(batch.to(device))"),

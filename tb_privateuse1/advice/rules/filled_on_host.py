@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MEMCPY
@@ -17,7 +18,6 @@ _FACTORIES = (
     r"|full_like|rand_like|randn_like|normal|bernoulli)$"
 )
 _MOVES = r"^aten::to$"
-_LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -42,7 +42,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     both_ops = np.concatenate((factories, moved))
     host = case.of_host(case.time(both_ops))
     claim = intervals.merge(host or intervals.EMPTY, case.of_device(case.time(copies, "kernels")))
-    if not len(moved) or case.share(intervals.length(claim)) < _LEAST:
+    if not len(moved) or case.share(intervals.length(claim)) < NOISE:
         return
     names = sorted({case.trace.text(name) for name in ops.name[factories]})
     yield RuleFinding(
@@ -80,7 +80,7 @@ RULE = Rule(
     ),
     why=say("Filling on the device costs one launch; this costs host time, a copy, often a wait."),
     fix=say("Pass device=… to the factory: torch.zeros(n, device=x.device)."),
-    threshold=say("{least} of the step: one argument fixes it.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step: one argument fixes it.", least=exact_percent(NOISE)),
     reference=say("torch's ExtraCUDACopyPattern."),
     code=Code(
         before="mask = torch.zeros(n, n).to(x.device)",

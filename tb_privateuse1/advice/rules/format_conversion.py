@@ -10,12 +10,15 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
 
-_LEAST, _NOTED = 0.02, 0.05
+_NOTED = 0.05
+"""Share of the device's work: a few conversions are in every model."""
 _TOP = 4
+"""Names in the sentence."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -47,7 +50,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
     is_much = work >= _NOTED
     share = case.share(intervals.length(claim))
-    if share >= _LEAST:
+    if share >= USUAL:
         yield replace(
             note,
             title=say(
@@ -91,7 +94,7 @@ RULE = Rule(
     threshold=say(
         "{least} of the step: a few are in every model. If nothing waits for them: a note from "
         "{noted} of the device's work.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(USUAL),
         noted=exact_percent(_NOTED),
     ),
     reference=say("msprof-analyze's TransData rule."),

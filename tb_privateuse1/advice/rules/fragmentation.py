@@ -14,6 +14,8 @@ from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING
 
 _LEAST, _MUCH = 0.3, 1 << 30
+"""Share of the reserved bytes, and bytes. The caching allocator rounds and splits blocks of 2 and
+20 MiB (c10/cuda), so that small pools always have unused parts."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:

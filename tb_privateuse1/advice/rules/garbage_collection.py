@@ -8,11 +8,11 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"(?i)^python gc\b|^gc\.collect|<built-in (function|method) collect>"
-_LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -22,7 +22,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     framed = np.flatnonzero(case.named("frames", _NAMES)) if len(frames) else ranges[:0]
     collecting = intervals.merge(case.time(ranges), case.time(framed, "frames"))
     claim = case.of_host(intervals.intersect(collecting, case.in_classes("garbage_collection")))
-    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+    if claim is None or case.share(intervals.length(claim)) < NOISE:
         return
     count = len(ranges) + len(framed)
     yield RuleFinding(
@@ -55,7 +55,7 @@ RULE = Rule(
         "gc.disable() and gc.collect(0) by hand every hundred steps, at the same step on all "
         "ranks; gc.freeze() after building the model; no gc.collect() in the loop."
     ),
-    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step.", least=exact_percent(NOISE)),
     reference=say("msprof-analyze GC rule; torchtitan's GarbageCollection."),
     code=Code(
         before=("for batch in loader:\n    train(batch)\n    gc.collect()"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.idiom_finding import LEAST, find_idiom
+from tb_privateuse1.advice.idiom_finding import find_idiom
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.i18n import say
 
 
@@ -33,7 +34,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step: it is one module of the model.",
-        least=exact_percent(LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("Liger Kernel; vLLM's silu_and_mul."),
     code=Code(

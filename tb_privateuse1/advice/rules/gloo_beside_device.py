@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^gloo:"
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the ranges of gloo while the device was idle."""
     rows = case.ops(_NAMES)
     claim = case.of_host(case.time(rows))
-    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+    if claim is None or case.share(intervals.length(claim)) < ONE_PLACE:
         return
     yield RuleFinding(
         title=say(
@@ -52,7 +52,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step; a barrier by gloo now and then is fine.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("torch-tb-profiler: DDP without NCCL."),
     code=Code(

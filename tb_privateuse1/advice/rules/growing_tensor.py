@@ -9,11 +9,10 @@ import numpy as np
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.growth import growing
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -21,7 +20,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     grown = growing(case.trace)
     found = grown.where(case.judged_kernels[grown.rows])
     claim = device_time.claim_of(case, found)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     ops = np.unique(case.trace.kernels.op[found.rows]).astype(np.int64)
     yield RuleFinding(
@@ -63,7 +62,7 @@ RULE = Rule(
         "cache_implementation='static' in transformers); or keep the parts in a list and "
         "concatenate once, at the end."
     ),
-    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step.", least=exact_percent(ONE_PLACE)),
     reference=say("The static cache of transformers; PagedAttention."),
     code=Code(
         before="cache = torch.cat((cache, key), dim=1)",

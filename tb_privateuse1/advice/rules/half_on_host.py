@@ -9,20 +9,19 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.idioms.half_products import FAR, half_products
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 
-_LEAST = 0.03
-
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield products in float16 or bfloat16 that are slower than float32 is."""
     slow = half_products(case.trace)
     gone = remove(case, Needless(slow.rows, slow.shares))
-    if case.share(intervals.length(gone.claim)) < _LEAST:
+    if case.share(intervals.length(gone.claim)) < MANY_PLACES:
         return
     kinds = np.unique(operator_work(case.trace).dtype[gone.rows]).tolist()
     yield RuleFinding(
@@ -76,7 +75,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step; products that wait for memory do not count.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
     ),
     reference=say("oneDNN: data types and the instruction sets that they need."),
     code=Code(

@@ -9,19 +9,18 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
 
-_LEAST = 0.03
-
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the pauses in which another thread runs Python."""
     held = work_apart.held_by_others(case.trace, pauses(case))
-    if case.share(intervals.length(held)) < _LEAST:
+    if case.share(intervals.length(held)) < MANY_PLACES:
         return
     frames = case.trace.frames
     begin = np.searchsorted(held[0], frames.start_ns, side="right") - 1
@@ -67,7 +66,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the time; a function of the other thread for each two operators.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
     ),
     reference=say("Python documentation: sys.setswitchinterval, 5 ms."),
     code=Code(

@@ -10,6 +10,7 @@ import numpy as np
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
+from tb_privateuse1.advice.worth import ANY_PROGRAM, PROGRAM
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.i18n import Text, fill, join_list, say
@@ -21,8 +22,8 @@ from tb_privateuse1.trace.table import I64
 _CLASSES: tuple[ClassName, ...] = ("dispatch", "launch_call", "python")
 """Classes of the account in which the host works towards the next launch."""
 
-_LEAST, _MANY = 0.05, 50
 _TOP = 5
+"""Operators that are shown as evidence."""
 _APART = 0.03
 """From this share on, ``python_overhead`` reports calls that launch nothing."""
 
@@ -61,7 +62,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             claim = intervals.subtract(claim, calls.time)
     claim = intervals.subtract(claim, pauses(case))
     idle = intervals.length(claim)
-    if case.share(idle) < _LEAST or int(case.judged_kernels.sum()) < _MANY:
+    if case.share(idle) < ANY_PROGRAM or int(case.judged_kernels.sum()) < PROGRAM:
         return
     parts = {name: _length(case, name, claim) for name in _CLASSES}
     rows = _starving(case, claim)
@@ -157,8 +158,8 @@ RULE = Rule(
     threshold=say(
         "{least} of the step: less is found in any program that is not replayed from a graph. "
         "{many} activities: fewer are no program.",
-        least=exact_percent(_LEAST),
-        many=_MANY,
+        least=exact_percent(ANY_PROGRAM),
+        many=PROGRAM,
     ),
     reference=say("XProf: device idle (10 %); TraceLens: idle (15 %)."),
     code=Code(

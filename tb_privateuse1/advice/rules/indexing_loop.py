@@ -13,6 +13,7 @@ from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms import batched_cost
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
 from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS, independent_rounds
@@ -23,7 +24,9 @@ from tb_privateuse1.trace.table import I64
 
 _NAMES = r"^aten::(select|slice|narrow)$"
 _LOADER = r"^enumerate\(DataLoader\)"
-_MANY, _NEAR, _LEAST = 20, 8, 0.01
+_MANY, _NEAR = 20, 8
+"""Calls in a row without recorded places: loops over layers or heads are shorter. Operators from
+one to the next: the work on one item."""
 
 
 class _Found(Struct, frozen=True):
@@ -45,7 +48,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     host = case.of_host(looping)
     work = _batched(case, ranges)
     claim = host if work is None or host is None else intervals.merge(host, work.claim)
-    if claim is not None and case.share(intervals.length(claim)) < _LEAST:
+    if claim is not None and case.share(intervals.length(claim)) < ONE_PLACE:
         return
     cost = (
         ""
@@ -183,7 +186,7 @@ RULE = Rule(
     threshold=say(
         "{rounds} rounds and {least} of the step; without recorded indices {many} rounds: a loop "
         "over layers or heads is shorter.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
         many=_MANY,
         rounds=ROUNDS,
     ),

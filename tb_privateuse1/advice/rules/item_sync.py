@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64, Bools
 
 _NAMES = r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose)$"
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -19,7 +19,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     reading = case.named("ops", _NAMES)
     waits = case.waits_in(reading)
     claim = case.idle_by_waits(waits)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     rows = case.outermost(case.ops(_NAMES))
     ops = rows[_waiting(case, rows, waits)]
@@ -80,7 +80,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step: usually one line that is easy to move.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("PyTorch performance tuning guide, avoid unnecessary CPU-GPU synchronization."),
     code=Code(

@@ -8,11 +8,13 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ANY_PROGRAM
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
 
-_MOST, _MANY, _LEAST = 0.9, 50, 0.05
+_MOST, _MANY = 0.9, 50
+"""Share of the launches that block, and launches: a few end after a short kernel by chance."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -26,7 +28,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     call = kernels.launch[rows]
     blocks = launches.end_ns[call] >= kernels.end_ns[rows]
     claim = case.idle
-    if blocks.mean() < _MOST or case.share(intervals.length(claim)) < _LEAST:
+    if blocks.mean() < _MOST or case.share(intervals.length(claim)) < ANY_PROGRAM:
         return
     yield RuleFinding(
         title=say(
@@ -62,7 +64,7 @@ RULE = Rule(
     threshold=say(
         "Nine in ten of {many} launches, and {least} of the step to gain: single ones are chance.",
         many=_MANY,
-        least=exact_percent(_LEAST),
+        least=exact_percent(ANY_PROGRAM),
     ),
     reference=say("msprof-analyze environment rules."),
     check=check,

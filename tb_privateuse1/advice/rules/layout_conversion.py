@@ -9,6 +9,7 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.analysis.idioms.repeats import repeated
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
@@ -16,7 +17,6 @@ from tb_privateuse1.trace.model import KERNEL
 
 _NAMES = r"^aten::(contiguous|clone)$"
 _KERNELS = r"(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|transdata|transpose_?kernel"
-_LEAST = 0.02
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -29,7 +29,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows = rows[~fusion.in_chains(case)[rows]]
     rows = np.setdiff1d(rows, repeated(case.trace).rows)
     claim = case.of_device(case.time(rows, "kernels"))
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < USUAL:
         return
     ops = np.unique(kernels.op[rows]).astype(np.int64)
     yield RuleFinding(
@@ -68,7 +68,7 @@ RULE = Rule(
         "arrange dimensions once outside of the loop; drop .contiguous() where the next operator "
         "takes strides."
     ),
-    threshold=say("{least} of the step: a few are in every model.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step: a few are in every model.", least=exact_percent(USUAL)),
     reference=say("PyTorch tutorial on channels last; msprof-analyze TransData."),
     code=Code(
         before="model(images.contiguous())",

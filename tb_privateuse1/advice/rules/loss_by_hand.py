@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.idiom_finding import LEAST, find_fusion
+from tb_privateuse1.advice.idiom_finding import find_fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms import loss_tails
 from tb_privateuse1.i18n import say
 
@@ -45,7 +46,7 @@ RULE = Rule(
         "Use F.cross_entropy (or F.log_softmax); for large vocabularies a fused linear cross "
         "entropy, which never stores the scores."
     ),
-    threshold=say("{least} of the step: one line.", least=exact_percent(LEAST)),
+    threshold=say("{least} of the step: one line.", least=exact_percent(ONE_PLACE)),
     reference=say("torch.nn.functional.cross_entropy; Liger's fused linear cross entropy."),
     code=Code(
         before=(

@@ -18,6 +18,7 @@ from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
 
 _LEAST = 0.9
+"""Share of the capacity (torch-tb-profiler)."""
 _MANY, _STEADY = 100, 0.02
 """Events of a program that works; the swing of its level, as a share of the capacity."""
 

@@ -8,14 +8,17 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, NONE
 
 _FRAMES = r"torch/utils/checkpoint\.py\(\d+\): (recompute_fn|unpack_hook|backward)$"
-_ROOM, _LEAST = 0.6, 0.02
+_ROOM = 0.6
+"""Share of the capacity, by convention: the rest has room for activations that are kept."""
 _DEEP = 200
+"""A bound of the search upwards, far above the depth of nested modules."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -37,7 +40,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             break
     chosen = rows[is_recomputed[index]]
     claim = case.of_device(case.time(chosen, "kernels"))
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < USUAL:
         return
     yield RuleFinding(
         title=say(
@@ -89,7 +92,7 @@ RULE = Rule(
     threshold=say(
         "Peak below {room} of the capacity, and {least} of the step.",
         room=exact_percent(_ROOM),
-        least=exact_percent(_LEAST),
+        least=exact_percent(USUAL),
     ),
     reference=say("torch.utils.checkpoint."),
     code=Code(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice import fusion
-from tb_privateuse1.advice.idiom_finding import LEAST, find_fusion
+from tb_privateuse1.advice.idiom_finding import find_fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms import lookups
 from tb_privateuse1.i18n import say
 
@@ -48,7 +49,7 @@ RULE = Rule(
         "returns."
     ),
     fix=say("Use F.embedding or table[index]; for the other direction index_add_ or scatter_add_."),
-    threshold=say("{least} of the step: one line.", least=exact_percent(LEAST)),
+    threshold=say("{least} of the step: one line.", least=exact_percent(ONE_PLACE)),
     reference=say("torch.nn.Embedding."),
     code=Code(
         before="rows = F.one_hot(index, len(table)).to(table.dtype) @ table",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms import optimizers
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idle import bottleneck
@@ -22,7 +23,8 @@ _STEP = r"^Optimizer\.step#(?!.*[Ff]used)"
 """A fused optimizer has a reason for its remaining operators per parameter."""
 
 _TOGETHER = r"^aten::_(foreach|fused)_"
-_LEAST, _MANY = 0.01, 30
+_MANY = 30
+"""Operators of a step: below, a model of a few tensors has nothing to merge."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -47,7 +49,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if claim is not None:
         later = device_time.idle_after(case, spent, removed)
         claim = intervals.merge(claim, intervals.merge(later, device_time.claim_of(case, fused)))
-    if claim is not None and case.share(intervals.length(claim)) < _LEAST:
+    if claim is not None and case.share(intervals.length(claim)) < ONE_PLACE:
         return
     per_step = len(children) / max(len(case.steps), 1)
     # One optimizer may call others: the name is that of the one with most of the operators.
@@ -123,7 +125,7 @@ RULE = Rule(
     threshold=say(
         "{many} operators a step and {least} of it: below that there is nothing to merge.",
         many=_MANY,
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("torch's OptimizerSingleTensorPattern."),
     code=Code(

@@ -9,18 +9,17 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.partial_sorts import partial_sorts
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield sorts of long rows where a selection of the largest elements would do."""
     work = partial_sorts(case.trace)
     gone = remove(case, Needless(work.rows, work.shares))
-    if case.share(intervals.length(gone.claim)) < _LEAST:
+    if case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return
     sorts = np.intersect1d(work.sorts, gone.rows)
     shapes = case.trace.text(case.trace.ops.shapes[sorts[len(sorts) // 2]])
@@ -69,7 +68,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step; an order that something reads as a whole is needed.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("vLLM and FlashInfer sample without a sort of the vocabulary."),
     code=Code(

@@ -9,19 +9,18 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms import series
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield runs of equal products without other device work between them."""
     runs = series.product_series(case.trace)
     found = fusion.fuse(case, runs.graph, runs.run, runs.duration_ns, runs.fused_ns)
-    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+    if found is None or case.share(intervals.length(found.claim)) < ONE_PLACE:
         return
     ops = found.ops(found.typical)
     is_product = runs.graph.nodes.role == PRODUCT
@@ -71,7 +70,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{many} products and {least} of the step.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
         many=series.MANY,
     ),
     reference=say("torch.bmm; grouped GEMM."),

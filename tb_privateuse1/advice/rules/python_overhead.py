@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.operators import source_lines
@@ -19,8 +20,8 @@ from tb_privateuse1.trace import intervals
 _WORK: tuple[ClassName, ...] = ("python", "dispatch", "file_or_lock", "launch_call")
 """Classes of the account that the program's own code causes."""
 
-_LEAST = 0.03
 _MOST, _INNER = 5, 3
+"""Findings, the costliest first, and names of inner functions in each."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -32,7 +33,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     for calls in found[:_MOST]:
         # ``blocked_call`` names what waits rather than works.
         waited = intervals.length(intervals.intersect(calls.time, waiting))
-        if case.share(calls.ns) >= _LEAST and 2 * waited < calls.ns:
+        if case.share(calls.ns) >= MANY_PLACES and 2 * waited < calls.ns:
             yield _finding(case, calls)
 
 
@@ -93,7 +94,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step a call: less is hard to tell from the profiler's own time.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
     ),
     reference=say("PyTorch performance tuning guide."),
     code=Code(

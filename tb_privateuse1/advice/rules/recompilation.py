@@ -8,14 +8,13 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.recording.capture_and_compilation import (
     COMPILER_FRAMES,
     COMPILER_RANGES,
 )
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
-
-_LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -25,7 +24,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     framed = np.flatnonzero(case.named("frames", COMPILER_FRAMES)) if len(frames) else ranges[:0]
     compiling = intervals.merge(case.time(ranges), case.time(framed, "frames"))
     claim = case.of_host(compiling)
-    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+    if claim is None or case.share(intervals.length(claim)) < NOISE:
         return
     times = intervals.intersect(compiling, case.window)
     yield RuleFinding(
@@ -58,7 +57,7 @@ RULE = Rule(
         "TORCH_LOGS=recompiles names the guard; mark sizes with torch._dynamo.mark_dynamic or "
         "pad to a few; leave the first steps out of the profile by the schedule's warmup."
     ),
-    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step.", least=exact_percent(NOISE)),
     reference=say("PyTorch, torch.compiler troubleshooting."),
     code=Code(
         before=(

@@ -9,18 +9,17 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.recomputed_prefixes import FEWER, ROUNDS, recomputed_prefixes
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield rounds of a model whose input grows by as much each time."""
     found = recomputed_prefixes(case.trace)
     gone = remove(case, Needless(found.rows, found.shares))
-    if case.share(intervals.length(gone.claim)) < _LEAST:
+    if case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return
     rounds = found.rounds
     is_judged = intervals.covered_length(case.window, rounds.start_ns, rounds.end_ns) > 0
@@ -69,7 +68,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{rounds} rounds, or {fewer} if the series comes again; and {least} of the step.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
         rounds=ROUNDS,
         fewer=FEWER,
     ),

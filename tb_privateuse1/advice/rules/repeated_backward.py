@@ -9,18 +9,17 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.repeated_backward import repeated_nodes
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield nodes of autograd that several backward passes evaluate, but for the first time."""
     rows = repeated_nodes(case.trace)
     gone = remove(case, Needless(rows, np.ones(len(rows))))
-    if case.share(intervals.length(gone.claim)) < _LEAST:
+    if case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return
     forward = call_tree.forward_of(case.trace.ops)[gone.rows].astype(np.int64)
     nodes = len(np.unique(forward[forward >= 0]))
@@ -65,7 +64,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step; a node has one number, so one repetition is proof.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("torch.Tensor.backward (retain_graph)."),
     code=Code(

@@ -9,11 +9,10 @@ import numpy as np
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.repeats import repeated
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -21,7 +20,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     work = repeated(case.trace)
     found = work.where(case.judged_kernels[work.rows])
     claim = device_time.claim_of(case, found)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     ops = np.unique(case.trace.kernels.op[found.rows[found.shares == 1]]).astype(np.int64)
     yield RuleFinding(
@@ -64,7 +63,7 @@ RULE = Rule(
         "Let the operator broadcast: scaled_dot_product_attention(…, enable_gqa=True), query heads "
         "in a dimension of their own, einsum; elementwise operators take the expanded tensor."
     ),
-    threshold=say("{least} of the step.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step.", least=exact_percent(ONE_PLACE)),
     reference=say("torch.nn.functional.scaled_dot_product_attention (enable_gqa)."),
     code=Code(
         before=(

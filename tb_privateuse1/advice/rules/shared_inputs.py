@@ -13,19 +13,18 @@ import numpy as np
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
 from tb_privateuse1.analysis.idioms.shared_inputs import shared_inputs
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield groups of two to four products of one input."""
     groups = shared_inputs(case.trace)
     found = fusion.fuse(case, groups.graph, groups.run, groups.duration_ns, groups.fused_ns)
-    if found is None or case.share(intervals.length(found.claim)) < _LEAST:
+    if found is None or case.share(intervals.length(found.claim)) < ONE_PLACE:
         return
     trace, ops = case.trace, found.ops(found.typical)
     is_product = groups.graph.nodes.role == PRODUCT
@@ -74,7 +73,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step: one module of the model changes.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("Megatron-LM and vLLM join these weights; TraceLens GEMM analysis."),
     code=Code(

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^enumerate\(DataLoader\)#_SingleProcess"
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the time in the single-process loader while the device was idle."""
     rows = case.ops(_NAMES)
     claim = case.of_host(intervals.intersect(case.time(rows), case.in_classes("input")))
-    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+    if claim is None or case.share(intervals.length(claim)) < ONE_PLACE:
         return
     share = percent(case.share(intervals.length(claim)))
     yield RuleFinding(
@@ -49,7 +49,7 @@ RULE = Rule(
     fix=say("DataLoader(..., num_workers=4 or more, persistent_workers=True, pin_memory=True)."),
     threshold=say(
         "{least} of the step: one argument fixes it, so little is worth it.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("torch's SynchronizedDataLoaderPattern, which fires without regard to the time."),
     code=Code(

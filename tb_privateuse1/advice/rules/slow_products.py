@@ -9,6 +9,7 @@ import numpy as np
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idioms.rates import reachable
@@ -16,8 +17,8 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.vendor import GENERIC
 
-_LEAST = 0.03
 _SAVED = 0.5
+"""Half precision moves half of the bytes, where nothing is known of the device's units."""
 _MUCH = 0.1
 """Of the judged time, for a note without a saving."""
 
@@ -30,7 +31,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim = device_time.claim_of(case, found)
         spent = case.share(intervals.length(case.time(found.rows, "kernels")))
         is_known = bool(found.shares.any())
-        if (case.share(intervals.length(claim)) < _LEAST) if is_known else spent < _MUCH:
+        if (case.share(intervals.length(claim)) < MANY_PLACES) if is_known else spent < _MUCH:
             continue
         yield RuleFinding(
             title=say(
@@ -118,7 +119,9 @@ RULE = Rule(
         "the device has TF32. A backend whose products are slow in every type lacks a kernel for "
         "its matrix unit."
     ),
-    threshold=say("{least} of the step: fewer digits are a decision.", least=exact_percent(_LEAST)),
+    threshold=say(
+        "{least} of the step: fewer digits are a decision.", least=exact_percent(MANY_PLACES)
+    ),
     reference=say("torch's FP32MatMulPattern; torch-tb-profiler's tensor core rule."),
     code=Code(
         before="loss = model(x)",

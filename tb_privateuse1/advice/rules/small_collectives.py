@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import host_collectives
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
@@ -19,7 +20,10 @@ from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
 
 _SMALL, _BUCKET = 1 << 20, 25 << 20
-_MANY, _LEAST = 10, 0.01
+"""Bytes below which latency rules (msprof-analyze: 1 MB for RDMA); a bucket of
+DistributedDataParallel (bucket_cap_mb=25)."""
+_MANY = 10
+"""Collectives of a step: metrics and norms take a few."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -39,7 +43,7 @@ def _on_device(case: RuleContext) -> Iterator[RuleFinding]:
     exposed = intervals.subtract(communicating, breakdown.busy(breakdown.compute_kernels(kernels)))
     needed = _needed(case, rows)
     claim = bottleneck.shorten(case.of_device(exposed), 1 - needed / len(rows))
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     yield replace(
         _finding(case, rows, claim),
@@ -62,7 +66,7 @@ def _on_host(case: RuleContext) -> Iterator[RuleFinding]:
     needed = _needed(case, rows)
     share = host_collectives.bucketed_share(case, rows, needed)
     claim = bottleneck.shorten(host_collectives.awaited(case, rows), share)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     yield replace(
         _finding(case, rows, claim),

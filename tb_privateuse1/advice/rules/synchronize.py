@@ -8,11 +8,10 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -21,7 +20,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     is_judged = intervals.covered_length(case.window, table.start_ns, table.end_ns) > 0
     waits = np.flatnonzero(is_judged & (table.op < 0))
     claim = case.idle_by_waits(waits)
-    if len(waits) < len(case.steps) or case.share(intervals.length(claim)) < _LEAST:
+    if len(waits) < len(case.steps) or case.share(intervals.length(claim)) < ONE_PLACE:
         return
     launches = table.launch[waits].astype(np.int64)
     yield RuleFinding(
@@ -60,7 +59,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step; less than one call a step is the profiler's own.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("msprof-analyze's synchronize-stream rule."),
     code=Code(

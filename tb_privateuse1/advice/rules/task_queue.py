@@ -8,13 +8,14 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES, PROGRAM
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
 
-_LEAST, _MANY = 0.03, 50
 _TOP = 3
+"""Names in the sentence."""
 _MUCH = 0.1
 """A call inside of the tasks with a lesser share of their time is not named."""
 
@@ -22,7 +23,7 @@ _MUCH = 0.1
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the idle time in which operators were in the queue, and its thread was behind."""
     rows = _tasks(case)
-    if len(rows) < _MANY:
+    if len(rows) < PROGRAM:
         return
     ops, launches = case.trace.ops, case.trace.launches
     # The operator's end is the latest time at which it can have been enqueued.
@@ -30,7 +31,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     waited = rows[begun > enqueued]
     waiting = intervals.union(enqueued[begun > enqueued], launches.start_ns[waited])
     claim = case.of_host(waiting)
-    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+    if claim is None or case.share(intervals.length(claim)) < MANY_PLACES:
         return
     duration = launches.end_ns[rows] - launches.start_ns[rows]
     yield RuleFinding(
@@ -132,8 +133,8 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step, in {many} tasks: an operator waits for a while in any queue.",
-        least=exact_percent(_LEAST),
-        many=_MANY,
+        least=exact_percent(MANY_PLACES),
+        many=PROGRAM,
     ),
     reference=say("torch_npu's task queue; msprof-analyze's dispatch rules."),
     code=Code(

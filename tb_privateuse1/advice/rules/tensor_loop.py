@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.parameter_loops import (
     LONGEST,
     ROUNDS,
@@ -20,8 +21,6 @@ from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -37,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     later = device_time.idle_after(case, (begin, end), float(np.mean(share)))
     claim = intervals.merge(work.claim, later)
     claim = claim if host is None else intervals.merge(claim, host)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ONE_PLACE:
         return
     steps = max(len(case.steps), 1)
     typical = int(np.argsort(rounds.rounds, kind="stable")[len(rounds) // 2])
@@ -108,7 +107,7 @@ RULE = Rule(
     threshold=say(
         "{rounds} rounds and {least} of the step. Rounds on tensors of one size may be an "
         "iteration: a quarter of the calls must have other sizes than the round before.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
         rounds=ROUNDS,
     ),
     reference=say("torch's foreach operators; torch.optim.swa_utils (use_buffers, multi_avg_fn)."),

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ANY_PROGRAM
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import join_list, say
@@ -15,8 +16,10 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.table import I64
 
-_LEAST, _MANY, _MOSTLY = 0.05, 100, 0.5
+_MANY, _MOSTLY = 100, 0.5
+"""Kernels of a step, and their share: any model has short ones between the long ones."""
 _REMOVED = 0.5
+"""Share of the waits that a fusion saves. It makes two kernels one at the least."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -34,7 +37,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     gaps = _before(case, tiny, 4 * interval)
     claim = bottleneck.shorten(intervals.intersect(gaps, case.idle), _REMOVED)
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < ANY_PROGRAM:
         return
     per_step = len(tiny) / len(case.steps)
     count = np.bincount(trace.ops.name[kernels.op[tiny]])
@@ -105,7 +108,7 @@ RULE = Rule(
         "At least {many} a step and half of all kernels, with {least} of the step to gain; the "
         "line between short and long is measured in each trace, as hosts differ.",
         many=_MANY,
-        least=exact_percent(_LEAST),
+        least=exact_percent(ANY_PROGRAM),
     ),
     reference=say("TraceLens short kernels (10 µs), msprof-analyze small operators."),
     code=Code(

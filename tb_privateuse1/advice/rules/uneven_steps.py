@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_sentences, plural, say
@@ -18,10 +19,12 @@ from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
 _FACTOR, _FEW = 1.3, 3
+"""Times the median, by convention, and steps that have one."""
 _AGAIN = 3
 """Long steps of one kind: one or two may be chance."""
 _ALIKE, _MORE = 2.0, 1.1
-_LEAST = 0.03
+"""Waits that differ by less than this factor are of one kind; steps with a tenth more operators do
+more work."""
 
 _HOST = np.array([one.group in ("blocked", "host") for one in CLASSES])
 """By class of the account: the device idles, and the program is the reason."""
@@ -60,7 +63,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     # Up to twice as long, it may be the same wait as in the other steps: a file, a network.
     odd = np.where(steps.spent - steps.excess < steps.excess, steps.excess, 0)
     held = _instants(case, steps, once, odd)
-    if case.share(intervals.length(held)) >= _LEAST:
+    if case.share(intervals.length(held)) >= MANY_PLACES:
         yield _held_up(case, steps, once, held)
 
 
@@ -266,7 +269,7 @@ RULE = Rule(
         "steps is the program's.",
         factor=_FACTOR,
         few=_FEW,
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
     ),
     reference=say("docs/reference/definitions.md, steps."),
     check=check,

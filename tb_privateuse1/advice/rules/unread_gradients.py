@@ -9,18 +9,17 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.unread_gradients import unread_gradients
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Yield the part of backward passes that computes gradients which nobody reads."""
     found = unread_gradients(case.trace)
     gone = remove(case, Needless(found.work, np.ones(len(found.work))))
-    if case.share(intervals.length(gone.claim)) < _LEAST:
+    if case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return
     accumulated = found.accumulated[case.judged[found.accumulated]]
     shapes = [case.trace.text(at) for at in np.unique(case.trace.ops.shapes[accumulated])]
@@ -71,7 +70,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{least} of the step; parameters are known by their shapes alone.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(ONE_PLACE),
     ),
     reference=say("torch's notes on autograd: locally disabling gradient computation."),
     code=Code(

@@ -9,11 +9,10 @@ import numpy as np
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.unread_rows import unread_rows
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
-
-_LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -21,7 +20,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     work = unread_rows(case.trace)
     gone = remove(case, Needless(work.rows, work.shares))
     products = np.intersect1d(work.products, gone.rows)
-    if not len(products) or case.share(intervals.length(gone.claim)) < _LEAST:
+    if not len(products) or case.share(intervals.length(gone.claim)) < ONE_PLACE:
         return
     longest = products[np.argmax((case.trace.ops.end_ns - case.trace.ops.start_ns)[products])]
     yield RuleFinding(
@@ -67,7 +66,7 @@ RULE = Rule(
         "Cut before the product, not behind it: score(hidden[:, -1]) instead of "
         "score(hidden)[:, -1] (num_logits_to_keep, logits_to_keep in transformers)."
     ),
-    threshold=say("Half of a result, and {least} of the step.", least=exact_percent(_LEAST)),
+    threshold=say("Half of a result, and {least} of the step.", least=exact_percent(ONE_PLACE)),
     reference=say("logits_to_keep of transformers; vLLM computes scores of sampled rows alone."),
     code=Code(
         before="scores = self.score(hidden)[:, -1]",

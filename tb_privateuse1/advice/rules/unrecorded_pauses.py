@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES, PROGRAM
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.i18n import plural, say
@@ -16,10 +17,12 @@ from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
 
-LEAST = 0.03
 _MUCH = 0.1
+"""Share of the time: a tenth is worth a day's work (``engine``)."""
 _FEW, _MOST_STEPS = 3, 0.8
-_TOP, _MANY = 5, 50
+"""Steps, and their share with pauses: one step or a few may be held up by chance."""
+_TOP = 5
+"""Pauses that are shown."""
 
 
 _pauses: WeakKeyDictionary[RuleContext, intervals.Set] = WeakKeyDictionary()
@@ -36,11 +39,11 @@ def pauses(case: RuleContext) -> intervals.Set:
 def _judged_pauses(case: RuleContext) -> intervals.Set:
     idle = case.in_classes("python")
     found = intervals.intersect(work_apart.pauses(case.trace, case.stretches), idle)
-    if case.share(intervals.length(found)) < LEAST:
+    if case.share(intervals.length(found)) < MANY_PLACES:
         return intervals.EMPTY
     for calls in work_apart.apart_calls(case.trace, found):
         found = intervals.subtract(found, calls.time)
-    return found if case.share(intervals.length(found)) >= LEAST else intervals.EMPTY
+    return found if case.share(intervals.length(found)) >= MANY_PLACES else intervals.EMPTY
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -48,7 +51,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     found = pauses(case)
     # ``held_interpreter`` knows why the thread stands still.
     found = intervals.subtract(found, work_apart.held_by_others(case.trace, found))
-    if case.share(intervals.length(found)) < LEAST or int(case.judged_kernels.sum()) < _MANY:
+    if (
+        case.share(intervals.length(found)) < MANY_PLACES
+        or int(case.judged_kernels.sum()) < PROGRAM
+    ):
         return
     length = intervals.length(found)
     again = _in_each_step(case, found)
@@ -128,8 +134,8 @@ RULE = Rule(
         "{least} of the time. It is a saving if four of five steps have such pauses, three steps "
         "at least: else the device may have had no work to do. {many} activities: fewer are no "
         "program.",
-        least=exact_percent(LEAST),
-        many=_MANY,
+        least=exact_percent(MANY_PLACES),
+        many=PROGRAM,
     ),
     reference=say("docs/reference/definitions.md, account of time."),
     check=check,

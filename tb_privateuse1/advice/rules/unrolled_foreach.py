@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
@@ -16,7 +17,8 @@ from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64
 
 _NAMES = r"^aten::_(foreach|fused)_"
-_LEAST, _MANY = 0.005, 4
+_MANY = 4
+"""Tensors, by convention: real models have hundreds."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -34,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     order = np.argsort(ops.start_ns[rows], kind="stable")
     ranges = (ops.start_ns[rows][order], ops.end_ns[rows][order])
     claim = case.of_host(intervals.union(*bottleneck.shorten(ranges, share[order])))
-    if claim is not None and case.share(intervals.length(claim)) < _LEAST:
+    if claim is not None and case.share(intervals.length(claim)) < NOISE:
         return
     names = sorted({case.trace.text(name) for name in ops.name[rows]})
     calls = int(children[rows].sum())
@@ -105,7 +107,7 @@ RULE = Rule(
     ),
     threshold=say(
         "{many} tensors and {least} of the step: real models have hundreds.",
-        least=exact_percent(_LEAST),
+        least=exact_percent(NOISE),
         many=_MANY,
     ),
     reference=say("torch's slow paths (aten/src/ATen/native/ForeachOpsKernels.cpp)."),

@@ -8,11 +8,13 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 
-_MANY, _LEAST = 3, 0.02
+_MANY = 3
+"""Collectives of one kind: the fastest of two is as likely a late one."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -34,7 +36,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     is_late = usable & (waiting[1] > waiting[0])
     waits = intervals.union(waiting[0][is_late], waiting[1][is_late])
     claim = intervals.intersect(waits, case.in_classes("exposed_communication"))
-    if case.share(intervals.length(claim)) < _LEAST:
+    if case.share(intervals.length(claim)) < USUAL:
         return
     yield RuleFinding(
         title=say(
@@ -73,7 +75,7 @@ RULE = Rule(
         "Open the distributed view for the rank that the others wait for, and its advice: uneven "
         "data, a slower host, a checkpoint written by one rank."
     ),
-    threshold=say("{least} of the step: networks vary by that much.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step: networks vary by that much.", least=exact_percent(USUAL)),
     reference=say("HTA and XProf stragglers; docs/reference/definitions.md, distributed."),
     check=check,
     needs=("device", "collectives"),

@@ -9,6 +9,7 @@ import numpy as np
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.rates import printed_memory
 from tb_privateuse1.analysis.roofs.rates import device_rates
@@ -16,7 +17,8 @@ from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 
-_LEAST, _MUCH = 0.03, 0.1
+_MUCH = 0.1
+"""Share of the step: a tenth is worth a day's work (``engine``), as the fix changes the model."""
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -30,7 +32,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     kernels, rows = case.trace.kernels, device_rates(case.trace).rows
     claim = device_time.claim_of(case, found)
-    saves = case.share(intervals.length(claim)) >= _LEAST
+    saves = case.share(intervals.length(claim)) >= MANY_PLACES
     size = float(rows.bytes[found.rows].sum())
     rate = size / max(float(rows.duration_ns[found.rows].sum()), 1.0)
     yield RuleFinding(
@@ -85,7 +87,7 @@ RULE = Rule(
         "{much} of the step is in such products; a saving from {least} of the step on, else a "
         "note.",
         much=exact_percent(_MUCH),
-        least=exact_percent(_LEAST),
+        least=exact_percent(MANY_PLACES),
     ),
     reference=say("Roofline model; vLLM and SGLang on quantized weights."),
     code=Code(

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.table import I64
@@ -17,7 +18,6 @@ _FILLS = r"^aten::(zero_|_foreach_zero_)$"
 _ADDITION = r"^aten::add_?$"
 _ACCUMULATES = r"^torch::autograd::AccumulateGrad$"
 _AUTOGRAD = r"^(autograd::|torch::autograd::)"
-_LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -44,7 +44,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     host_ops = np.concatenate((rows, np.unique(ranges[ranges >= 0]), additions))
     host = case.of_host(case.time(host_ops))
     claim = None if host is None else intervals.merge(host, device)
-    if claim is not None and case.share(intervals.length(claim)) < _LEAST:
+    if claim is not None and case.share(intervals.length(claim)) < NOISE:
         return
     cost = (
         ""
@@ -104,7 +104,7 @@ RULE = Rule(
     looks_for=say("`aten::zero_` or `_foreach_zero_` inside of `zero_grad`."),
     why=say("Each parameter's gradient is written once and read once more than needed."),
     fix=say("zero_grad(set_to_none=True), the default since torch 2.0."),
-    threshold=say("{least} of the step: one argument fixes it.", least=exact_percent(_LEAST)),
+    threshold=say("{least} of the step: one argument fixes it.", least=exact_percent(NOISE)),
     reference=say("torch's GradNotSetToNonePattern."),
     code=Code(
         before="optimizer.zero_grad(set_to_none=False)",

@@ -32,6 +32,7 @@ from tb_privateuse1.trace.table import I64, Bools, Table
 PLACES = ("select", "slice", "narrow")
 PARTS = ("unbind", "split", "chunk")
 ROUNDS = 4
+"""Rounds of a loop: query, key and value are three."""
 _LONGEST = 64
 """Places of a round: a model that runs on one item has many of its own."""
 

@@ -25,6 +25,7 @@ from tb_privateuse1.trace.table import I64, Bools
 LONGEST = 12
 """Operators of a round: Adam by hand takes as many."""
 ROUNDS = 8
+"""Rounds of a loop, by convention: fewer have few launches to save."""
 _CHANGES = 0.25
 """The least share of the calls whose sizes are not those of the round before: a model has several
 layers of one size in a row, but not all."""

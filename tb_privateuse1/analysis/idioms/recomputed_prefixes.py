@@ -26,6 +26,7 @@ ROUNDS, FEWER = 4, 3
 """Rounds in a row that grow by the same number: fewer may be batches of various sizes. A series of
 the lesser number counts if it comes again, and grows by a little."""
 _LITTLE = 1 / 8
+"""The greatest growth of a round in a short series, as a share of its rows: a token, no batch."""
 _WIDE = 1.5
 """Rounds whose rows differ by this factor show how long a row takes; others take it as even."""
 _FIRST = {"mm": 0, "addmm": 1, "linear": 0}

@@ -7,6 +7,8 @@ import numpy as np
 from tb_privateuse1.trace.table import I32, I64, Table
 
 _BASE = 0x9E3779B97F4A7C15
+"""The odd number nearest to 2**64 by the golden ratio: its powers spread over all bits (Knuth, The
+Art of Computer Programming 3, 6.4)."""
 _INVERSE = pow(_BASE, -1, 1 << 64)
 
 
