@@ -22,7 +22,7 @@ from tb_privateuse1.readers import READERS
 from tb_privateuse1.trace.registry import OnCall, Registry
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.lookups import LOOKUPS
-from tests.contract.test_contract import files
+from tests.contract.test_contract import AROUND_VIEWS, files
 
 READING = (
     "numpy", "pyarrow", "msgspec", "isal", "tb_privateuse1.analysis", "tb_privateuse1.storage",
@@ -126,11 +126,7 @@ def test_every_entry_of_a_registry_is_what_its_name_says(folder: str) -> None:
     for name, entry in registry.items():
         declared = getattr(entry, "name", None) or getattr(entry, "__name__", None)
         assert declared == name
-    around = {
-        "computations", "encoding", "packing", "reader", "request", "result", "signature",
-        "sorting", "user_models",
-    }  # fmt: skip
-    assert set(registry) == files(folder) - around
+    assert set(registry) == files(folder, *AROUND_VIEWS)
 
 
 def test_every_command_is_a_module() -> None:
