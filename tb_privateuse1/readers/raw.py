@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
-from tb_privateuse1.trace.columns import Code, MaybeText, Name, SmallNumber, ThreadRow
+from tb_privateuse1.trace.column_types import Code, MaybeText, Name, SmallNumber, ThreadRow
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Threads

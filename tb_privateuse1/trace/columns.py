@@ -1,39 +1,118 @@
-"""Types of columns: each integer is plain, or a row of a table, or an index of the strings.
+"""Join columns: look up rows, find instants in ranges, number runs, and flag names.
 
-``Maybe…`` columns hold ``NONE`` where there is no row. ``references`` maps rows by these types.
+Joins by group are in ``groupby``, sets of intervals in ``intervals``. A row without a match is
+``NONE``. Instants and times are int64 ns; any other ordered integers are joined the same way.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from tb_privateuse1.trace.table import I8, I32, I64, Plain, Rows
+import numpy as np
+from numpy.typing import NDArray
 
-Code = Annotated[I8, Plain()]
-Number = Annotated[I64, Plain()]
-SmallNumber = Annotated[I32, Plain()]
-Nanoseconds = Annotated[I64, Plain()]
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64, Bools
 
-Name = Annotated[I32, Rows("strings")]
-MaybeText = Annotated[I32, Rows("strings", optional=True)]
+T = TypeVar("T", bound=np.generic)
+Integers = NDArray[np.integer[Any]]
 
-ThreadRow = Annotated[I32, Rows("threads")]
-MaybeThreadRow = Annotated[I32, Rows("threads", optional=True)]
-OpRow = Annotated[I32, Rows("ops")]
-MaybeOpRow = Annotated[I32, Rows("ops", optional=True)]
-MaybeFrameRow = Annotated[I32, Rows("frames", optional=True)]
-LaunchRow = Annotated[I32, Rows("launches")]
-MaybeLaunchRow = Annotated[I32, Rows("launches", optional=True)]
-LaneRow = Annotated[I32, Rows("lanes")]
-MaybeLaneRow = Annotated[I32, Rows("lanes", optional=True)]
-MaybeKernelRow = Annotated[I32, Rows("kernels", optional=True)]
-MaybeConfigRow = Annotated[I32, Rows("configs", optional=True)]
-MaybeCaptureRow = Annotated[I32, Rows("captures", optional=True)]
-MaybeCapturedOpRow = Annotated[I32, Rows("captured_ops", optional=True)]
-MaybeStepRow = Annotated[I32, Rows("steps", optional=True)]
-SeriesRow = Annotated[I32, Rows("counter_series")]
 
-OpRow64 = Annotated[I64, Rows("ops")]
-StepRow64 = Annotated[I64, Rows("steps")]
-ThreadRow64 = Annotated[I64, Rows("threads")]
-MaybeThreadRow64 = Annotated[I64, Rows("threads", optional=True)]
+def lookup(column: NDArray[T], rows: Integers, missing: float) -> NDArray[T]:
+    """Return the column's value at each row; ``missing`` for ``NONE`` and for one past the end."""
+    return np.append(column, np.asarray(missing, column.dtype))[rows]
+
+
+def positions(rows: Integers, length: int) -> I64:
+    """Return the index of each of ``length`` rows in ``rows``, or ``NONE``.
+
+    Of a row that is there several times the last index counts.
+    """
+    index = np.full(length, NONE, np.int64)
+    index[rows] = np.arange(len(rows))
+    return index
+
+
+def equal_row(keys: Integers, wanted: Integers) -> I64:
+    """Return the row of the ascending ``keys`` that equals each wanted one, or ``NONE``.
+
+    Of equal keys the first counts.
+    """
+    if not len(keys):
+        return np.full(len(wanted), NONE, np.int64)
+    row = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[row] == wanted, row, NONE)
+
+
+def latest_not_after(times: I64, at: I64) -> I64:
+    """Return the last row of the ascending times at or before each instant, or ``NONE``."""
+    return np.searchsorted(times, at, side="right") - 1
+
+
+def latest_before(times: I64, at: I64) -> I64:
+    """Return the last row of the ascending times before each instant, or ``NONE``.
+
+    A time equal to the instant does not count.
+    """
+    return np.searchsorted(times, at, side="left") - 1
+
+
+def containing(starts: I64, ends: I64, at: I64) -> I64:
+    """Return the range [start, end) that contains each instant, or ``NONE``.
+
+    The ranges are disjoint and ascend: a range contains its start, but not its end. Of ranges
+    that overlap only the last one that has started counts.
+    """
+    row = latest_not_after(starts, at)
+    return np.where(at < lookup(ends, row, np.iinfo(np.int64).min), row, NONE)
+
+
+def range_rows(first: I64, count: I64) -> tuple[I64, I64]:
+    """Return all rows [first, first + count) of each range: the range of each row, and the row."""
+    of_range = np.repeat(np.arange(len(count)), count)
+    return of_range, np.arange(len(of_range)) + np.repeat(first - (np.cumsum(count) - count), count)
+
+
+def sums_before(values: Integers | Bools) -> I64:
+    """Return the sum of the values before each row, and of all values: one more than the values.
+
+    The sum of rows [first, last) is then ``sums[last] - sums[first]``.
+    """
+    sums = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, out=sums[1:])
+    return sums
+
+
+def starts_run(*columns: NDArray[Any]) -> Bools:
+    """Return a mask of the rows that differ from the row before in a column; the first one does."""
+    starts = np.ones(len(columns[0]), np.bool_)
+    if len(starts):
+        starts[1:] = columns[0][1:] != columns[0][:-1]
+        for column in columns[1:]:
+            starts[1:] |= column[1:] != column[:-1]
+    return starts
+
+
+def ends_run(*columns: NDArray[Any]) -> Bools:
+    """Return a mask of the rows that differ from the row behind in a column; the last one does."""
+    return following(starts_run(*columns), True)
+
+
+def previous(column: NDArray[T], first: float) -> NDArray[T]:
+    """Return the value of the row before each row; ``first`` for the first row."""
+    shifted = np.empty_like(column)
+    shifted[1:], shifted[:1] = column[:-1], first
+    return shifted
+
+
+def following(column: NDArray[T], last: float) -> NDArray[T]:
+    """Return the value of the row behind each row; ``last`` for the last row."""
+    shifted = np.empty_like(column)
+    shifted[:-1], shifted[-1:] = column[1:], last
+    return shifted
+
+
+def flag_names(strings: Sequence[str], chosen: Callable[[str], object]) -> Bools:
+    """Return which strings are chosen, and one more False: ``flags[name]`` of ``NONE`` is False."""
+    return np.array([*(bool(chosen(text)) for text in strings), False], np.bool_)

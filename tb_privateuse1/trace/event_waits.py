@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace.columns import LaneRow, LaunchRow, MaybeLaneRow, MaybeLaunchRow
+from tb_privateuse1.trace.column_types import LaneRow, LaunchRow, MaybeLaneRow, MaybeLaunchRow
 from tb_privateuse1.trace.table import Table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,10 @@ from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 Floats = NDArray[np.float64]
+T = TypeVar("T", bound=np.generic)
+
+LAST = int(np.iinfo(np.int64).max)
+"""The greatest number of an int64 column: no value is later."""
 
 _LIMIT = 1 << 62
 _SPARSE = 8
@@ -21,9 +25,34 @@ _SPARSE = 8
 def sums(group: I32 | I64, values: I64, groups: int) -> I64:
     """Return the sum of values of each group, exact in int64; skips group ``NONE``."""
     total = np.zeros(groups, np.int64)
-    inside = group >= 0
-    np.add.at(total, group[inside], values[inside])
+    np.add.at(total, *_grouped(group, values))
     return total
+
+
+def maxima(group: I32 | I64, values: NDArray[T], groups: int, initial: float = 0) -> NDArray[T]:
+    """Return the greatest value of each group; skips group ``NONE``.
+
+    ``initial`` counts as a value of each group: an empty one has it.
+    """
+    greatest = np.full(groups, initial, values.dtype)
+    np.maximum.at(greatest, *_grouped(group, values))
+    return greatest
+
+
+def minima(group: I32 | I64, values: NDArray[T], groups: int, initial: float = LAST) -> NDArray[T]:
+    """Return the least value of each group, as ``maxima`` does the greatest.
+
+    The default of ``initial`` is for int64 values.
+    """
+    least = np.full(groups, initial, values.dtype)
+    np.minimum.at(least, *_grouped(group, values))
+    return least
+
+
+def _grouped(group: I32 | I64, values: NDArray[T]) -> tuple[I32 | I64, NDArray[T]]:
+    """Return the rows that are in a group."""
+    inside = group >= 0
+    return (group, values) if inside.all() else (group[inside], values[inside])
 
 
 def lower_medians(group: I32 | I64, values: I64, groups: int) -> I64:

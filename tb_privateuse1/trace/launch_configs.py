@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace.columns import (
+from tb_privateuse1.trace.column_types import (
     MaybeText,
     Number,
 )

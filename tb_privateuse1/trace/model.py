@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from tb_privateuse1.trace.captures import CapturedOps, Captures
 from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
-from tb_privateuse1.trace.columns import (
+from tb_privateuse1.trace.column_types import (
     Code,
     LaneRow,
     MaybeCapturedOpRow,

@@ -60,7 +60,7 @@ class ColumnType(Struct, frozen=True):
 class Table(Struct, frozen=True, eq=False):
     """Equally long read-only columns.
 
-    The type of a field is the name of a type of columns, see ``columns``.
+    The type of a field is the name of a type of columns, see ``column_types``.
     """
 
     ORDER: ClassVar[tuple[str, ...]] = ()

@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.idle import blocking_calls
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import LOADER, STEP, starts_with
-from tb_privateuse1.trace.columns import Code, ThreadRow
+from tb_privateuse1.trace.column_types import Code, ThreadRow
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import ANNOTATION, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, RowsBy, Table

@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.work.arguments import Tensor, UnknownWork, parse_arguments
 from tb_privateuse1.analysis.work.relations import read_call
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.columns import ThreadRow
+from tb_privateuse1.trace.column_types import ThreadRow
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table

@@ -24,7 +24,7 @@ from tb_privateuse1.analysis.work.arguments import (
     item_bytes,
 )
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace.columns import OpRow64, ThreadRow
+from tb_privateuse1.trace.column_types import OpRow64, ThreadRow
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools, Table

@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.work.list_types import types_by_shape, with_types
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import MaybeStepRow, OpRow, ThreadRow
+from tb_privateuse1.trace.column_types import MaybeStepRow, OpRow, ThreadRow
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools, Table

@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.idle import blocking_calls as waiting
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
-from tb_privateuse1.trace.columns import MaybeLaunchRow, MaybeOpRow
+from tb_privateuse1.trace.column_types import MaybeLaunchRow, MaybeOpRow
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
 

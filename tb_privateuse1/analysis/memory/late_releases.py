@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.memory.allocations import RELEASED, Blocks, Level
 from tb_privateuse1.analysis.memory.categories import Split
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, UnknownWork, parse_arguments
-from tb_privateuse1.trace.columns import StepRow64
+from tb_privateuse1.trace.column_types import StepRow64
 from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.model import NONE, Memory, Trace
 from tb_privateuse1.trace.table import I64, Bools, Table

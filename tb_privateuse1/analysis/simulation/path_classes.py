@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.account import host_chain, stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, EventRow64
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import MaybeThreadRow64, StepRow64
+from tb_privateuse1.trace.column_types import MaybeThreadRow64, StepRow64
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, OPERATOR, UNKNOWN, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
 

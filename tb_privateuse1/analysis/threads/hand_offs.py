@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.columns import ThreadRow
+from tb_privateuse1.trace.column_types import ThreadRow
 from tb_privateuse1.trace.table import I64, Table
 
 _LONG_NS = 5_000

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.threads import activity
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import ThreadRow
+from tb_privateuse1.trace.column_types import ThreadRow
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.timeline import rectangles
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import SmallNumber
+from tb_privateuse1.trace.column_types import SmallNumber
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Table
 

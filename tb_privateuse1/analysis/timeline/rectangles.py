@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.trace.columns import SmallNumber
+from tb_privateuse1.trace.column_types import SmallNumber
 from tb_privateuse1.trace.table import I64, Table
 
 

@@ -1,89 +1,103 @@
-"""Each integer of the model is a reference or plain; the one check finds what breaks that."""
+"""The verbs of columns against the slow way: one row after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
-
 import numpy as np
-import pytest
-from msgspec.structs import replace
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tb_privateuse1.trace.model import TABLES, Meta, Trace
-from tb_privateuse1.trace.table import I32, Table, declared_types
-from tests.support import make, valid_trace
+from tb_privateuse1.trace import columns
+from tb_privateuse1.trace.model import NONE
 
-
-class Undeclared(Table, frozen=True):
-    """A table of the model in which somebody forgot what the integers are."""
-
-    op: I32
+FEW = st.lists(st.integers(0, 6), max_size=8)
+TIMES = FEW.map(sorted)
+INSTANTS = st.lists(st.integers(-2, 9), max_size=8)
 
 
-def undeclared(kind: type[Table]) -> list[str]:
-    types = declared_types(kind)
-    return [
-        name
-        for name, one in types.items()
-        if one.kind is None and np.issubdtype(one.dtype, np.integer)
-    ]
+def column(values: list[int]) -> np.ndarray:
+    return np.array(values, np.int64)
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_every_integer_is_a_reference_or_plain(name: str) -> None:
-    kind = TABLES[name]
-    assert undeclared(kind) == []
-    assert {one.table for one in kind.references().values()} <= {"strings", *TABLES}
-    assert set(kind.ORDER) <= set(kind.column_types())
+@given(FEW, st.data())
+def test_lookup_reads_missing_for_none_and_past_the_end(
+    values: list[int], data: st.DataObject
+) -> None:
+    rows = data.draw(st.lists(st.integers(NONE, len(values)), max_size=8))
+    read = columns.lookup(column(values).astype(np.int32), np.array(rows, np.int32), 9)
+    assert read.tolist() == [values[row] if 0 <= row < len(values) else 9 for row in rows]
+    assert read.dtype == np.int32
 
 
-def test_an_integer_that_is_not_declared_is_found() -> None:
-    assert undeclared(Undeclared) == ["op"]
+@given(st.integers(0, 7), st.data())
+def test_positions_are_where_rows_are_listed(length: int, data: st.DataObject) -> None:
+    rows = data.draw(st.permutations(range(length)))[: length // 2]
+    index = columns.positions(column(rows), length)
+    assert index.tolist() == [rows.index(r) if r in rows else NONE for r in range(length)]
 
 
-@pytest.fixture(scope="module")
-def trace() -> Trace:
-    return make.trace(
-        make.step(1, 0, 100),
-        make.op("aten::linear", 5, 40),
-        make.op("aten::mm", 6, 20),
-        make.launch(8, 10, 7),
-        make.kernel("gemm", 12, 40, 7),
-        make.kernel("gemm", 50, 60, 8),
-        make.memory(9, 512, 1024),
-    )
+@given(TIMES, INSTANTS)
+def test_equal_row_is_the_first_equal_key(keys: list[int], wanted: list[int]) -> None:
+    rows = columns.equal_row(column(keys), column(wanted))
+    assert rows.tolist() == [keys.index(key) if key in keys else NONE for key in wanted]
 
 
-def test_a_sound_trace_is_valid(trace: Trace) -> None:
-    valid_trace.check(trace)
-    valid_trace.check(Trace())
+@given(TIMES, INSTANTS)
+def test_latest_times(times: list[int], at: list[int]) -> None:
+    not_after = [max((r for r, t in enumerate(times) if t <= one), default=NONE) for one in at]
+    before = [max((r for r, t in enumerate(times) if t < one), default=NONE) for one in at]
+    assert columns.latest_not_after(column(times), column(at)).tolist() == not_after
+    assert columns.latest_before(column(times), column(at)).tolist() == before
 
 
-def changed(trace: Trace, table: str, column: str, value: Any) -> Trace:
-    own = getattr(trace, table)
-    values = getattr(own, column).copy()
-    values[-1] = value
-    return replace(trace, **{table: replace(own, **{column: values})})
+@given(st.sets(st.integers(0, 12)), INSTANTS)
+def test_a_range_contains_its_start_and_not_its_end(edges: set[int], at: list[int]) -> None:
+    ends = sorted(edges)[1::2]
+    starts = sorted(edges)[::2][: len(ends)]
+    ranges = list(zip(starts, ends, strict=True))
+    row = columns.containing(column(starts), column(ends), column(at))
+    expected = [[r for r, (start, end) in enumerate(ranges) if start <= t < end] for t in at]
+    assert row.tolist() == [rows[0] if rows else NONE for rows in expected]
 
 
-BROKEN: dict[str, Callable[[Trace], Trace]] = {
-    r"kernels\.op has -?\d+ to 3, not -1 to 2 of ops": lambda t: changed(t, "kernels", "op", 3),
-    r"kernels\.op has -2 to": lambda t: changed(t, "kernels", "op", -2),
-    r"kernels\.lane has -1 to 0, not 0 to 0 of lanes": lambda t: changed(t, "kernels", "lane", -1),
-    r"ops\.name has .* of strings": lambda t: changed(t, "ops", "name", 10**6),
-    r"ops\.shapes has .* of strings": lambda t: changed(t, "ops", "shapes", 10**6),
-    r"kernels\.start_ns is not in order": lambda t: changed(t, "kernels", "start_ns", -1),
-    r"kernels\.end_ns is before start_ns": lambda t: changed(t, "kernels", "end_ns", -1),
-    r"ops\.parent is not before its row": lambda t: changed(t, "ops", "parent", 2),
-    r"lanes\.device is int32, not int64": lambda t: replace(
-        t, lanes=replace(t.lanes, device=t.lanes.device.astype(np.int32))
-    ),
-    r"ops is a Kernels": lambda t: replace(t, ops=cast(Any, t.kernels)),
-    r"missing_lanes": lambda t: replace(t, meta=Meta(missing_lanes=(1,))),
-}
+def test_ranges_that_touch_contain_their_edge_once() -> None:
+    starts, ends = column([0, 5, 5, 9]), column([5, 5, 8, 12])
+    at = column([-1, 0, 4, 5, 7, 8, 9, 11, 12])
+    assert columns.containing(starts, ends, at).tolist() == [-1, 0, 0, 2, 2, -1, 3, 3, -1]
 
 
-@pytest.mark.parametrize("message", BROKEN)
-def test_what_breaks_the_declaration_is_found(trace: Trace, message: str) -> None:
-    with pytest.raises(AssertionError, match=message):
-        valid_trace.check(BROKEN[message](trace))
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=6))
+def test_range_rows_are_all_rows_of_each_range(ranges: list[tuple[int, int]]) -> None:
+    first, count = column([f for f, _ in ranges]), column([c for _, c in ranges])
+    of_range, row = columns.range_rows(first, count)
+    expected = [(i, f + k) for i, (f, c) in enumerate(ranges) for k in range(c)]
+    assert list(zip(of_range.tolist(), row.tolist(), strict=True)) == expected
+
+
+@given(FEW)
+def test_sums_before_each_row(values: list[int]) -> None:
+    expected = [sum(values[:n]) for n in range(len(values) + 1)]
+    assert columns.sums_before(column(values)).tolist() == expected
+    flags = column(values) > 3
+    assert columns.sums_before(flags)[-1] == flags.sum()
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=8))
+def test_runs_of_equal_values(pairs: list[tuple[int, int]]) -> None:
+    both = column([a for a, _ in pairs]), column([b for _, b in pairs])
+    rows = range(len(pairs))
+    starts = [r == 0 or pairs[r] != pairs[r - 1] for r in rows]
+    ends = [r == len(pairs) - 1 or pairs[r] != pairs[r + 1] for r in rows]
+    assert columns.starts_run(*both).tolist() == starts
+    assert columns.ends_run(*both).tolist() == ends
+
+
+@given(FEW)
+def test_neighbors(values: list[int]) -> None:
+    assert columns.previous(column(values), 9).tolist() == [9, *values][: len(values)]
+    assert columns.following(column(values), 9).tolist() == [*values[1:], 9][: len(values)]
+
+
+def test_a_flag_per_name_and_none() -> None:
+    flags = columns.flag_names(("aten::mm", "", "aten::add"), lambda text: text.endswith("mm"))
+    assert flags.tolist() == [True, False, False, False]
+    assert not flags[NONE]

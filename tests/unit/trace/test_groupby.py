@@ -14,11 +14,14 @@ from tb_privateuse1.trace.groupby import (
     distinct_values,
     group_rows,
     lower_medians,
+    maxima,
     medians,
+    minima,
     split_by_value,
+    sums,
     with_descendants,
 )
-from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.model import MISSING, NONE
 
 VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
 
@@ -87,3 +90,18 @@ def test_medians_of_groups(rows: list[tuple[int, int]]) -> None:
         mine = sorted(value for other, value in rows if other == number)
         assert lower[number] == (statistics.median_low(mine) if mine else MISSING)
         assert middle[number] == (statistics.median(mine) if mine else 0)
+
+
+@given(st.lists(st.tuples(st.integers(NONE, 3), st.integers(-9, 9)), max_size=8))
+def test_figures_of_groups_skip_rows_of_none(pairs: list[tuple[int, int]]) -> None:
+    group, values = np.array([g for g, _ in pairs], np.int32), np.array([v for _, v in pairs])
+    members = [[v for g, v in pairs if g == number] for number in range(4)]
+    assert sums(group, values, 4).tolist() == [sum(of_group) for of_group in members]
+    assert maxima(group, values, 4).tolist() == [max([0, *of_group]) for of_group in members]
+    assert minima(group, values, 4, 5).tolist() == [min([5, *of_group]) for of_group in members]
+
+
+def test_figures_of_groups_have_the_type_of_the_values() -> None:
+    group, values = np.array([0, 0]), np.array([3, 4])
+    assert minima(group, values, 2).tolist() == [3, np.iinfo(np.int64).max]
+    assert maxima(group, values / 2, 2, -np.inf).tolist() == [2.0, -np.inf]
