@@ -6,43 +6,33 @@ Joins by group are in ``groupby``, sets of intervals in ``intervals``. A row wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 T = TypeVar("T", bound=np.generic)
 Integers = NDArray[np.integer[Any]]
+Scalar = float | np.integer[Any]
 
 
-def lookup(column: NDArray[T], rows: Integers, missing: float) -> NDArray[T]:
+def lookup(column: NDArray[T], rows: Integers, missing: Scalar) -> NDArray[T]:
     """Return the column's value at each row; ``missing`` for ``NONE`` and for one past the end."""
     return np.append(column, np.asarray(missing, column.dtype))[rows]
 
 
-def positions(rows: Integers, length: int) -> I64:
+def positions(rows: Integers, length: int) -> I32:
     """Return the index of each of ``length`` rows in ``rows``, or ``NONE``.
 
     Of a row that is there several times the last index counts.
     """
-    index = np.full(length, NONE, np.int64)
+    index = np.full(length, NONE, np.int32)
     index[rows] = np.arange(len(rows))
     return index
-
-
-def equal_row(keys: Integers, wanted: Integers) -> I64:
-    """Return the row of the ascending ``keys`` that equals each wanted one, or ``NONE``.
-
-    Of equal keys the first counts.
-    """
-    if not len(keys):
-        return np.full(len(wanted), NONE, np.int64)
-    row = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[row] == wanted, row, NONE)
 
 
 def latest_not_after(times: I64, at: I64) -> I64:
@@ -74,6 +64,15 @@ def range_rows(first: I64, count: I64) -> tuple[I64, I64]:
     return of_range, np.arange(len(of_range)) + np.repeat(first - (np.cumsum(count) - count), count)
 
 
+def in_ranges(first: I64, end: I64, length: int) -> Bools:
+    """Return which of ``length`` rows are in a range [first, end); the ranges may overlap."""
+    change = np.zeros(length + 1, np.int64)
+    np.add.at(change, first, 1)
+    np.subtract.at(change, end, 1)
+    inside: Bools = np.cumsum(change[:-1]) > 0
+    return inside
+
+
 def sums_before(values: Integers | Bools) -> I64:
     """Return the sum of the values before each row, and of all values: one more than the values.
 
@@ -99,20 +98,20 @@ def ends_run(*columns: NDArray[Any]) -> Bools:
     return following(starts_run(*columns), True)
 
 
-def previous(column: NDArray[T], first: float) -> NDArray[T]:
+def previous(column: NDArray[T], first: Scalar) -> NDArray[T]:
     """Return the value of the row before each row; ``first`` for the first row."""
     shifted = np.empty_like(column)
     shifted[1:], shifted[:1] = column[:-1], first
     return shifted
 
 
-def following(column: NDArray[T], last: float) -> NDArray[T]:
+def following(column: NDArray[T], last: Scalar) -> NDArray[T]:
     """Return the value of the row behind each row; ``last`` for the last row."""
     shifted = np.empty_like(column)
     shifted[:-1], shifted[-1:] = column[1:], last
     return shifted
 
 
-def flag_names(strings: Sequence[str], chosen: Callable[[str], object]) -> Bools:
+def flag_names(strings: Iterable[str], chosen: Callable[[str], object]) -> Bools:
     """Return which strings are chosen, and one more False: ``flags[name]`` of ``NONE`` is False."""
     return np.array([*(bool(chosen(text)) for text in strings), False], np.bool_)

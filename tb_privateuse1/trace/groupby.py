@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops, Trace
+from tb_privateuse1.trace.columns import containing, lookup, starts_run
+from tb_privateuse1.trace.model import NONE, OPERATOR, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 Floats = NDArray[np.float64]
@@ -55,23 +56,18 @@ def _grouped(group: I32 | I64, values: NDArray[T]) -> tuple[I32 | I64, NDArray[T
     return (group, values) if inside.all() else (group[inside], values[inside])
 
 
-def lower_medians(group: I32 | I64, values: I64, groups: int) -> I64:
-    """Return the lower median of each group's values; ``MISSING`` for an empty group."""
-    order = np.lexsort((values, group))
-    count = np.bincount(group, minlength=groups)
-    middle = np.cumsum(count) - count + (count - 1) // 2
-    ordered = np.append(values[order], MISSING)
-    return np.where(count > 0, ordered[np.minimum(middle, len(values))], MISSING)
+def containing_by(group: I32 | I64, starts: I64, ends: I64, at_group: I32 | I64, at: I64) -> I64:
+    """Return the range [start, end) of the same group that contains each instant, or ``NONE``.
 
-
-def medians(group: I32 | I64, values: Floats, groups: int) -> Floats:
-    """Return the median of each group's values; 0 for an empty group."""
-    ordered = np.append(values[np.lexsort((values, group))], 0.0)
-    count = np.bincount(group, minlength=groups)
-    first = np.cumsum(count) - count
-    low, high = first + np.maximum(count - 1, 0) // 2, first + count // 2
-    found = (ordered[np.minimum(low, len(values))] + ordered[np.minimum(high, len(values))]) / 2
-    return np.where(count > 0, found, 0.0)
+    The edges are those of ``columns.containing``; the ranges may be in any order.
+    """
+    row = np.full(len(at), NONE, np.int64)
+    for value, ranges in split_by_value(group):
+        asked = np.flatnonzero(at_group == value)
+        by_start = ranges[np.argsort(starts[ranges], kind="stable")]
+        around = containing(starts[by_start], ends[by_start], at[asked])
+        row[asked] = lookup(by_start, around, NONE)
+    return row
 
 
 def group_rows(*columns: NDArray[Any]) -> tuple[I64, I64]:
@@ -83,9 +79,7 @@ def group_rows(*columns: NDArray[Any]) -> tuple[I64, I64]:
             key, keys = _codes(key)
         key, keys = key * values + code, keys * max(values, 1)
     group, groups = _codes(key)
-    first = np.full(groups, len(key))
-    np.minimum.at(first, group, np.arange(len(key)))
-    return first, group
+    return minima(group, np.arange(len(key)), groups), group
 
 
 def distinct_values(column: NDArray[Any]) -> I64:
@@ -97,11 +91,24 @@ def distinct_values(column: NDArray[Any]) -> I64:
     if span > _SPARSE * len(column):
         # np.unique imports numpy.ma, which takes longer than the first page of a small trace.
         ordered = np.sort(column)
-        values: I64 = ordered[np.append(True, ordered[1:] != ordered[:-1])].astype(np.int64)
+        values: I64 = ordered[starts_run(ordered)].astype(np.int64)
         return values
     present = np.zeros(span, np.bool_)
     present[column - np.int64(low)] = True
     return np.flatnonzero(present) + low
+
+
+def named_rows(strings: Sequence[str], names: I32, chosen: Callable[[str], object]) -> Bools:
+    """Return which rows of a column of names have a chosen string; ``NONE`` is none.
+
+    Each distinct name is asked for once, and no string that the column does not have.
+    """
+    flags = np.zeros(len(strings) + 1, np.bool_)
+    used = distinct_values(names)
+    used = used[used >= 0]
+    flags[used] = [bool(chosen(strings[name])) for name in used.tolist()]
+    rows: Bools = flags[names]
+    return rows
 
 
 def split_by_value(column: NDArray[Any]) -> Iterator[tuple[int, I64]]:
@@ -141,6 +148,13 @@ def counted_operators(trace: Trace) -> Bools:
     return counted
 
 
+def outermost_operators(ops: Ops) -> Bools:
+    """Return a mask of the operators whose parent, if any, is no operator."""
+    is_operator = ops.kind == OPERATOR
+    outermost: Bools = is_operator & ~lookup(is_operator, ops.parent, False)
+    return outermost
+
+
 def outermost_calls(ops: Ops) -> I32:
     """Return the row that counts for each operator: the outermost of a chain of lone calls."""
     outer = intervals.nearest(ops.parent, ~ops.single)
@@ -162,3 +176,10 @@ def with_descendants(parent: I32, values: I64) -> I64:
         rows = by_depth[edges[level - 1] : edges[level]]
         np.add.at(total, parent[rows], total[rows])
     return total
+
+
+def without_children(parent: I32, values: I64) -> I64:
+    """Return each row's value less the values of the rows directly below it."""
+    own = values.copy()
+    np.subtract.at(own, *_grouped(parent, values))
+    return own

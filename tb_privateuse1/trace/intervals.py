@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.trace.columns import latest_not_after, range_rows, sums_before
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -71,9 +72,7 @@ def overlaps(a: Set, b: Set) -> tuple[I64, I64]:
     i = np.searchsorted(b[1], a[0], side="right")
     j = np.searchsorted(b[0], a[1], side="left")
     counts = np.maximum(j - i, 0)
-    left = np.repeat(np.arange(len(a[0])), counts)
-    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return left, np.repeat(i, counts) + offsets
+    return range_rows(i, counts)
 
 
 def complement(a: Set, start: int, end: int) -> Set:
@@ -97,10 +96,10 @@ def covered_length(a: Set, starts: I64, ends: I64) -> I64:
     """Return the covered length of each interval [starts, ends); the intervals may overlap."""
     if not len(a[0]):
         return np.zeros(len(starts), np.int64)
-    before = np.concatenate(([0], np.cumsum(a[1] - a[0])))
+    before = sums_before(a[1] - a[0])
 
     def below(points: I64) -> I64:
-        i = np.searchsorted(a[0], points, side="right") - 1
+        i = latest_not_after(a[0], points)
         inside = np.minimum(points, a[1][np.maximum(i, 0)]) - a[0][np.maximum(i, 0)]
         return np.where(i >= 0, before[np.maximum(i, 0)] + inside, 0)
 

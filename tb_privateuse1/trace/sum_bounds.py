@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace.groupby import group_rows, maxima, sums
 from tb_privateuse1.trace.model import MISSING, Kernels
 from tb_privateuse1.trace.table import I32, I64
 
@@ -121,8 +121,7 @@ class _Parts(Struct, frozen=True):
         return cls(common, bounds_ns - common, bounds_ns)
 
     def sums(self, group: I64, groups: int) -> Self:
-        largest = np.zeros(groups, np.int64)
-        np.maximum.at(largest, group, self.largest_ns)
+        largest = maxima(group, self.largest_ns, groups)
         common, rest = (sums(group, one, groups) for one in (self.common_ns, self.rest_ns))
         return type(self)(common, rest, largest)
 

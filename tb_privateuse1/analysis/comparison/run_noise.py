@@ -15,12 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure
-
-LEVEL = 0.01
-"""The probability of a significant difference without any, over all comparisons of a kind."""
-
-_LARGE = 200
-"""Degrees of freedom from which Student's t is the normal distribution, to 1 %."""
+from tb_privateuse1.trace.statistics import ERROR_RATE, student_t
 
 Statistic = Literal["median", "least"]
 
@@ -52,7 +47,7 @@ def change_of_runs(
     """
     sides = [[getattr(run, statistic) for run in side] for side in (base, now)]
     means = [sum(side) / len(side) for side in sides]
-    level = LEVEL / comparisons
+    level = ERROR_RATE / comparisons
     within = _within(base, statistic, level) ** 2 + _within(now, statistic, level) ** 2
     freedom = sum(len(side) - 1 for side in sides)
     between = 0.0
@@ -61,7 +56,7 @@ def change_of_runs(
             (x - mean) ** 2 for side, mean in zip(sides, means, strict=True) for x in side
         )
         error = math.sqrt(squares / freedom * sum(1 / len(side) for side in sides))
-        between = student_t(level, freedom) * error
+        between = float(student_t(level, freedom)) * error
     return Change(means[0], means[1], max(between, math.sqrt(within)), freedom > 0)
 
 
@@ -69,7 +64,7 @@ def _within(runs: Sequence[StepFigure], statistic: Statistic, level: float) -> f
     """Return how uncertain the mean of the runs' statistics is by the spread of their steps."""
     squares = sum(_standard_error(run, statistic) ** 2 for run in runs)
     freedom = sum(run.steps - 1 for run in runs)
-    return student_t(level, max(freedom, 1)) * math.sqrt(squares) / len(runs)
+    return float(student_t(level, freedom)) * math.sqrt(squares) / len(runs)
 
 
 def _standard_error(run: StepFigure, statistic: Statistic) -> float:
@@ -84,34 +79,3 @@ def _standard_error(run: StepFigure, statistic: Statistic) -> float:
     if statistic == "median":
         return 0.929 * (run.high - run.low) / math.sqrt(run.steps)
     return (run.low - run.least) / 0.2877 / run.steps
-
-
-def student_t(level: float, freedom: int) -> float:
-    """Return Student's t that is exceeded, in either direction, with the probability ``level``."""
-    low, high = 0.0, 1.0
-    while tail_probability(high, freedom) > level:
-        high *= 2
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        if tail_probability(middle, freedom) > level:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def tail_probability(t: float, freedom: int) -> float:
-    """Return the probability that Student's t is as far from 0, for whole degrees of freedom.
-
-    The finite series 26.7.3 and 26.7.4 of Abramowitz and Stegun, 1964.
-    """
-    if freedom > _LARGE:
-        return math.erfc(t / math.sqrt(2))
-    angle = math.atan(t / math.sqrt(freedom))
-    cosine, is_odd = math.cos(angle), freedom % 2
-    term, series = (cosine if is_odd else 1.0), 0.0
-    for k in range(1 + is_odd, freedom, 2):
-        series += term
-        term *= cosine**2 * k / (k + 1)
-    inside = math.sin(angle) * series
-    return 1 - ((angle + inside) * 2 / math.pi if is_odd else inside)

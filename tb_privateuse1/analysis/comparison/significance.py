@@ -8,25 +8,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.statistics import ERROR_RATE, student_t
 from tb_privateuse1.trace.table import I64
 
 Floats = NDArray[np.float64]
 Verdict = Literal["longer", "shorter", "within_noise", "within_bound", "same", "unknown"]
-
-_QUANTILES = (
-    63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169,
-    3.106, 3.055, 3.012, 2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845,
-    2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756, 2.750,
-)  # fmt: skip
-"""Student's t, two-sided 99 %, by degrees of freedom from 1."""
-
-
-def student_t_quantile(freedom: Floats) -> Floats:
-    """Return Student's t for 99 %, to 0.3 %; fractional degrees of freedom are rounded down."""
-    whole = np.clip(np.floor(freedom), 1, None)
-    few = np.array(_QUANTILES)[np.minimum(whole, len(_QUANTILES)).astype(np.int64) - 1]
-    return np.where(whole <= len(_QUANTILES), few, 2.576 + 5.2 / whole)
 
 
 class Sample(Struct, frozen=True):
@@ -38,8 +26,7 @@ class Sample(Struct, frozen=True):
 
     def take(self, rows: I64) -> Sample:
         """Return these rows; for ``NONE``, a row that is 0 in every step."""
-        mean, variance = np.append(self.mean, 0.0), np.append(self.variance, 0.0)
-        return Sample(mean[rows], variance[rows], self.steps)
+        return Sample(lookup(self.mean, rows, 0), lookup(self.variance, rows, 0), self.steps)
 
 
 def sample_row(row: I64, step: I64, values: I64, rows: int, steps: int) -> Sample:
@@ -59,7 +46,7 @@ def sample_row(row: I64, step: I64, values: I64, rows: int, steps: int) -> Sampl
 
 
 def noise(base: Sample, now: Sample) -> Floats | None:
-    """Return by row the uncertainty of the difference of the means: half its 99 % interval.
+    """Return by row the uncertainty of the difference of the means: half its interval.
 
     Welch's interval (B. L. Welch, Biometrika 34, 1947) does not assume equal spread. None with
     fewer than two steps in either sample.
@@ -71,7 +58,7 @@ def noise(base: Sample, now: Sample) -> Floats | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1))
     error: Floats = np.sqrt(a + b)
-    return np.where(error > 0, error * student_t_quantile(np.nan_to_num(freedom, nan=1.0)), 0.0)
+    return np.where(error > 0, error * student_t(ERROR_RATE, np.nan_to_num(freedom, nan=1.0)), 0.0)
 
 
 def verdict(change: float, noise: float | None, bound: float | None) -> Verdict:

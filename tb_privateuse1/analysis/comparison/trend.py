@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.significance import Floats
+from tb_privateuse1.trace.statistics import robust_deviation
 
 _LEAST_RECORDINGS = 3
 """Fewer have no noise that could be measured."""
@@ -24,8 +25,6 @@ _PENALTY = 3.0
 """Variances of the noise per unit of log(n): one for the level, two for where it begins."""
 _BAND = 2.0
 """Standard deviations: about 95 % of values without a change."""
-_NORMAL_MAD = 1.4826
-"""The standard deviation of a normal distribution by its median absolute deviation."""
 
 
 class Level(Struct, frozen=True):
@@ -80,7 +79,7 @@ def _noise(logs: Floats, errors: Floats) -> float | None:
     if len(logs) < _LEAST_RECORDINGS:
         return None
     # A change of level is in one difference only, which the median ignores.
-    between = _NORMAL_MAD * float(np.median(np.abs(np.diff(logs)))) / math.sqrt(2)
+    between = float(robust_deviation(np.diff(logs), center=0.0)) / math.sqrt(2)
     within = math.sqrt(float(np.mean(errors**2)))
     return max(between, within)
 

@@ -20,6 +20,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1.trace.statistics import robust_deviation, student_t_tail
 from tb_privateuse1.trace.table import Bools
 
 Floats = NDArray[np.float64]
@@ -33,12 +34,8 @@ _TILTS = np.geomspace(1e-4, 50.0, 160)
 _TRIM = 0.2
 SPREADS = 4.0
 """An outlier is this many robust standard deviations beyond the others."""
-SIGMA = 1.4826
-"""From a median absolute deviation to a standard deviation."""
 _PRIOR = 0.5
 """Outliers that the others have besides those seen, as in Jeffreys' estimate of a rate."""
-_EXACT_FREEDOM = 200
-"""Beyond, Student's t is close to normal."""
 
 
 def places(values: Floats) -> Floats:
@@ -77,8 +74,7 @@ def p_of_count(count: Floats, steps: int, chance: float) -> Floats:
 
 def outliers(excess: Floats) -> Bools:
     """Return by unit and step whether it is beyond the spread of all units in this step."""
-    deviation = np.abs(excess - np.median(excess, axis=0))
-    found: Bools = excess > SPREADS * SIGMA * np.median(deviation, axis=0)
+    found: Bools = excess > SPREADS * robust_deviation(excess)
     return found
 
 
@@ -117,33 +113,6 @@ def p_of_mean(excess: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, mean / error, np.where(mean > 0, np.inf, 0.0))
     return student_t_tail(t, steps - 2 * cut - 1)
-
-
-def student_t_tail(t: Floats, freedom: int) -> Floats:
-    """Return P(T >= t) for whole degrees of freedom, by the finite sums of Abramowitz 26.7.3-4."""
-    if freedom > _EXACT_FREEDOM:
-        return np.array([math.erfc(one / math.sqrt(2)) / 2 for one in t.tolist()])
-    angle = np.arctan(np.abs(t) / math.sqrt(freedom))
-    cosine, sine = np.cos(angle), np.sin(angle)
-    odd = freedom % 2
-    term = cosine.copy() if odd else np.ones_like(t)
-    total = np.zeros_like(t)
-    for i in range(freedom // 2):
-        total += term
-        term = term * cosine**2 * ((2 * i + 1 + odd) / (2 * i + 2 + odd))
-    inside = (angle + sine * total) * 2 / math.pi if odd else sine * total
-    tail = np.maximum((1 - inside) / 2, 1e-16)  # the sums are exact to about this
-    return np.where(t >= 0, tail, 1 - tail)
-
-
-def student_t_quantile(tail: float, freedom: int) -> float:
-    """Return the t with P(T >= t) = ``tail``, by bisection."""
-    low, high = 0.0, 1e4
-    for _ in range(60):
-        middle = (low + high) / 2
-        above = float(student_t_tail(np.array([middle]), freedom)[0]) > tail
-        low, high = (middle, high) if above else (low, middle)
-    return high
 
 
 def p_values(values: Floats, excess: Floats) -> Floats:

@@ -15,8 +15,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
-from tb_privateuse1.trace.groupby import medians
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import maxima, minima
 from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.statistics import COVERED, medians, sort_groups
 from tb_privateuse1.trace.table import I64, Bools
 
 Floats = NDArray[np.float64]
@@ -30,7 +32,6 @@ _FAR = 20.0
 collective ..."""
 _SHARE = 0.5
 """... if that is also more than this share of the transfer."""
-_CONFIDENCE = 0.95
 
 
 class Clocks(Struct, frozen=True):
@@ -56,7 +57,7 @@ def align_clocks(parts: Sequence[RankPart], calls: MatchedCalls) -> Clocks:
     """Align all clocks to the first rank of the largest group of tied ranks."""
     n, matches = len(parts), int(calls.match.max(initial=-1)) + 1
     differ = _differ(calls, matches)
-    rows = np.flatnonzero((calls.match >= 0) & ~np.append(differ, True)[calls.match])
+    rows = np.flatnonzero((calls.match >= 0) & ~lookup(differ, calls.match, True))
     rank, match = calls.rank[rows].astype(np.int64), calls.match[rows].astype(np.int64)
     ties = np.bincount(rank, minlength=n)
     apart = differ
@@ -99,10 +100,8 @@ def _differ(calls: MatchedCalls, matches: int) -> Bools:
     by_shape = [*(MISSING if b is None else b for b in known), MISSING]
     sizes = np.array(by_shape, np.int64)[calls.shape]
     rows = np.flatnonzero((calls.match >= 0) & (sizes != MISSING))
-    least, most = np.full(matches, np.iinfo(np.int64).max), np.full(matches, -1)
-    np.minimum.at(least, calls.match[rows], sizes[rows])
-    np.maximum.at(most, calls.match[rows], sizes[rows])
-    differ: Bools = most > least
+    least = minima(calls.match[rows], sizes[rows], matches)
+    differ: Bools = maxima(calls.match[rows], sizes[rows], matches, -1) > least
     return differ
 
 
@@ -110,8 +109,7 @@ def _tied(rank: I64, match: I64, ranks: int) -> I64:
     """Return the lowest rank that each is tied to, also through other ranks."""
     group = np.arange(ranks)
     while True:
-        least = np.full(int(match.max(initial=-1)) + 1, ranks)
-        np.minimum.at(least, match, group[rank])
+        least = minima(match, group[rank], int(match.max(initial=-1)) + 1)
         lower = group.copy()
         np.minimum.at(lower, rank, least[match])
         if (lower == group).all():
@@ -169,9 +167,7 @@ class _Groups:
 
 def _spread(match: I64, ends: Floats, matches: int) -> Floats:
     """Return the difference between the last and first end of each collective."""
-    least, most = np.full(matches, np.inf), np.full(matches, -np.inf)
-    np.minimum.at(least, match, ends)
-    np.maximum.at(most, match, ends)
+    least, most = minima(match, ends, matches, np.inf), maxima(match, ends, matches, -np.inf)
     return np.where(np.isfinite(least), most - least, 0.0)
 
 
@@ -183,14 +179,7 @@ def _off(match: I64, ends: Floats, matches: int) -> Floats:
 
 
 def _high(rank: I64, off: Floats, ranks: int) -> I64:
-    """Return by rank the ``_CONFIDENCE`` quantile of its values; -1 for a rank without values."""
-    order = np.argsort(off)
-    # numpy sorts small integers in linear time.
-    small = rank[order].astype(np.int16 if ranks < 1 << 15 else np.int64)
-    order = order[np.argsort(small, kind="stable")]
-    count = np.bincount(rank, minlength=ranks)
-    first = np.cumsum(count) - count
-    at = first + np.maximum(np.ceil(count * _CONFIDENCE).astype(np.int64) - 1, 0)
-    ordered = np.append(off[order], 0.0)
-    found = np.rint(ordered[np.minimum(at, len(off))]).astype(np.int64)
-    return np.where(count > 0, found, -1)
+    """Return by rank the ``COVERED`` quantile of its values; -1 for a rank without values."""
+    ordered = sort_groups(rank, off, ranks)
+    place = np.ceil(ordered.count * COVERED).astype(np.int64) - 1
+    return np.rint(ordered.at(place, -1.0)).astype(np.int64)

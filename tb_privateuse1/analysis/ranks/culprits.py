@@ -16,14 +16,14 @@ from tb_privateuse1.analysis.ranks.missing_calls import MissedCalls, find_missed
 from tb_privateuse1.analysis.ranks.slow_groups import SlowGroup, find_slow_groups
 from tb_privateuse1.analysis.ranks.slow_ranks import SlowRanks, find_slow_ranks
 from tb_privateuse1.analysis.ranks.slow_reasons import Reason, SlowCause, find_reason
+from tb_privateuse1.trace.statistics import ERROR_RATE
 from tb_privateuse1.trace.table import I64
 
 CulpritKind = Literal["rank", "node", "link", "missing", "input", "throttled"]
 
-ERROR_RATE = 0.01
-"""At most this share of jobs without a cause gets a culprit: a quarter for slow ranks, nodes, links
-and missed collectives each."""
 _FAMILY = ERROR_RATE / 4
+"""The error rate is of jobs without a cause that get a culprit: a quarter for slow ranks, nodes,
+links and missed collectives each."""
 LEAST_COST = 0.02
 """The least time that others wait, as a share of the mean step: devices of one type differ by up to
 this much, and so do networks."""

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.chance import (
     LEAST_STEPS,
-    SIGMA,
     SPREADS,
     p_values,
-    student_t_quantile,
 )
+from tb_privateuse1.trace.statistics import ERROR_RATE, robust_deviation, student_t
 from tb_privateuse1.trace.table import Bools
 
 Floats = NDArray[np.float64]
@@ -46,7 +45,7 @@ def compare_units(values: Floats, excess: Floats | None = None) -> Comparison | 
     if excess is None:
         excess = values - median_of_others(values)
     typical = without_hiccups(excess)
-    stands_out = typical > SPREADS * SIGMA * _spread(typical)  # devices of one type differ for good
+    stands_out = typical > SPREADS * _spread(typical)  # devices of one type differ for good
     return Comparison(excess, p_values(values, excess), stands_out)
 
 
@@ -60,10 +59,10 @@ def without_hiccups(excess: Floats) -> Floats:
 
 
 def mean_with_bound(excess: Floats) -> tuple[float, float]:
-    """Return the mean over the steps, and half of its 99 % interval by Student's t."""
+    """Return the mean over the steps, and half of its interval (``ERROR_RATE``)."""
     steps = len(excess)
     error = float(excess.std(ddof=1)) / math.sqrt(steps)
-    return float(excess.mean()), error * student_t_quantile(0.005, steps - 1)
+    return float(excess.mean()), error * float(student_t(ERROR_RATE, steps - 1))
 
 
 def median_of_others(values: Floats) -> Floats:
@@ -74,8 +73,7 @@ def median_of_others(values: Floats) -> Floats:
 
 
 def _spread(typical: Floats) -> Floats:
-    """Return by unit the median absolute deviation of the other units' typical excess."""
+    """Return by unit the robust deviation of the other units' typical excess."""
     if len(typical) > _FEW:
-        return np.full(len(typical), np.median(np.abs(typical - np.median(typical))))
-    others = [np.delete(typical, i) for i in range(len(typical))]
-    return np.array([np.median(np.abs(one - np.median(one))) for one in others])
+        return np.full(len(typical), robust_deviation(typical))
+    return np.array([robust_deviation(np.delete(typical, i)) for i in range(len(typical))])

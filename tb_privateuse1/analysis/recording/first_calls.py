@@ -14,7 +14,9 @@ from tb_privateuse1.analysis.idle import blocking_calls
 from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.trace import groupby, intervals, uncertainty
 from tb_privateuse1.trace.blocking_names import blocks
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import MEMCPY, MISSING, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.statistics import lower_medians
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _LEAST_NS = 1_000_000
@@ -60,11 +62,11 @@ def _launches(trace: Trace, busy: intervals.Set) -> tuple[I64, I64]:
     linked = np.flatnonzero(kernels.launch >= 0)[::-1]
     first_kernel = np.full(len(launches), NONE, np.int64)
     first_kernel[kernels.launch[linked]] = linked
-    kernel_name = np.append(kernels.name, NONE)[first_kernel]
+    kernel_name = lookup(kernels.name, first_kernel, NONE)
     groups, group = groupby.group_rows(launches.name, kernel_name)
     long &= ~waits & _is_first(group, len(groups), launches.start_ns)
     rows = np.flatnonzero(long)
-    begun = np.append(kernels.start_ns, MISSING)[first_kernel[rows]]
+    begun = lookup(kernels.start_ns, first_kernel[rows], MISSING)
     prompt = (first_kernel[rows] < 0) | (begun - launches.end_ns[rows] <= duration[rows])
     rows = rows[prompt & ~_mostly(busy, launches.start_ns[rows], launches.end_ns[rows])]
     if not len(rows):
@@ -72,8 +74,8 @@ def _launches(trace: Trace, busy: intervals.Set) -> tuple[I64, I64]:
     name, names = launches.name, len(trace.strings)
     others = ~waits
     others[rows] = False
-    usual = groupby.lower_medians(group[others], duration[others], len(groups))[group[rows]]
-    by_name = groupby.lower_medians(name[others], duration[others], names)[name[rows]]
+    usual = lower_medians(group[others], duration[others], len(groups))[group[rows]]
+    by_name = lower_medians(name[others], duration[others], names)[name[rows]]
     usual = np.where(usual == MISSING, by_name, usual)
     alone = usual == MISSING
     whole = int(np.median(duration[others])) if others.any() else MISSING
@@ -102,8 +104,7 @@ def _operators(trace: Trace, busy: intervals.Set) -> tuple[I64, I64]:
         return _none()
     later = ops.kind == OPERATOR
     later[rows] = False
-    greatest = np.zeros(groups, np.int64)
-    np.maximum.at(greatest, group[later], ops.self_ns[later])
+    greatest = groupby.maxima(group[later], ops.self_ns[later], groups)
     count = np.bincount(group[later], minlength=groups)[group[rows]]
     usual = greatest[group[rows]]
     least = np.maximum(_TIMES * np.maximum(usual, 1), _TIMES_PAUSES * greatest.max())
@@ -118,9 +119,7 @@ def _may_wait(trace: Trace, name: str) -> bool:
 
 
 def _is_first(group: I32 | I64, groups: int, start_ns: I64) -> Bools:
-    earliest = np.full(groups, np.iinfo(np.int64).max)
-    np.minimum.at(earliest, group, start_ns)
-    first: Bools = start_ns == earliest[group]
+    first: Bools = start_ns == groupby.minima(group, start_ns, groups)[group]
     return first
 
 

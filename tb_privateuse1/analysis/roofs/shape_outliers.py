@@ -23,8 +23,10 @@ from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.undisturbed import undisturbed
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.analysis.work.operator_work import operator_work
-from tb_privateuse1.trace.groupby import group_rows, lower_medians, sums
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.statistics import lower_medians
 from tb_privateuse1.trace.table import I64, Bools, Table
 
 MOST_FACTOR = 1.5
@@ -207,5 +209,5 @@ def _similar(ratio: NDArray[np.float64]) -> Bools:
 
 def _longest(trace: Trace, group: I64, shape: int) -> int:
     kernels, op = trace.kernels, kernel_work(trace).op
-    rows = np.flatnonzero(np.append(group, MISSING)[op] == shape)
+    rows = np.flatnonzero(lookup(group, op, MISSING) == shape)
     return int(rows[np.argmax(kernels.end_ns[rows] - kernels.start_ns[rows])])

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.undisturbed import undisturbed
 from tb_privateuse1.analysis.roofs.work_rows import F64
-from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.kernel_context import operator_names
-from tb_privateuse1.trace.model import KERNEL, MISSING, Trace
+from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Trace
+from tb_privateuse1.trace.statistics import sort_groups
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
 
 LEAST_FACTOR = 1.05
@@ -131,7 +131,7 @@ def _calls(trace: Trace, chosen: Bools) -> tuple[_Calls, int]:
     """Return the calls that can be judged, and the number of their groups."""
     kernels = trace.kernels
     bound = kernels.duration_bound_ns
-    shapes = call_tree.take(trace.ops.shapes, kernels.op)
+    shapes = lookup(trace.ops.shapes, kernels.op, NONE)
     same = (shapes >= 0) | (kernels.capture >= 0)
     fit = chosen & same & undisturbed(trace) & (bound != MISSING)
     fit &= (kernels.kind == KERNEL) & ~kernels.communication
@@ -185,9 +185,6 @@ def _scores(calls: _Calls, late_ns: I64, early_ns: I64) -> F64:
 
 def _quantiles(calls: _Calls, values: I64, third: int, share: float) -> I64:
     """Return a quantile of each group's values in a third."""
-    here = np.flatnonzero(calls.third == third)
-    group, values = calls.group[here], values[here]
-    order = np.lexsort((values, group))
-    edges: NDArray[np.int64] = np.searchsorted(group[order], np.arange(int(calls.group[-1]) + 2))
-    at = edges[:-1] + np.rint(share * (np.diff(edges) - 1)).astype(np.int64)
-    return values[order[at]]
+    here = calls.third == third
+    ordered = sort_groups(calls.group[here], values[here], int(calls.group[-1]) + 1)
+    return ordered.quantile(share, MISSING).astype(np.int64)

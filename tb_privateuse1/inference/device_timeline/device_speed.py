@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.trace.groupby import medians
+from tb_privateuse1.trace.statistics import medians
 from tb_privateuse1.trace.table import I64, Bools
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline.base import TypicalDurations
 from tb_privateuse1.inference.device_timeline.device_speed import relative_slowness
+from tb_privateuse1.trace.columns import starts_run
+from tb_privateuse1.trace.groupby import maxima, minima
 from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.statistics import sort_groups
 from tb_privateuse1.trace.table import I64, Bools
 
 _SPREAD = 0.5
@@ -64,7 +67,7 @@ class Instances(Struct, frozen=True):
 def segment_place(op: I64, last: I64) -> I64:
     """Return the place of each segment in its operator, from the end; ``last`` is where it ends."""
     order = np.lexsort((-last, op))
-    first = np.concatenate(([True], op[order][1:] != op[order][:-1]))[: len(op)]
+    first = starts_run(op[order])
     at = np.arange(len(op))
     place = np.empty(len(op), np.int64)
     place[order] = at - np.maximum.accumulate(np.where(first, at, 0))
@@ -106,12 +109,10 @@ def typical_durations(instances: Instances) -> TypicalDurations:
     count = len(narrow)
     rows = np.flatnonzero(instances.seen & instances.shaped & (narrow[key] >= 0))
     size = np.bincount(key[rows], minlength=count)
-    least = np.full(count, np.iinfo(np.int64).max)
-    most, shortest, longest = np.full(count, -1), least.copy(), np.full(count, -1)
-    np.minimum.at(least, key[rows], instances.low[rows])
-    np.maximum.at(most, key[rows], instances.high[rows])
-    np.minimum.at(shortest, key[rows], instances.length[rows])
-    np.maximum.at(longest, key[rows], instances.length[rows])
+    least = minima(key[rows], instances.low[rows], count)
+    most = maxima(key[rows], instances.high[rows], count, -1)
+    shortest = minima(key[rows], instances.length[rows], count)
+    longest = maxima(key[rows], instances.length[rows], count, -1)
     enough = size >= LEAST
     # Another instance exceeds n others in 1 of n + 1 cases on either side, usually by little.
     beyond = np.where(enough, 2 * (longest - shortest) // np.maximum(size - 1, 1), 0)
@@ -161,20 +162,10 @@ def _pooled_limits(instances: Instances, count: int) -> tuple[I64, I64]:
 def _medians(group: I64, length: I64, seen: Bools) -> I64:
     """Return the median length of each group's visible instances; -1 if none or too far apart."""
     count = int(group.max(initial=-1)) + 1
-    rows = np.flatnonzero(seen)
-    order = rows[np.lexsort((length[rows], group[rows]))]
-    size = np.bincount(group[rows], minlength=count)
-    first = np.cumsum(size) - size
-    if not len(order):
-        return np.full(count, -1, np.int64)
-
-    def quantile(q: float, of: I64) -> I64:
-        at = np.minimum(first + (of * q).astype(np.int64), len(order) - 1)
-        result: I64 = length[order][at]
-        return result
-
-    middle = quantile(0.5, size)
+    ordered = sort_groups(group[seen], length[seen], count)
+    size = ordered.count
+    middle = ordered.at(size // 2, -1)
     # Of four, one may be a stalled thread's.
-    upper = quantile(0.75, np.where(size >= _POOLED, size - 1, size))
-    narrow = upper - quantile(0.25, size) <= np.maximum(_SPREAD * middle, 2_000)
-    return np.where((size > 0) & narrow, middle, -1)
+    upper = ordered.at(np.where(size >= _POOLED, size - 1, size) * 3 // 4, -1)
+    narrow = upper - ordered.at(size // 4, -1) <= np.maximum(_SPREAD * middle, 2_000)
+    return np.where(narrow, middle, -1).astype(np.int64)

@@ -23,6 +23,7 @@ from tb_privateuse1.inference.device_timeline.base import (
 )
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans
 from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, EVENTS, SYNC, Ops
+from tb_privateuse1.trace.statistics import ERROR_RATE
 from tb_privateuse1.trace.table import I8, I64, Bools
 
 _TAIL_SHARE, _TAIL_LOW_NS, _TAIL_HIGH_NS = 0.15, 1_000, 4_000
@@ -35,7 +36,7 @@ _LATE_SHARE, _LATE = 0.3, 0.9
 """The share of kernels that began later than any launch in their segment could be, above which the
 device takes a varying time to begin, and the share of these times in the bounds."""
 
-_OUTSIDE = 0.005
+_OUTSIDE = ERROR_RATE / 2
 """The share of visible launches on either side that bounds leave out."""
 
 _KERNEL_NS = 10_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.trace import columns
@@ -18,6 +18,7 @@ def column(values: list[int]) -> np.ndarray:
     return np.array(values, np.int64)
 
 
+@settings(max_examples=30)
 @given(FEW, st.data())
 def test_lookup_reads_missing_for_none_and_past_the_end(
     values: list[int], data: st.DataObject
@@ -28,6 +29,7 @@ def test_lookup_reads_missing_for_none_and_past_the_end(
     assert read.dtype == np.int32
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 7), st.data())
 def test_positions_are_where_rows_are_listed(length: int, data: st.DataObject) -> None:
     rows = data.draw(st.permutations(range(length)))[: length // 2]
@@ -35,12 +37,7 @@ def test_positions_are_where_rows_are_listed(length: int, data: st.DataObject) -
     assert index.tolist() == [rows.index(r) if r in rows else NONE for r in range(length)]
 
 
-@given(TIMES, INSTANTS)
-def test_equal_row_is_the_first_equal_key(keys: list[int], wanted: list[int]) -> None:
-    rows = columns.equal_row(column(keys), column(wanted))
-    assert rows.tolist() == [keys.index(key) if key in keys else NONE for key in wanted]
-
-
+@settings(max_examples=30)
 @given(TIMES, INSTANTS)
 def test_latest_times(times: list[int], at: list[int]) -> None:
     not_after = [max((r for r, t in enumerate(times) if t <= one), default=NONE) for one in at]
@@ -49,6 +46,7 @@ def test_latest_times(times: list[int], at: list[int]) -> None:
     assert columns.latest_before(column(times), column(at)).tolist() == before
 
 
+@settings(max_examples=30)
 @given(st.sets(st.integers(0, 12)), INSTANTS)
 def test_a_range_contains_its_start_and_not_its_end(edges: set[int], at: list[int]) -> None:
     ends = sorted(edges)[1::2]
@@ -65,6 +63,7 @@ def test_ranges_that_touch_contain_their_edge_once() -> None:
     assert columns.containing(starts, ends, at).tolist() == [-1, 0, 0, 2, 2, -1, 3, 3, -1]
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=6))
 def test_range_rows_are_all_rows_of_each_range(ranges: list[tuple[int, int]]) -> None:
     first, count = column([f for f, _ in ranges]), column([c for _, c in ranges])
@@ -73,6 +72,16 @@ def test_range_rows_are_all_rows_of_each_range(ranges: list[tuple[int, int]]) ->
     assert list(zip(of_range.tolist(), row.tolist(), strict=True)) == expected
 
 
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=5))
+def test_rows_in_ranges(ranges: list[tuple[int, int]]) -> None:
+    first = column([f for f, _ in ranges])
+    end = first + column([c for _, c in ranges])
+    expected = [any(f <= row < f + c for f, c in ranges) for row in range(9)]
+    assert columns.in_ranges(first, end, 9).tolist() == expected
+
+
+@settings(max_examples=30)
 @given(FEW)
 def test_sums_before_each_row(values: list[int]) -> None:
     expected = [sum(values[:n]) for n in range(len(values) + 1)]
@@ -81,6 +90,7 @@ def test_sums_before_each_row(values: list[int]) -> None:
     assert columns.sums_before(flags)[-1] == flags.sum()
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=8))
 def test_runs_of_equal_values(pairs: list[tuple[int, int]]) -> None:
     both = column([a for a, _ in pairs]), column([b for _, b in pairs])
@@ -91,6 +101,7 @@ def test_runs_of_equal_values(pairs: list[tuple[int, int]]) -> None:
     assert columns.ends_run(*both).tolist() == ends
 
 
+@settings(max_examples=30)
 @given(FEW)
 def test_neighbors(values: list[int]) -> None:
     assert columns.previous(column(values), 9).tolist() == [9, *values][: len(values)]

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.trace.groupby import (
+    containing_by,
     distinct_values,
     group_rows,
-    lower_medians,
     maxima,
-    medians,
     minima,
+    named_rows,
+    outermost_operators,
     split_by_value,
     sums,
     with_descendants,
+    without_children,
 )
-from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.model import NONE
+from tests.support import make
 
 VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
 
@@ -81,17 +83,7 @@ def test_a_row_has_the_sum_of_all_rows_below_it(values: list[int], data: st.Data
     assert found.tolist() == expected
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-(1 << 40), 1 << 40)), max_size=40))
-def test_medians_of_groups(rows: list[tuple[int, int]]) -> None:
-    group = np.array([number for number, _ in rows], np.int64)
-    values = np.array([value for _, value in rows], np.int64)
-    lower, middle = lower_medians(group, values, 6), medians(group, values.astype(np.float64), 6)
-    for number in range(6):
-        mine = sorted(value for other, value in rows if other == number)
-        assert lower[number] == (statistics.median_low(mine) if mine else MISSING)
-        assert middle[number] == (statistics.median(mine) if mine else 0)
-
-
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(NONE, 3), st.integers(-9, 9)), max_size=8))
 def test_figures_of_groups_skip_rows_of_none(pairs: list[tuple[int, int]]) -> None:
     group, values = np.array([g for g, _ in pairs], np.int32), np.array([v for _, v in pairs])
@@ -105,3 +97,51 @@ def test_figures_of_groups_have_the_type_of_the_values() -> None:
     group, values = np.array([0, 0]), np.array([3, 4])
     assert minima(group, values, 2).tolist() == [3, np.iinfo(np.int64).max]
     assert maxima(group, values / 2, 2, -np.inf).tolist() == [2.0, -np.inf]
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), unique=True, max_size=6),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 12)), max_size=8),
+)
+def test_the_range_of_the_same_group_contains_an_instant(
+    ranges: list[tuple[int, int]], asked: list[tuple[int, int]]
+) -> None:
+    """Ranges of two nanoseconds, three apart, in any order."""
+    group, starts = np.array([g for g, _ in ranges]), np.array([3 * k for _, k in ranges], np.int64)
+    at_group, at = np.array([g for g, _ in asked]), np.array([t for _, t in asked], np.int64)
+    expected = [
+        next((i for i, (g, k) in enumerate(ranges) if g == own and 3 * k <= t < 3 * k + 2), NONE)
+        for own, t in asked
+    ]
+    assert containing_by(group, starts, starts + 2, at_group, at).tolist() == expected
+
+
+def test_each_name_is_asked_for_once() -> None:
+    asked: list[str] = []
+
+    def chosen(name: str) -> bool:
+        asked.append(name)
+        return name.startswith("b")
+
+    names = np.array([1, 0, NONE, 1], np.int32)
+    rows = named_rows(("a", "b", "unused"), names, chosen)
+    assert (rows.tolist(), asked) == ([True, False, False, True], ["a", "b"])
+
+
+def test_what_is_directly_below_a_row_is_not_its_own() -> None:
+    parent = np.array([NONE, 0, 1, 0], np.int32)
+    own = without_children(parent, np.array([10, 6, 4, 1], np.int64))
+    assert own.tolist() == [3, 2, 4, 1]
+
+
+def test_outermost_operators_have_no_operator_as_parent() -> None:
+    trace = make.trace(
+        make.annotation("range", 0, 90),
+        make.op("outer", 10, 80),
+        make.op("inner", 20, 30),
+        make.op("alone", 95, 99),
+    )
+    outer = outermost_operators(trace.ops)
+    names = [trace.text(name) for name in trace.ops.name[outer]]
+    assert sorted(names) == ["alone", "outer"]

@@ -61,16 +61,6 @@ def test_more_than_half_of_the_units_are_no_outliers() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("t", "freedom", "tail"),
-    [(3.078, 1, 0.1), (2.920, 2, 0.05), (3.747, 4, 0.01), (2.764, 10, 0.01), (2.601, 150, 0.0051)],
-)
-def test_tails_of_students_t(t: float, freedom: int, tail: float) -> None:
-    """By the tables of Abramowitz and Stegun."""
-    found = chance.student_t_tail(np.array([t, -t]), freedom)
-    assert found.tolist() == pytest.approx([tail, 1 - tail], rel=0.02)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("tail", [1.2, 2.0, 30.0])
 def test_the_error_rate_holds_for_noise_with_long_tails(tail: float) -> None:
