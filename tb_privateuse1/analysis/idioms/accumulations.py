@@ -6,8 +6,9 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.steps.training_phases import Passes, find_passes
-from tb_privateuse1.analysis.work.arguments import UnknownWork, parse_arguments
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree, groupby
+from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -39,9 +40,9 @@ class Accumulations(Struct, frozen=True, eq=False):
 def accumulations(trace: Trace) -> Accumulations:
     """Return the gradients that backward passes accumulate."""
     ops, passes = trace.ops, find_passes(trace)
-    op = np.flatnonzero(np.append(call_tree.starts_with(trace, ACCUMULATE), False)[ops.name])
+    op = np.flatnonzero(call_tree.starts_with(trace, ACCUMULATE)[ops.name])
     op = op[np.argsort(ops.start_ns[op], kind="stable")]
-    backward = np.searchsorted(passes.backward_ns, ops.start_ns[op], side="right") - 1
+    backward = latest_not_after(passes.backward_ns, ops.start_ns[op])
     op, backward = op[backward >= 0], backward[backward >= 0]
     shapes: dict[Shape, int] = {}
     first, call = groupby.group_rows(ops.shapes[op], ops.dtypes[op])
@@ -50,11 +51,11 @@ def accumulations(trace: Trace) -> Accumulations:
         for shape in written_shapes(trace, row)[:1]:
             number[i] = shapes.setdefault(shape, len(shapes))
     adding = np.zeros(len(ops) + 1, np.bool_)
-    names = np.append(call_tree.starts_with(trace, "aten::add"), False)
+    names = call_tree.starts_with(trace, "aten::add")
     adding[ops.parent[names[ops.name]]] = True
     return Accumulations(
         passes=passes,
-        engine=np.flatnonzero(np.append(call_tree.starts_with(trace, ENGINE), False)[ops.name]),
+        engine=np.flatnonzero(call_tree.starts_with(trace, ENGINE)[ops.name]),
         op=op,
         backward=backward,
         shape=number[call],
@@ -68,12 +69,5 @@ def written_shapes(trace: Trace, row: int) -> tuple[Shape, ...]:
 
     Scalars, which optimizers have as counts of steps, do not count; empty if nothing is recorded.
     """
-    ops = trace.ops
-    if ops.shapes[row] < 0:
-        return ()
-    try:
-        columns = (ops.name, ops.shapes, ops.dtypes)
-        found = parse_arguments(*(trace.text(column[row]) for column in columns))
-    except UnknownWork:
-        return ()
-    return tuple(one.shape for one in found.tensors(1) if one.shape)
+    call = read_call(trace, row)
+    return tuple(one.shape for one in call.tensors(1) if one.shape) if call else ()

@@ -23,8 +23,8 @@ from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
-from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import maxima, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
@@ -151,9 +151,7 @@ def _concatenated(parts: list[I64]) -> I64:
 
 
 def _largest_read(found: Graph) -> I64:
-    largest = np.full(len(found.nodes), MISSING, np.int64)
-    np.maximum.at(largest, found.reads.node, found.reads.bytes)
-    return largest
+    return maxima(found.reads.node, found.reads.bytes, len(found.nodes), int(MISSING))
 
 
 def _add_products(
@@ -172,10 +170,10 @@ def _add_products(
 def _add_copies(trace: Trace, found: Graph, chain: I64) -> None:
     """Add copies inside of an operator around one of the products: fused kernels take strides."""
     ops = trace.ops
-    is_product = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in groupby.distinct_values(ops.name).tolist():
-        is_product[name] = kind_of(trace.text(name), trace.vendor) == "gemm"
-    around = intervals.nearest(ops.parent, is_product[ops.name])[found.nodes.op]
+    is_product = named_rows(
+        trace.strings, ops.name, lambda name: kind_of(name, trace.vendor) == "gemm"
+    )
+    around = intervals.nearest(ops.parent, is_product)[found.nodes.op]
     owner = np.full(len(ops) + 1, -1, np.int64)
     inside = (chain >= 0) & (around != NONE) & (found.nodes.role == PRODUCT)
     owner[around[inside]] = chain[inside]
@@ -227,7 +225,5 @@ def _arithmetic(trace: Trace, found: Graph, products: I64, count: int) -> tuple[
     chain = np.where(node >= 0, products[np.maximum(node, 0)] if len(products) else -1, -1)
     flops = sums(chain, np.where(rows.flops == MISSING, 0, rows.flops), count)
     rates = np.array([best.get(name, 0.0) for name in RATE_TYPES] + [0.0])
-    rate = np.zeros(count)
-    inside = (chain >= 0) & (rows.flops != MISSING)
-    np.maximum.at(rate, chain[inside], rates[rows.type[inside]])
-    return flops, rate
+    known = rows.flops != MISSING
+    return flops, maxima(chain[known], rates[rows.type[known]], count)

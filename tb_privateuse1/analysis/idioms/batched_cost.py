@@ -9,12 +9,13 @@ from tb_privateuse1.analysis.idioms.nodes import PRODUCT, Graph, graph
 from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable, start_up_ns
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
-from tb_privateuse1.analysis.work.arguments import Tensor, UnknownWork, parse_arguments
-from tb_privateuse1.analysis.work.relations import read_call
+from tb_privateuse1.analysis.work.arguments import Tensor
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.column_types import ThreadRow
-from tb_privateuse1.trace.groupby import group_rows, sums
-from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.columns import ends_run, following, lookup
+from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, sums
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table
 
 _TILE = 64
@@ -87,7 +88,7 @@ def _together_ns(
     says. Of unknown bytes, other than those of rows of a table, it takes as long as now.
     """
     kinds = len(less_bytes)
-    by_kernel = np.where(found.kernel_node >= 0, np.append(node_kind, -1)[found.kernel_node], -1)
+    by_kernel = lookup(node_kind, found.kernel_node, NONE)
     rows, best = device_rates(trace).rows, reachable(trace).products
     rate = np.array([best.get(name, np.inf) for name in RATE_TYPES] + [np.inf])[rows.type]
     computed = np.rint(1e9 * np.maximum(rows.flops, 0) / rate).astype(np.int64)
@@ -95,8 +96,7 @@ def _together_ns(
     moved = sums(by_kernel, np.maximum(rows.bytes, 0), kinds) - less_bytes
     moved = np.where(looked_up != MISSING, looked_up, moved)
     passing = np.rint(1e9 * moved / printed_memory(trace)).astype(np.int64)
-    longest = np.zeros(kinds, np.int64)
-    np.maximum.at(longest, kind, found.nodes.duration_ns[inside])
+    longest = maxima(kind, found.nodes.duration_ns[inside], kinds)
     unknown = sums(by_kernel, (rows.bytes == MISSING).astype(np.int64), kinds) > 0
     unknown &= looked_up == MISSING
     now = sums(node_kind, found.nodes.duration_ns, kinds)
@@ -113,10 +113,8 @@ def _lookup_bytes(trace: Trace, found: Graph, inside: I64, kind: I64, kinds: int
     the indices. The result is what the next operator reads, if that is a number of whole rows.
     """
     nodes, most = found.nodes, np.full(kinds, MISSING, np.int64)
-    read = np.zeros(len(nodes) + 1, np.int64)
-    np.maximum.at(read, found.reads.node, found.reads.bytes)
-    follows = np.append(np.diff(nodes.thread) == 0, False)
-    result = np.where(follows, read[1:], 0)
+    read = maxima(found.reads.node, found.reads.bytes, len(nodes))
+    result = np.where(ends_run(nodes.thread), 0, following(read, 0))
     lookups = found.named("index")[inside] & ~nodes.known[inside]
     for number in np.unique(kind[lookups]).tolist():
         members = inside[kind == number]
@@ -134,8 +132,8 @@ def _modules(trace: Trace, op: I32) -> tuple[I32, I32]:
     """Return the name and the frame of the innermost call of a module of operators, or ``NONE``."""
     frames = trace.frames
     around = call_tree.self_or_nearest(frames.parent, call_tree.is_module(trace))
-    call = call_tree.take(around, call_tree.take(trace.ops.frame, op))
-    return call_tree.take(frames.name, call), call
+    call = lookup(around, lookup(trace.ops.frame, op, NONE), NONE)
+    return lookup(frames.name, call, NONE), call
 
 
 def _weights(trace: Trace, found: Graph, first: I64, kind: I64, call: I32) -> tuple[I64, I64]:
@@ -160,26 +158,11 @@ def _weights(trace: Trace, found: Graph, first: I64, kind: I64, call: I32) -> tu
 
 def _matrices(trace: Trace, op: int) -> list[Tensor]:
     """Return the matrices that a product reads; none if they are unknown."""
-    ops, text = trace.ops, trace.text
-    columns = (ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    try:
-        call = parse_arguments(text(ops.name[op]), *(text(column[op]) for column in columns))
-    except UnknownWork:
-        return []
-    return [one for one in call.tensors() if len(one.shape) == 2 and one.dtype]
+    call = read_call(trace, op)
+    return [one for one in call.tensors() if len(one.shape) == 2 and one.dtype] if call else []
 
 
 def _loops_of(trace: Trace, found: Graph, ranges: Ranges) -> I64:
     """Return the range in which each node's operator begins on its thread, or -1."""
-    nodes, thread = found.nodes, ranges.thread
-    start_ns, end_ns = ranges.start_ns, ranges.end_ns
-    at = trace.ops.start_ns[nodes.op]
-    loop = np.full(len(nodes), -1, np.int64)
-    for one in np.unique(thread).tolist():
-        own = np.flatnonzero(thread == one)
-        own = own[np.argsort(start_ns[own], kind="stable")]
-        rows = np.flatnonzero(nodes.thread == one)
-        place = np.searchsorted(start_ns[own], at[rows], side="right") - 1
-        fits = (place >= 0) & (at[rows] < end_ns[own][np.maximum(place, 0)])
-        loop[rows[fits]] = own[place[fits]]
-    return loop
+    at = trace.ops.start_ns[found.nodes.op]
+    return containing_by(ranges.thread, ranges.start_ns, ranges.end_ns, found.nodes.thread, at)

@@ -12,7 +12,8 @@ from tb_privateuse1.analysis.idioms.flow import Flow, Links, components, flow_of
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
 from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES
-from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.columns import latest_before
+from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
@@ -142,7 +143,7 @@ def _gates(found: Graph, flow: Flow) -> Links:
     gates = np.flatnonzero(is_gate)
     if not len(acts) or not len(gates):
         return Links.empty()
-    at = np.searchsorted(acts, gates) - 1
+    at = latest_before(acts, gates)
     act = acts[np.maximum(at, 0)]
     fits = (at >= 0) & (gates - act <= _NEAR) & (nodes.thread[act] == nodes.thread[gates])
     fits &= nodes.written_bytes[act] == nodes.written_bytes[gates]
@@ -179,12 +180,10 @@ def _priced(
     rate = reachable(trace).memory
     sized = known & (rate is not None)
     one_pass = _time_of(outside, rate)
-    longest, beyond = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    inside = chain >= 0
-    np.maximum.at(longest, chain[inside], nodes.duration_ns[inside])
+    longest = maxima(chain, nodes.duration_ns, count)
     own = sums(found.reads.node, found.reads.bytes, len(nodes)) + nodes.written_bytes
     rest = np.maximum(nodes.duration_ns - _time_of(own, rate), nodes.shortest_ns // 2)
-    np.maximum.at(beyond, chain[inside], rest[inside])
+    beyond = maxima(chain, rest, count)
     fused = np.where(sized, np.maximum(one_pass, beyond), longest)
     fused = np.where(sized | (number >= _MANY), np.minimum(fused, duration), duration)
     members = Members(found, replace(flow, links=_joined(flow.links, gates)), chain, count)

@@ -7,9 +7,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.accumulations import Shape, accumulations
-from tb_privateuse1.analysis.idioms.nodes import names_of
+from tb_privateuse1.analysis.idioms.nodes import operators_named
 from tb_privateuse1.analysis.steps.training_phases import RESETTING, STEPPING, phase_kinds
-from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork, parse_arguments
+from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.memoize import memoize
@@ -65,11 +66,10 @@ def dense_gradients(trace: Trace) -> DenseGradients:
     around[accumulations(trace).op] = True
     around |= np.isin(phases, (STEPPING, RESETTING))
     inside = (intervals.nearest(ops.parent, around) >= 0) & (ops.kind == OPERATOR)
-    is_operator = np.append(ops.kind == OPERATOR, False)
-    outermost = inside & (~is_operator[ops.parent] | around[ops.parent])
+    outermost = inside & (groupby.outermost_operators(ops) | around[ops.parent])
     rows = np.concatenate((gradients, np.flatnonzero(outermost & (ops.shapes >= 0))))
     first, call = groupby.group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
-    calls = [_parse(trace, row) for row in rows[first].tolist()]
+    calls = [read_call(trace, row) for row in rows[first].tolist()]
     stepping = (intervals.nearest(ops.parent, phases == STEPPING) >= 0)[rows[first]]
     tables = _without_decay(tables, [c for c, of in zip(calls, stepping, strict=True) if of])
     if not tables:
@@ -83,13 +83,13 @@ def dense_gradients(trace: Trace) -> DenseGradients:
 def _tables(trace: Trace) -> tuple[I64, dict[Shape, float]]:
     """Return the operators of gradients, and by shape of a table the share of its rows in use."""
     ops = trace.ops
-    rows = np.flatnonzero(names_of(trace, *_ROWS_AT)[ops.name])
+    rows = np.flatnonzero(operators_named(trace, *_ROWS_AT))
     rows = rows[ops.shapes[rows] >= 0]
     tables: dict[Shape, float] = {}
     first, call = groupby.group_rows(
         *(column[rows] for column in (ops.name, ops.shapes, ops.dtypes, ops.concrete))
     )
-    shapes = [_table_of(_parse(trace, row)) for row in rows[first].tolist()]
+    shapes = [_table_of(read_call(trace, row)) for row in rows[first].tolist()]
     for shape, used in shapes:
         tables[shape] = max(used, tables.get(shape, 0.0))
     tables = {shape: used for shape, used in tables.items() if _SPARSE * used < 1}
@@ -117,15 +117,6 @@ def _keeps_zeros(call: Arguments) -> bool:
         return not any(float(call.value(at)) for at in (3, 4))  # weight decay and momentum
     except ValueError:
         return False
-
-
-def _parse(trace: Trace, row: int) -> Arguments | None:
-    ops = trace.ops
-    columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    try:
-        return parse_arguments(*(trace.text(column[row]) for column in columns))
-    except UnknownWork:
-        return None
 
 
 def _table_of(call: Arguments | None) -> tuple[Shape, float]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, FUSIBLE, TOTAL, Graph
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import following, previous, starts_run
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools, Table
@@ -47,11 +48,10 @@ def stretches(graph: Graph) -> I64:
     """
     nodes = graph.nodes
     fusible = np.isin(nodes.role, FUSIBLE) & ~nodes.in_optimizer
-    begins = ~_same_as_before(nodes.thread) | ~_same_as_before(nodes.step)
-    begins |= np.append(True, ~fusible[:-1])[: len(fusible)]
-    begins |= np.append(False, nodes.role[:-1] == TOTAL)[: len(fusible)]
-    begins |= _same_as_before(nodes.call) & ~_in_formula(graph, fusible, begins)
-    begins |= _same_as_before(nodes.role) & (nodes.role == COPY)
+    begins = starts_run(nodes.thread, nodes.step) | ~previous(fusible, False)
+    begins |= previous(nodes.role == TOTAL, False)
+    begins |= ~starts_run(nodes.call) & ~_in_formula(graph, fusible, begins)
+    begins |= ~starts_run(nodes.role) & (nodes.role == COPY)
     begins &= fusible
     if not begins.any():
         return np.full(len(nodes), -1, np.int64)
@@ -62,20 +62,15 @@ def stretches(graph: Graph) -> I64:
 def _in_formula(graph: Graph, fusible: Bools, begins: Bools) -> Bools:
     """Return where the second one of two equal calls is part of one formula with the first."""
     nodes = graph.nodes
-    pair = _same_as_before(nodes.call) & fusible & ~begins
+    pair = ~starts_run(nodes.call) & fusible & ~begins
     rows = np.flatnonzero(pair)
     feeds = np.zeros(len(nodes), np.bool_)
     feeds[rows] = graph.reads_size(rows, nodes.written_bytes[rows - 1])
-    goes_on = np.append(fusible[1:] & ~begins[1:], False)[: len(nodes)]
-    other = np.append(pair[1:], False) | np.append(pair[2:], (False, False))[: len(nodes)]
-    other |= np.append(False, pair[:-1])[: len(nodes)]
-    other |= np.append((False, False), pair[:-2])[: len(nodes)]
+    goes_on = following(fusible & ~begins, False)
+    behind, before = following(pair, False), previous(pair, False)
+    other = behind | following(behind, False) | before | previous(before, False)
     found: Bools = pair & feeds & goes_on & ~other
     return found
-
-
-def _same_as_before(column: I64 | np.ndarray) -> Bools:
-    return np.append(False, column[1:] == column[:-1])[: len(column)]
 
 
 def _repeats(call: I64, fusible: Bools, begins: Bools) -> Bools:
@@ -83,10 +78,10 @@ def _repeats(call: I64, fusible: Bools, begins: Bools) -> Bools:
     stretch = np.cumsum(begins) - 1
     heads = np.flatnonzero(begins)
     head = heads[np.maximum(stretch, 0)]
-    following = np.append(call[1:], -1)
-    continues = np.append(fusible[1:] & ~begins[1:], False)
-    same = (call == call[head]) & (following == following[head]) & continues & continues[head]
-    repeats: Bools = same & (following != call) & fusible & (stretch >= 0)
+    second = following(call, -1)
+    continues = following(fusible & ~begins, False)
+    same = (call == call[head]) & (second == second[head]) & continues & continues[head]
+    repeats: Bools = same & (second != call) & fusible & (stretch >= 0)
     return repeats
 
 
@@ -134,13 +129,13 @@ def _sources(node: I64, size: I64, writes: Bools, stretch: I64) -> I64:
     source = np.full(len(node), -1, np.int64)
     if not len(node):
         return source
-    new = np.append(True, (np.diff(size) != 0) | (np.diff(stretch) != 0))
+    new = starts_run(size, stretch)
     part = np.cumsum(new) - 1
     height = np.cumsum(np.where(writes, 1, -1))
     height -= (height - np.where(writes, 1, -1))[np.flatnonzero(new)][part]
     lowest = np.minimum(0, -intervals.running_max(-height, part))
     after = height - lowest
-    before = np.where(new, 0, np.append(0, after[:-1]))
+    before = np.where(new, 0, previous(after, 0))
     takes = ~writes & (before > 0)
     level = np.where(writes, after, before)
     paired = np.flatnonzero(writes | takes)
@@ -151,7 +146,7 @@ def _sources(node: I64, size: I64, writes: Bools, stretch: I64) -> I64:
     index = np.arange(len(node))
     latest = np.maximum.accumulate(np.where(writes, index, -1))
     latest = np.where(latest >= np.flatnonzero(new)[part], latest, -1)
-    first = np.append(True, (node[1:] != node[:-1]) | writes[:-1]) | new
+    first = starts_run(node) | previous(writes, True) | new
     again = ~writes & (before == 0) & first & (latest >= 0)
     source[again] = latest[again]
     return source

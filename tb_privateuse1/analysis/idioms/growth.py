@@ -6,6 +6,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.idioms.nodes import graph
 from tb_privateuse1.analysis.idioms.products import Slow
+from tb_privateuse1.trace.columns import starts_run, sums_before
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -35,9 +36,9 @@ def growing(trace: Trace) -> Slow:
     writes = np.arange(len(node)) < len(joins)
     order = np.lexsort((2 * node + writes, size, nodes.thread[node]))
     _, part = group_rows(nodes.thread[node], size)
-    new_part = np.append(True, np.diff(part[order]) != 0)[: len(order)]
+    new_part = starts_run(part[order])
     begin = np.maximum.accumulate(np.where(new_part, np.arange(len(order)), 0))
-    written = np.append(0, np.cumsum(writes[order]))
+    written = sums_before(writes[order])
     follows = np.zeros(len(node), np.bool_)
     follows[order] = written[:-1] - written[begin] > 0
     grown = follows[len(joins) :]

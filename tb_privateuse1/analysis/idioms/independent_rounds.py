@@ -15,16 +15,18 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.nodes import names_of
-from tb_privateuse1.analysis.idioms.recurrence import call_of, is_recurrent
+from tb_privateuse1.analysis.idioms.nodes import operators_named
+from tb_privateuse1.analysis.idioms.recurrence import is_recurrent
 from tb_privateuse1.analysis.idioms.repeated_symbols import RangeHashes, Rounds, find_rounds
 from tb_privateuse1.analysis.work.arguments import (
     Arguments,
     UnknownWork,
     item_bytes,
 )
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace.column_types import OpRow64, ThreadRow
+from tb_privateuse1.trace.columns import ends_run, following, lookup
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
@@ -101,8 +103,8 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
     """Yield the loops that take the next place of a tensor in each round."""
     ops = trace.ops
     hashes = RangeHashes(ops.name[top])
-    anchors = np.flatnonzero(names_of(trace, *PLACES)[ops.name[top]])
-    until = np.append(anchors[1:], len(top))[: len(anchors)]
+    anchors = np.flatnonzero(operators_named(trace, *PLACES)[top])
+    until = following(anchors, len(top))
     _, symbol = group_rows(
         hashes.of(anchors, until).view(np.int64),
         until - anchors,
@@ -125,15 +127,14 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
 def _by_parts(trace: Trace, top: I64) -> Iterator[_Loop]:
     """Yield the loops over the parts of a tensor that is split before: a round for each part."""
     ops = trace.ops
-    splits = np.flatnonzero(names_of(trace, *PARTS)[ops.name[top]])
+    splits = np.flatnonzero(operators_named(trace, *PARTS)[top])
     if not len(splits):
         return
     _, call = group_rows(ops.name[top], ops.shapes[top])  # parts have one size
     hashes = RangeHashes(call)
-    changes = (np.diff(ops.thread[top]) != 0) | (np.diff(ops.step[top]) != 0)
-    ends = np.append(np.flatnonzero(changes) + 1, len(top))
+    ends = np.flatnonzero(ends_run(ops.thread[top], ops.step[top])) + 1
     for at in splits.tolist():
-        parts, size = _parts(call_of(trace, int(top[at])))
+        parts, size = _parts(read_call(trace, int(top[at])))
         first, end = at + 1, int(ends[np.searchsorted(ends, at, side="right")])
         longest = (end - first) // parts if parts >= ROUNDS else 0
         if not longest:
@@ -181,7 +182,7 @@ def _whole(
     first, second = anchors[stretches.first], anchors[stretches.first + stretches.period]
     length = second - first
     behind = stretches.first + stretches.period * stretches.rounds
-    last = np.append(anchors, len(top))[np.minimum(behind, len(anchors))]
+    last = lookup(anchors, np.minimum(behind, len(anchors)), len(top))
     fits = last + length <= len(top)
     until = np.where(fits, last + length, last)
     one_more = fits & (hashes.of(last, until) == hashes.of(first, second))
@@ -214,7 +215,7 @@ class _Places:
                 if taken.setdefault(int(self._trace.ops.shapes[first]), known[0]) != known[0]:
                     return None
                 found[int(self._trace.ops.start_ns[first])] = _place_bytes(
-                    call_of(self._trace, first)
+                    read_call(self._trace, first)
                 )
         return found
 
@@ -222,7 +223,7 @@ class _Places:
         """Return the index that a place begins at; None if it was not recorded."""
         key = int(self._trace.ops.name[row]), int(self._trace.ops.concrete[row])
         if key not in self._index:
-            self._index[key] = _first_index(call_of(self._trace, row))
+            self._index[key] = _first_index(read_call(self._trace, row))
         return self._index[key]
 
 

@@ -8,10 +8,11 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idioms.nodes import CAST, COPY, PRODUCT, Graph, graph
 from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import distinct_values, sums
+from tb_privateuse1.trace.columns import ends_run, starts_run
+from tb_privateuse1.trace.groupby import maxima, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import I64
 
 _NEAR = 4
 """Nodes from the one-hot matrix to its product: casts, and one that works on the table."""
@@ -72,8 +73,8 @@ def _matrices(trace: Trace, found: Graph) -> tuple[I64, I64, I64]:
     nodes = found.nodes
     inside = _inside_one_hot(trace)[nodes.op]
     call = np.where(inside >= 0, inside, -1)
-    ends = np.flatnonzero((call >= 0) & (np.append(call[1:], -1)[: len(call)] != call))
-    begins = np.flatnonzero((call >= 0) & (np.append(-1, call)[: len(call)] != call))
+    ends = np.flatnonzero((call >= 0) & ends_run(call))
+    begins = np.flatnonzero((call >= 0) & starts_run(call))
     # Zeros with a constant scattered into them, outside of that operator.
     tensors = np.bincount(found.reads.node, minlength=len(nodes))
     scatters = np.flatnonzero(found.named("scatter") & (call < 0) & (tensors == _NO_SOURCE))
@@ -83,8 +84,7 @@ def _matrices(trace: Trace, found: Graph) -> tuple[I64, I64, I64]:
     filled &= found.reads_size(scatters, nodes.written_bytes[before])
     scatters = scatters[filled]
     # All words compared with all numbers: the result is larger than either.
-    most = np.zeros(len(nodes), np.int64)
-    np.maximum.at(most, found.reads.node, found.reads.bytes)
+    most = maxima(found.reads.node, found.reads.bytes, len(nodes))
     compares = np.flatnonzero(
         found.named("eq") & (call < 0) & nodes.known & (nodes.written_bytes > most)
     )
@@ -98,10 +98,7 @@ def _matrices(trace: Trace, found: Graph) -> tuple[I64, I64, I64]:
 def _inside_one_hot(trace: Trace) -> I64:
     """Return for each operator the ``one_hot`` around it, or -1."""
     ops = trace.ops
-    named = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in distinct_values(ops.name).tolist():
-        named[name] = trace.text(name) == "aten::one_hot"
-    wanted: Bools = named[ops.name]
+    wanted = named_rows(trace.strings, ops.name, "aten::one_hot".__eq__)
     if not wanted.any():
         return np.full(len(ops), -1, np.int64)
     return intervals.nearest(ops.parent, wanted).astype(np.int64)

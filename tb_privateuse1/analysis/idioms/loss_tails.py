@@ -13,10 +13,11 @@ from tb_privateuse1.analysis.idioms.chains import chains_of
 from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph
 from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.columns import lookup, positions
+from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import OPERATOR, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I64
 
 _BEFORE = ("max", "amax")
 _BEHIND = ("gather", "take_along_dim", "index")
@@ -45,13 +46,9 @@ def loss_tails(trace: Trace) -> LossTails:
     rows = np.flatnonzero(chains.of("loss") & chains.table.sized)
     count = len(rows)
     loss = np.full(len(nodes), -1, np.int64)
-    number = np.full(len(chains.table) + 1, -1, np.int64)
-    number[rows] = np.arange(count)
-    own = number[chains.chain]
-    inside = np.flatnonzero(own >= 0)
-    size, last = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    np.maximum.at(size, own[inside], nodes.written_bytes[inside])
-    np.maximum.at(last, own[inside], inside)
+    of_node = lookup(positions(rows, len(chains.table)), chains.chain, NONE)
+    size = maxima(of_node, nodes.written_bytes, count)
+    last = maxima(of_node, np.arange(len(nodes)), count)
     first = chains.table.first[rows]
     before = np.maximum(first - 1, 0)
     begins = found.named(*_BEFORE)[before] & (nodes.thread[before] == nodes.thread[first])
@@ -90,10 +87,9 @@ def _gradients(trace: Trace, found: Graph, loss: I64) -> I64:
     ops, nodes = trace.ops, found.nodes
     of_op = np.full(len(ops) + 1, -1, np.int64)
     at, own = nodes.op[loss >= 0].astype(np.int64), loss[loss >= 0]
-    is_operator: Bools = np.append(ops.kind == OPERATOR, False)
     while len(at):
         of_op[at] = own
         up = ops.parent[at].astype(np.int64)
-        climbs = is_operator[up]
+        climbs = lookup(ops.kind == OPERATOR, up, False)
         at, own = up[climbs], own[climbs]
     return of_op[call_tree.forward_of(ops)[nodes.op]]

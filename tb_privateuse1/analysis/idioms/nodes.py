@@ -11,13 +11,14 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
-from tb_privateuse1.analysis.work import arguments
-from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
+from tb_privateuse1.analysis.work.arguments import Arguments, Tensor
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.list_types import types_by_shape, with_types
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.column_types import MaybeStepRow, OpRow, ThreadRow
+from tb_privateuse1.trace.columns import positions, range_rows, sums_before
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
@@ -106,15 +107,11 @@ class _Call(Struct, frozen=True):
     known: bool
 
 
-def names_of(trace: Trace, *words: str) -> Bools:
-    """Return a flag per string of the trace: it names operators whose reduced name is one of these.
-
-    The last flag, that of ``NONE``, is off.
-    """
-    flags = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in groupby.distinct_values(trace.ops.name).tolist():
-        flags[name] = name >= 0 and reduced_name(trace.text(name)) in words
-    return flags
+def operators_named(trace: Trace, *words: str) -> Bools:
+    """Return which rows of ``trace.ops`` have a reduced name that is one of these."""
+    return groupby.named_rows(
+        trace.strings, trace.ops.name, lambda name: reduced_name(name) in words
+    )
 
 
 @memoize
@@ -125,10 +122,8 @@ def graph(trace: Trace) -> Graph:
     rows = groupby.distinct_values(kernels.op[work])
     rows = rows[ops.kind[rows] == OPERATOR]
     rows = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
-    place = np.full(len(ops) + 1, -1, np.int64)
-    place[rows] = np.arange(len(rows))
     kernel_node = np.full(len(kernels), -1, np.int64)
-    kernel_node[work] = place[kernels.op[work]]
+    kernel_node[work] = positions(rows, len(ops))[kernels.op[work]]
     columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
     first, call = groupby.group_rows(*(column[rows] for column in columns))
     calls = [_read_call(trace, row) for row in rows[first].tolist()]
@@ -162,9 +157,7 @@ def graph(trace: Trace) -> Graph:
 def _durations(trace: Trace, kernel_node: I64, count: int) -> tuple[I64, I64]:
     """Return the device time of each node, and that of its shortest kernel."""
     duration = trace.kernels.end_ns - trace.kernels.start_ns
-    shortest = np.full(count, np.iinfo(np.int64).max, np.int64)
-    inside = kernel_node >= 0
-    np.minimum.at(shortest, kernel_node[inside], duration[inside])
+    shortest = groupby.minima(kernel_node, duration, count)
     return groupby.sums(kernel_node, duration, count), shortest
 
 
@@ -183,10 +176,9 @@ def _with_copies_over_links(trace: Trace, kernel_node: I64, role: I8) -> I8:
 def _in_optimizer(trace: Trace) -> Bools:
     """Return which operators run inside of an optimizer's step: other rules judge these."""
     ops = trace.ops
-    named = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in groupby.distinct_values(ops.name).tolist():
-        named[name] = trace.text(name).startswith("Optimizer.")
-    is_optimizer = named[ops.name]
+    is_optimizer = groupby.named_rows(
+        trace.strings, ops.name, lambda name: name.startswith("Optimizer.")
+    )
     if not is_optimizer.any():
         return is_optimizer
     inside: Bools = intervals.nearest(ops.parent, is_optimizer) >= 0
@@ -197,24 +189,14 @@ def _reads(calls: list[_Call], call: I64) -> Reads:
     """Return the reads of all nodes, from those of the distinct calls."""
     count = np.array([len(one.reads) for one in calls], np.int64)
     flat = np.array([size for one in calls for size in one.reads], np.int64)
-    begin = np.append(0, np.cumsum(count))[:-1] if len(count) else count
-    per_node = count[call]
-    node = np.repeat(np.arange(len(call)), per_node)
-    within = np.arange(len(node)) - np.repeat(np.cumsum(per_node) - per_node, per_node)
-    return Reads(node=node, bytes=flat[begin[call[node]] + within])
+    node, read = range_rows(sums_before(count)[call], count[call])
+    return Reads(node=node, bytes=flat[read])
 
 
 def _read_call(trace: Trace, row: int) -> _Call:
-    ops = trace.ops
-    name = trace.text(ops.name[row])
+    name = trace.text(trace.ops.name[row])
     word = reduced_name(name)
-    columns = (ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    call = None
-    if ops.shapes[row] >= 0:
-        try:
-            call = arguments.parse_arguments(name, *(trace.text(column[row]) for column in columns))
-        except UnknownWork:
-            call = None
+    call = read_call(trace, row)
     if call is not None:
         call = with_types(call, types_by_shape(trace)) or call
     role = _role(kind_of(name, trace.vendor), word, call)

@@ -10,6 +10,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.idioms.base import Idiom, Members
 from tb_privateuse1.analysis.idioms.nodes import CAST, ROWS
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import maxima, minima
 from tb_privateuse1.trace.table import I64, Bools
 
 _SPREADS = ("var", "std", "var_mean", "std_mean", "norm", "linalg_vector_norm")
@@ -43,16 +45,15 @@ def parts(members: Members) -> I64:
     """
     chain, nodes = members.chain, members.graph.nodes
     found = np.full(len(nodes), INSIDE, np.int64)
-    is_norm = np.append(recognizes(members), False)[chain]
+    is_norm = lookup(recognizes(members), chain, False)
     rows = np.flatnonzero(is_norm)
     if not len(rows):
         return found
     scale = np.zeros(len(nodes), np.bool_)
     for writers, readers in ((("rsqrt", "reciprocal"), ("mul",)), (_ROOTS, ("div",))):
         scale[_linked(members, writers, readers)[1]] = True
-    last = np.full(members.count, -1, np.int64)
     scaled = rows[scale[rows]]
-    np.maximum.at(last, chain[scaled], scaled)
+    last = maxima(chain[scaled], scaled, members.count, -1)
     first = _begin(members, rows)
     ends = _affine(members, last)
     own = chain[rows]
@@ -78,12 +79,12 @@ def _begin(members: Members, rows: I64) -> I64:
     begins[_linked(members, ("pow", "square", "mul"), ("mean", "sum"))[0]] = True
     cast = (nodes.role[links.writer] == CAST) & begins[links.reader]
     begins[links.writer[cast]] = True
-    first = np.full(members.count, len(nodes), np.int64)
     chosen = rows[begins[rows]]
-    np.minimum.at(first, members.chain[chosen], chosen)
+    first = minima(members.chain[chosen], chosen, members.count, len(nodes))
     before = first - 1
-    is_sum = np.append(members.graph.named("add") & (members.graph.whole_reads() > 1), False)
-    joined = (members.chain[before] == np.arange(members.count)) & is_sum[before]
+    is_sum = members.graph.named("add") & (members.graph.whole_reads() > 1)
+    joined = members.chain[before] == np.arange(members.count)
+    joined &= lookup(is_sum, before, False)
     return np.where(joined, before, first)
 
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, graph
 from tb_privateuse1.analysis.idioms.rates import reachable
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import distinct_values, sums
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -42,7 +43,7 @@ def updates(trace: Trace, inside: Bools) -> Updates | None:
     parameters = int(np.median(written[kinds]))
     names = {found.words[kind] for kind in kinds.tolist()}
     kind = "root" if {"sqrt", "rsqrt"} & names else "state" if len(kinds) > 1 else "plain"
-    kernels = np.flatnonzero(np.append(chosen, False)[found.kernel_node])
+    kernels = np.flatnonzero(lookup(chosen, found.kernel_node, False))
     return Updates(
         kernels=kernels,
         duration_ns=int(nodes.duration_ns[chosen].sum()),

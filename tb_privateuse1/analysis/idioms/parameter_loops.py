@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, Graph, graph
 from tb_privateuse1.analysis.idioms.rates import reachable, start_up_ns
 from tb_privateuse1.analysis.idioms.repeated_symbols import Rounds, find_rounds
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import distinct_values, group_rows, sums
+from tb_privateuse1.trace.groupby import group_rows, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -73,10 +73,8 @@ def parameter_loops(trace: Trace) -> ParameterLoops:
 def _in_lists(trace: Trace) -> Bools:
     """Return which operators run inside of one that takes a list of tensors."""
     ops = trace.ops
-    named = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in distinct_values(ops.name).tolist():
-        named[name] = name >= 0 and _LISTS.search(trace.text(name)) is not None
-    inside: Bools = intervals.nearest(ops.parent, named[ops.name]) >= 0
+    named = named_rows(trace.strings, ops.name, _LISTS.search)
+    inside: Bools = intervals.nearest(ops.parent, named) >= 0
     return inside
 
 

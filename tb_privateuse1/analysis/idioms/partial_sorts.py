@@ -9,11 +9,13 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.cuts import CUTS, cut_share
-from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork, parse_arguments
+from tb_privateuse1.analysis.idioms.nodes import operators_named
+from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import OPERATOR, Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
 F64 = NDArray[np.float64]
@@ -47,28 +49,14 @@ class _Readers:
 
     def __init__(self, trace: Trace) -> None:
         ops = trace.ops
-        is_operator = np.append(ops.kind == OPERATOR, False)
-        rows = np.flatnonzero(is_operator[:-1] & ~is_operator[ops.parent] & (ops.shapes >= 0))
+        rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
         self.rows = rows[np.lexsort((ops.start_ns[rows], ops.thread[rows]))]
         self._trace = trace
-        self._calls: dict[tuple[int, ...], Arguments | None] = {}
-        names = groupby.distinct_values(ops.name[self.rows])
-        is_sort = np.zeros(len(trace.strings) + 1, np.bool_)
-        is_sort[names] = [reduced_name(trace.text(i)) in _SORTS for i in names.tolist()]
-        self.sorts = np.flatnonzero(is_sort[ops.name[self.rows]])
+        self.sorts = np.flatnonzero(operators_named(trace, *_SORTS)[self.rows])
 
     def call(self, at: int) -> Arguments | None:
         """Return the inputs of the operator at a place among ``rows``; None if unknown."""
-        ops, row = self._trace.ops, int(self.rows[at])
-        columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-        key = tuple(int(column[row]) for column in columns)
-        if key not in self._calls:
-            try:
-                found = parse_arguments(*(self._trace.text(i) for i in key))
-            except UnknownWork:
-                found = None
-            self._calls[key] = found
-        return self._calls[key]
+        return read_call(self._trace, int(self.rows[at]))
 
     def behind(self, at: int) -> range:
         """Return the places of the operators behind one of the same thread."""

@@ -11,10 +11,11 @@ from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable
 from tb_privateuse1.analysis.roofs.rate_types import BF16, FP16, FP32, RATE_TYPES, TF32
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.work_rows import WorkRows
-from tb_privateuse1.analysis.work import arguments
-from tb_privateuse1.analysis.work.arguments import UnknownWork
+from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import group_rows, maxima
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -124,9 +125,8 @@ def weight_reads(trace: Trace) -> Slow:
     """
     rows, found = device_rates(trace).rows, graph(trace)
     own = _product_rows(trace)
-    own = own[np.append(found.named(*PLAIN), False)[found.kernel_node[own]]]
-    largest = np.zeros(len(found.nodes), np.int64)
-    np.maximum.at(largest, found.reads.node, found.reads.bytes)
+    own = own[lookup(found.named(*PLAIN), found.kernel_node[own], False)]
+    largest = maxima(found.reads.node, found.reads.bytes, len(found.nodes))
     replayed, read = _replayed_products(trace)
     chosen = np.concatenate((own, replayed))
     operand = np.concatenate((largest[found.kernel_node[own]], read))
@@ -190,18 +190,15 @@ def _replayed_products(trace: Trace) -> tuple[I64, I64]:
     for i, row in enumerate(distinct.tolist()):
         name = trace.text(ops.name[row])
         if reduced_name(name) in PLAIN:
-            largest[i] = _largest_input(
-                name, trace.text(ops.shapes[row]), trace.text(ops.dtypes[row])
-            )
+            largest[i] = _largest_input(read_call(trace, row, ops))
     operand = largest[place]
     return chosen[operand > 0], operand[operand > 0]
 
 
-def _largest_input(name: str, shapes: str, dtypes: str) -> int:
+def _largest_input(call: Arguments | None) -> int:
     """Return the bytes of a call's largest tensor; 0 if they are unknown."""
     try:
-        call = arguments.parse_arguments(name, shapes, dtypes)
-        return max((one.bytes for one in call.tensors()), default=0)
+        return max((one.bytes for one in call.tensors()), default=0) if call else 0
     except UnknownWork:
         return 0
 
@@ -217,7 +214,7 @@ def _is_known(rows: WorkRows) -> Bools:
 def _product_rows(trace: Trace) -> I64:
     """Return the activities of products of two matrices whose work and time are known."""
     rates, found = device_rates(trace), graph(trace)
-    is_product = np.append(found.nodes.role == PRODUCT, False)[found.kernel_node]
+    is_product = lookup(found.nodes.role == PRODUCT, found.kernel_node, False)
     return np.flatnonzero(is_product & _is_known(rates.rows))
 
 

@@ -9,6 +9,7 @@ from tb_privateuse1.analysis.idioms.nodes import FUSIBLE, graph
 from tb_privateuse1.analysis.roofs.best_rates import best_rate, best_roofs
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import DeviceRates, device_rates
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
@@ -78,9 +79,9 @@ def _memory(trace: Trace, rates: DeviceRates) -> float | None:
     """Return the rate of a fused kernel, from those of the fusible kernels: its own kind."""
     rows, printed = rates.rows, rates.given.memory
     found = graph(trace)
-    fusible = np.append(np.isin(found.nodes.role, FUSIBLE), False)
+    fusible = lookup(np.isin(found.nodes.role, FUSIBLE), found.kernel_node, False)
     least = rates.given.cache_bytes if np.isfinite(rates.given.cache_bytes) else 0
-    chosen = fusible[found.kernel_node] & (rows.bytes > least)
+    chosen = fusible & (rows.bytes > least)
     longest = rows.longest_ns(rates.resolution_ns)[chosen]
     best = best_rate(rows.bytes[chosen], rows.duration_ns[chosen], longest)
     if best is not None:

@@ -11,11 +11,13 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.idioms.rates import printed_memory
-from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork, parse_arguments
+from tb_privateuse1.analysis.work.arguments import UnknownWork
+from tb_privateuse1.analysis.work.calls import known_call, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.column_types import ThreadRow64
+from tb_privateuse1.trace.columns import ends_run, following, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Table
@@ -64,7 +66,13 @@ def recomputed_prefixes(trace: Trace) -> RecomputedPrefixes:
     if not len(rounds):
         return none
     rows, cost_ns = _operators(trace)
-    at = _round_of(rounds, trace.ops.thread[rows], trace.ops.start_ns[rows])
+    at = groupby.containing_by(
+        rounds.thread,
+        rounds.start_ns,
+        rounds.end_ns,
+        trace.ops.thread[rows],
+        trace.ops.start_ns[rows],
+    )
     rows, cost_ns, at = rows[at >= 0], cost_ns[at >= 0], at[at >= 0]
     scaled = _first_sizes(trace, rows) % rounds.rows[at] == 0
     rows, cost_ns, at = rows[scaled], cost_ns[scaled], at[scaled]
@@ -126,9 +134,9 @@ def _rounds(trace: Trace) -> Rounds:
 def _series(trace: Trace, products: I64, rows: I64) -> Rounds:
     """Return rounds of one weight: four or more in a row that grow by the same number of rows."""
     ops = trace.ops
-    begins = np.flatnonzero(np.append(True, np.diff(rows) != 0)[: len(rows)])
+    begins = np.flatnonzero(starts_run(rows))
     size, grown = rows[begins], np.diff(rows[begins])
-    same = np.append(False, (grown[1:] == grown[:-1]) & (grown[1:] > 0))[: len(grown)]
+    same = ~starts_run(grown) & (grown > 0)
     run = np.cumsum(~same) - 1  # runs of equal growth between neighbors
     if not len(run):
         return Rounds.empty()
@@ -140,9 +148,9 @@ def _series(trace: Trace, products: I64, rows: I64) -> Rounds:
     good = ((count >= ROUNDS - 1) | again)[run] & (grown > 0)
     later = np.flatnonzero(good) + 1  # the first round of a run is new as a whole
     ends = np.append(ops.start_ns[products[begins[1:]]], ops.end_ns[products[-1:]])
-    last = np.append(begins[1:], len(rows)) - 1
+    last = following(begins, len(rows)) - 1
     # What follows the last round is none: it ends with the last product of that size.
-    closes = np.append(run[1:] != run[:-1], True)
+    closes = ends_run(run)
     ends[1:][closes] = ops.end_ns[products[last[1:]]][closes]
     return Rounds(
         thread=ops.thread[products[begins[later]]].astype(np.int64),
@@ -156,15 +164,11 @@ def _series(trace: Trace, products: I64, rows: I64) -> Rounds:
 
 def _rows_of(trace: Trace, row: int) -> tuple[int, tuple[int, ...]]:
     """Return the rows of a product with a weight, and the weight's shape; 0 if unknown."""
-    ops = trace.ops
-    name = trace.text(ops.name[row])
-    word = reduced_name(name)
+    word = reduced_name(trace.text(trace.ops.name[row]))
     if word not in _FIRST:
         return 0, ()
     try:
-        call: Arguments = parse_arguments(
-            name, trace.text(ops.shapes[row]), trace.text(ops.dtypes[row])
-        )
+        call = known_call(trace, row)
         x, weight = call.tensor(_FIRST[word]), call.tensor(_FIRST[word] + 1)
     except UnknownWork:
         return 0, ()
@@ -175,24 +179,11 @@ def _operators(trace: Trace) -> tuple[I64, I64]:
     """Return the operators that work themselves, and their time: on the device if there is one."""
     ops, kernels = trace.ops, trace.kernels
     if not len(kernels):
-        rows = np.flatnonzero((ops.kind == OPERATOR) & (ops.shapes >= 0))
-        is_operator = np.append(ops.kind == OPERATOR, False)
-        rows = rows[~is_operator[ops.parent[rows]]]
+        rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
         return rows, ops.end_ns[rows] - ops.start_ns[rows]
     cost = groupby.sums(kernels.op, kernels.end_ns - kernels.start_ns, len(ops))
     rows = np.flatnonzero((cost > 0) & (ops.shapes >= 0))
     return rows, cost[rows]
-
-
-def _round_of(rounds: Rounds, thread: NDArray[np.int32], start_ns: I64) -> I64:
-    """Return the round that each operator begins in, or -1."""
-    found = np.full(len(thread), -1, np.int64)
-    for one, members in groupby.split_by_value(rounds.thread):
-        own = np.flatnonzero(thread == one)
-        at = np.searchsorted(rounds.start_ns[members], start_ns[own], side="right") - 1
-        inside = (at >= 0) & (start_ns[own] < rounds.end_ns[members[at]])
-        found[own[inside]] = members[at[inside]]
-    return found
 
 
 def _first_sizes(trace: Trace, rows: I64) -> I64:
@@ -201,12 +192,8 @@ def _first_sizes(trace: Trace, rows: I64) -> I64:
     first, call = groupby.group_rows(ops.shapes[rows], ops.dtypes[rows], ops.name[rows])
     sizes = np.ones(len(first), np.int64)
     for i, row in enumerate(rows[first].tolist()):
-        columns = (ops.name, ops.shapes, ops.dtypes)
-        try:
-            found = parse_arguments(*(trace.text(column[row]) for column in columns))
-        except UnknownWork:
-            continue
-        x = next((one for one in found.tensors() if len(one.shape) > 1), None)
-        sizes[i] = x.numel if x is not None and x.numel else 1
+        if (call_read := read_call(trace, row)) is not None:
+            x = next((one for one in call_read.tensors() if len(one.shape) > 1), None)
+            sizes[i] = x.numel if x is not None and x.numel else 1
     sized: I64 = sizes[call]
     return sized

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from tb_privateuse1.analysis.idioms.nodes import Graph, graph
-from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork, parse_arguments
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace.model import MISSING, Trace
 
 _LAYERS = re.compile("addmm|linear|norm|convolution")
@@ -66,20 +66,8 @@ def _reads(trace: Trace, found: Graph, node: int) -> list[int]:
     sizes: list[int] = found.reads.bytes[low:high].tolist()
     call = None
     if _LAYERS.search(found.words[found.nodes.word[node]]):
-        call = call_of(trace, int(found.nodes.op[node]))
+        call = read_call(trace, int(found.nodes.op[node]))
     for one in () if call is None else call.tensors():
         if len(one.shape) == 1 and one.dtype and one.bytes in sizes:
             sizes.remove(one.bytes)
     return sizes
-
-
-def call_of(trace: Trace, row: int) -> Arguments | None:
-    """Return the recorded inputs of a row of ``trace.ops``; None without shapes."""
-    ops, text = trace.ops, trace.text
-    columns = (ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    if ops.shapes[row] < 0:
-        return None
-    try:
-        return parse_arguments(text(ops.name[row]), *(text(one[row]) for one in columns))
-    except UnknownWork:
-        return None

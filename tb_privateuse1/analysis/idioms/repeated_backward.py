@@ -12,6 +12,7 @@ import numpy as np
 from tb_privateuse1.analysis.idioms.accumulations import accumulations
 from tb_privateuse1.analysis.steps.training_phases import RESETTING, STEPPING, phase_kinds
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import latest_not_after, lookup, positions
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -45,9 +46,8 @@ def repeated_nodes(trace: Trace) -> I64:
 def _makes_graph(trace: Trace, nodes: I64) -> Bools:
     """Return which nodes run operators that autograd records."""
     ops = trace.ops
-    place = np.full(len(ops) + 1, -1, np.int64)
-    place[nodes] = np.arange(len(nodes))
-    wanted = place[:-1] >= 0
+    place = positions(nodes, len(ops))
+    wanted = place >= 0
     recorded = np.flatnonzero((ops.sequence >= 0) & ~wanted & (ops.parent >= 0))
     around = intervals.nearest(ops.parent, wanted)[recorded]
     inside = around >= 0
@@ -63,6 +63,5 @@ def _in_fresh_passes(trace: Trace, nodes: I64) -> Bools:
     found = accumulations(trace)
     adds = np.zeros(len(found.passes.backward_ns), np.bool_)
     adds[found.backward[~found.is_fresh]] = True
-    at = np.searchsorted(found.passes.backward_ns, trace.ops.start_ns[nodes], side="right") - 1
-    flags: Bools = ~adds[at]
-    return flags
+    backward = latest_not_after(found.passes.backward_ns, trace.ops.start_ns[nodes])
+    return ~lookup(adds, backward, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.trace.columns import range_rows
 from tb_privateuse1.trace.table import I32, I64, Table
 
 _BASE = 0x9E3779B97F4A7C15
@@ -27,7 +28,8 @@ class Rounds(Table, frozen=True):
         """Return the stretch of each of ``count`` rows, or -1."""
         found = np.full(count, -1, np.int64)
         length = self.period * self.rounds
-        found[_expanded(self.first, length)] = np.repeat(np.arange(len(self)), length)
+        stretch, rows = range_rows(self.first, length)
+        found[rows] = stretch
         return found
 
 
@@ -67,19 +69,12 @@ def _apart(first: I64, period: I64, rounds: I64, count: int) -> Rounds:
     order = np.lexsort((-period, length))
     first, period, rounds, length = (one[order] for one in (first, period, rounds, length))
     owner = np.full(count, -1, np.int64)
-    number = np.repeat(np.arange(len(first)), length)
-    owner[_expanded(first, length)] = number
+    number, rows = range_rows(first, length)
+    owner[rows] = number
     whole = np.bincount(owner[owner >= 0], minlength=len(first)) == length
     kept = np.flatnonzero(whole)
     kept = kept[np.argsort(first[kept], kind="stable")]
     return Rounds(first=first[kept], period=period[kept], rounds=rounds[kept])
-
-
-def _expanded(first: I64, length: I64) -> I64:
-    """Return all rows of ranges, range by range."""
-    before = np.repeat(np.cumsum(length) - length, length)
-    rows: I64 = np.repeat(first, length) + np.arange(int(length.sum())) - before
-    return rows
 
 
 class RangeHashes:

@@ -11,12 +11,20 @@ import math
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, PRODUCT, Graph, graph, names_of
+from tb_privateuse1.analysis.idioms.nodes import (
+    COPY,
+    ELEMENTWISE,
+    PRODUCT,
+    Graph,
+    graph,
+    operators_named,
+)
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.analysis.idioms.rates import printed_memory
 from tb_privateuse1.analysis.operators.kinds_of_work import kind_of
-from tb_privateuse1.analysis.work.arguments import UnknownWork, parse_arguments
-from tb_privateuse1.trace.groupby import distinct_values, group_rows, sums
+from tb_privateuse1.analysis.work.arguments import UnknownWork
+from tb_privateuse1.analysis.work.calls import known_call
+from tb_privateuse1.trace.groupby import group_rows, named_rows, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -49,7 +57,7 @@ def repeated(trace: Trace) -> Slow:
 def _copies(trace: Trace, found: Graph) -> tuple[I64, I64]:
     """Return the nodes that copy an expanded tensor, and how often it has each element."""
     ops, nodes = trace.ops, found.nodes
-    expands = np.flatnonzero(names_of(trace, "expand")[ops.name] & (ops.kind == OPERATOR))
+    expands = np.flatnonzero(operators_named(trace, "expand") & (ops.kind == OPERATOR))
     copies = np.flatnonzero((nodes.role == COPY) & nodes.known)
     if not len(expands) or not len(copies):
         return copies[:0], copies[:0]
@@ -87,14 +95,10 @@ def _expansion(trace: Trace, row: int) -> tuple[int, int]:
 
     Both are 0 if they are unknown.
     """
-    ops, text = trace.ops, trace.text
-    if ops.shapes[row] < 0 or ops.concrete[row] < 0:
+    if trace.ops.concrete[row] < 0:
         return 0, 0
     try:
-        call = parse_arguments(
-            text(ops.name[row]), text(ops.shapes[row]), text(ops.dtypes[row]),
-            concrete=text(ops.concrete[row]),
-        )  # fmt: skip
+        call = known_call(trace, row)
         shape, sizes = call.tensor(0).shape, call.integers(1)
     except UnknownWork:
         return 0, 0
@@ -106,15 +110,12 @@ def _expansion(trace: Trace, row: int) -> tuple[int, int]:
 
 def _elements(trace: Trace, found: Graph, copies: I64) -> I64:
     """Return the number of elements that each copy writes, 0 if it is unknown."""
-    ops, text, nodes = trace.ops, trace.text, found.nodes
+    nodes = found.nodes
     first, group = group_rows(nodes.call[copies])
     count = []
     for row in nodes.op[copies[first]].tolist():
         try:
-            call = parse_arguments(
-                text(ops.name[row]), text(ops.shapes[row]), text(ops.dtypes[row])
-            )
-            count.append(math.prod(call.tensor(0).shape))
+            count.append(known_call(trace, row).tensor(0).numel)
         except UnknownWork:
             count.append(0)
     return np.array(count, np.int64)[group]
@@ -136,8 +137,5 @@ def _read(trace: Trace, found: Graph, copies: I64, times: I64) -> tuple[I64, I64
 
 def _attention(trace: Trace, found: Graph) -> Bools:
     """Return a flag per node: it is fused attention, which lets query heads share keys."""
-    name = trace.ops.name[found.nodes.op]
-    flags = np.zeros(len(trace.strings) + 1, np.bool_)
-    for one in distinct_values(name).tolist():
-        flags[one] = kind_of(trace.text(one), trace.vendor) == "attention"
-    return flags[name]
+    names = trace.ops.name[found.nodes.op]
+    return named_rows(trace.strings, names, lambda name: kind_of(name, trace.vendor) == "attention")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.idioms.nodes import MOST_READS, PRODUCT, Graph, graph, names_of
+from tb_privateuse1.analysis.idioms.nodes import MOST_READS, PRODUCT, Graph, graph, operators_named
 from tb_privateuse1.analysis.idioms.rates import printed_memory, reachable
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import device_rates
-from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.columns import following, lookup, starts_run, sums_before
+from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -37,11 +38,10 @@ def _places_before(trace: Trace, op: I32, begins: Bools) -> I64:
 
     For the first node of a run it is the number before the second one.
     """
-    ops = trace.ops
-    selects = names_of(trace, *_PLACES)
-    until = np.append(0, np.cumsum(selects[ops.name]))[op]
+    selects = operators_named(trace, *_PLACES)
+    until = sums_before(selects)[op]
     since = np.diff(until, prepend=0)
-    return np.where(begins, np.append(since[1:], 0), since)
+    return np.where(begins, following(since, 0), since)
 
 
 def _add_joins(found: Graph, run: I64) -> None:
@@ -62,9 +62,7 @@ def product_series(trace: Trace) -> Series:
     """Return runs of equal products of a thread without other device work between them."""
     found = graph(trace)
     nodes = found.nodes
-    same = (nodes.call[1:] == nodes.call[:-1]) & (nodes.thread[1:] == nodes.thread[:-1])
-    same &= nodes.step[1:] == nodes.step[:-1]
-    begins = np.append(True, ~same)[: len(nodes)]
+    begins = starts_run(nodes.call, nodes.thread, nodes.step)
     run = np.cumsum(begins) - 1
     # A product that has the size of its operand may be the operand of the next one, unless both
     # operands are places of larger tensors.
@@ -76,8 +74,7 @@ def product_series(trace: Trace) -> Series:
     number = np.cumsum(begins & kept) - 1
     run = np.where(kept, number, -1)
     count = int(run.max(initial=-1)) + 1
-    longest = np.zeros(count, np.int64)
-    np.maximum.at(longest, run[kept], nodes.duration_ns[kept])
+    longest = maxima(run, nodes.duration_ns, count)
     _add_joins(found, run)
     return Series(
         graph=found,
@@ -93,11 +90,10 @@ def least_ns(trace: Trace, found: Graph, run: I64, count: int) -> I64:
     ``run`` is the run of each node, -1 for none.
     """
     node = found.kernel_node
-    of_kernel = np.where(node >= 0, np.append(run, -1)[node], -1)
+    of_kernel = np.where(node >= 0, lookup(run, node, -1), -1)
     rows, best = device_rates(trace).rows, reachable(trace).products
     rate = np.array([best.get(name, np.inf) for name in RATE_TYPES] + [np.inf])[rows.type]
     least = np.maximum(
         np.maximum(rows.flops, 0) / rate, np.maximum(rows.bytes, 0) / printed_memory(trace)
     )
-    total: I64 = sums(of_kernel, np.rint(1e9 * least).astype(np.int64), count)
-    return total
+    return sums(of_kernel, np.rint(1e9 * least).astype(np.int64), count)

@@ -17,11 +17,12 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, PRODUCT, Graph, graph
 from tb_privateuse1.analysis.idioms.products import F64, PLAIN, TILE
 from tb_privateuse1.analysis.idioms.series import Series, least_ns
-from tb_privateuse1.analysis.work import arguments
 from tb_privateuse1.analysis.work.arguments import UnknownWork
+from tb_privateuse1.analysis.work.calls import known_call
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import starts_with
-from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace.columns import previous
+from tb_privateuse1.trace.groupby import group_rows, maxima, sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -38,7 +39,7 @@ def shared_inputs(trace: Trace) -> Series:
     nodes, numbers = found.nodes, np.arange(len(found.nodes))
     operands = _operands(trace, found)
     shares, gates = _pairs(trace, found, operands)
-    run = np.cumsum(np.append(True, ~shares[:-1])[: len(nodes)]) - 1
+    run = np.cumsum(~previous(shares, False)) - 1
     length = np.bincount(run, minlength=1)
     group = np.where(((length >= 2) & (length <= _MOST))[run], run, -1)
     first = numbers[gates]
@@ -48,8 +49,7 @@ def shared_inputs(trace: Trace) -> Series:
     starts, own = group_rows(group[inside])
     group[inside] = own
     duration = sums(group, nodes.duration_ns, len(starts))
-    longest = np.zeros(len(starts), np.int64)
-    np.maximum.at(longest, own, nodes.duration_ns[inside])
+    longest = maxima(group, nodes.duration_ns, len(starts))
     least = np.maximum(least_ns(trace, found, group, len(starts)), longest)
     left = np.rint(duration * _left(trace, operands.tiles, group, len(starts))).astype(np.int64)
     return Series(
@@ -139,19 +139,16 @@ def _in_backward(trace: Trace) -> Bools:
 
 def _operands(trace: Trace, found: Graph) -> _Operands:
     """Return the operands of products with weights, by distinct call."""
-    nodes, ops = found.nodes, trace.ops
+    nodes = found.nodes
     plain = found.named(*PLAIN) & (nodes.role == PRODUCT)
     rows = np.flatnonzero(plain)
     first, call = group_rows(nodes.call[rows])
     numbers: dict[tuple[tuple[int, ...], str], int] = {}
     columns = np.full((4, len(first)), -1, np.int64)
     for i, node in enumerate(rows[first].tolist()):
-        op = nodes.op[node]
         try:
-            parsed = arguments.parse_arguments(
-                trace.text(ops.name[op]), trace.text(ops.shapes[op]), trace.text(ops.dtypes[op])
-            )
-            matrices = [one for one in parsed.tensors() if len(one.shape) > 1][:2]
+            tensors = known_call(trace, int(nodes.op[node])).tensors()
+            matrices = [tensor for tensor in tensors if len(tensor.shape) > 1][:2]
             if len(matrices) == 2:
                 keys = [(one.shape, one.dtype) for one in matrices]
                 columns[:2, i] = [numbers.setdefault(key, len(numbers)) for key in keys]

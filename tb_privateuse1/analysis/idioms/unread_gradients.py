@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, typed_shapes
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import following, latest_not_after, range_rows, sums_before
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -60,7 +61,7 @@ def unread_gradients(trace: Trace) -> Unread:
         return Unread(none, none)
     # The first ones of a pass and a shape are those that nobody reads.
     order = np.lexsort((np.arange(len(pair)), pair))
-    begin = np.append(0, np.cumsum(count))[:-1]
+    begin = sums_before(count)
     rank = np.empty(len(pair), np.int64)
     rank[order] = np.arange(len(pair)) - begin[pair[order]]
     lost = rank < unread[pair]
@@ -77,7 +78,7 @@ class _Steps(Struct, frozen=True, eq=False):
     def between(self, shape: I64, after_ns: I64, until_ns: I64) -> I64:
         """Return how many parameters of each shape are stepped with in each range of time."""
         order = np.lexsort((self.start_ns, self.shape))
-        total = np.append(0, np.cumsum(self.count[order]))
+        total = sums_before(self.count[order])
         times, place = np.unique(
             np.concatenate((self.start_ns, after_ns, until_ns)), return_inverse=True
         )
@@ -111,12 +112,10 @@ def _steps(trace: Trace, found: Accumulations) -> _Steps | None:
     of_call, shape, count = np.array(rows, np.int64).T
     order = np.argsort(call, kind="stable")
     edges = np.searchsorted(call[order], np.arange(len(first) + 1))
-    times = edges[of_call + 1] - edges[of_call]
-    members = np.repeat(edges[of_call] - np.append(0, np.cumsum(times))[:-1], times)
-    member = inside[order[members + np.arange(int(times.sum()))]]
-    return _most_by_step(
-        ops.start_ns[around[member]], ops.name[member], np.repeat(shape, times), count.repeat(times)
-    )
+    of_row, place = range_rows(edges[of_call], edges[of_call + 1] - edges[of_call])
+    member = inside[order[place]]
+    start_ns = ops.start_ns[around[member]]
+    return _most_by_step(start_ns, ops.name[member], shape[of_row], count[of_row])
 
 
 def _most_by_step(start_ns: I64, name: I32, shape: I64, count: I64) -> _Steps:
@@ -124,8 +123,7 @@ def _most_by_step(start_ns: I64, name: I32, shape: I64, count: I64) -> _Steps:
     first, group = groupby.group_rows(start_ns, shape, name)
     total = groupby.sums(group, count, len(first))
     step_first, step = groupby.group_rows(start_ns[first], shape[first])
-    most = np.zeros(len(step_first), np.int64)
-    np.maximum.at(most, step, total)
+    most = groupby.maxima(step, total, len(step_first))
     rows = first[step_first]
     return _Steps(start_ns[rows], shape[rows], most)
 
@@ -145,24 +143,22 @@ def _unread_counts(trace: Trace, found: Accumulations, steps: _Steps, first: I64
     never = np.isin(shape, steps.shape, invert=True)
     # The next pass with a gradient of the same shape tells whether this one was reset.
     order = np.lexsort((backward, shape))
-    following = np.full(len(first), -1, np.int64)
+    later = np.full(len(first), -1, np.int64)
     same = shape[order[1:]] == shape[order[:-1]]
-    following[order[:-1][same]] = order[1:][same]
-    ends = following >= 0
-    until = np.where(ends, begin[backward[following]], np.iinfo(np.int64).max)
+    later[order[:-1][same]] = order[1:][same]
+    ends = later >= 0
+    until = np.where(ends, begin[backward[later]], np.iinfo(np.int64).max)
     rest = np.maximum(count - steps.between(shape, begin[backward], until), 0)
-    known = ends & (fresh[following] | never)
+    known = ends & (fresh[later] | never)
     unread = np.where(known, rest, 0)
     if unread.any():
         unread[_read_by_user(trace, found, shape, backward)] = 0
     # The last pass of a recording is as others with the same gradients.
     kinds = _kinds_of_passes(found)
     _, kind = groupby.group_rows(kinds[backward], shape)
-    least = np.full(int(kind.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(least, kind[ends], unread[ends])
-    inherited = np.where(least[kind] == np.iinfo(np.int64).max, 0, least[kind])
-    counts: I64 = np.where(ends, unread, np.minimum(inherited, count))
-    return counts
+    least = groupby.minima(kind[ends], unread[ends], int(kind.max(initial=-1)) + 1)[kind]
+    inherited = np.where(least == groupby.LAST, 0, least)
+    return np.where(ends, unread, np.minimum(inherited, count))
 
 
 def _kinds_of_passes(found: Accumulations) -> I64:
@@ -181,8 +177,8 @@ def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64)
     It may be the gradient: an adversarial example, a norm for a log, an update by hand.
     """
     ops, passes = trace.ops, found.passes
-    end, begin = passes.end_ns, np.append(passes.forward_ns, np.iinfo(np.int64).max)[1:]
-    at = np.searchsorted(end, ops.start_ns, side="right") - 1
+    end, begin = passes.end_ns, following(passes.forward_ns, groupby.LAST)
+    at = latest_not_after(end, ops.start_ns)
     between = (at >= 0) & (ops.start_ns < begin[at]) & (ops.kind == OPERATOR)
     between &= intervals.nearest(ops.parent, phase_kinds(trace) >= 0) < 0
     rows = np.flatnonzero(between & (phase_kinds(trace) < 0) & (ops.shapes >= 0))
@@ -217,7 +213,7 @@ def _work_of(trace: Trace, found: Accumulations, lost: Bools) -> I64:
     np.maximum.at(read_ns, found.backward[read], ops.end_ns[found.op[read]])
     has_lost = np.zeros(len(read_ns), np.bool_)
     has_lost[found.backward[lost]] = True
-    at = np.searchsorted(passes.backward_ns, ops.start_ns[found.engine], side="right") - 1
+    at = latest_not_after(passes.backward_ns, ops.start_ns[found.engine])
     behind = (at >= 0) & has_lost[at] & (ops.start_ns[found.engine] >= read_ns[at])
     return np.union1d(found.engine[behind], _weight_products(trace, found, lost, behind))
 

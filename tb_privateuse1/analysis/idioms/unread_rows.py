@@ -17,13 +17,14 @@ from tb_privateuse1.analysis.work.arguments import (
     ITEM_BYTES,
     Arguments,
     UnknownWork,
-    parse_arguments,
 )
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import lookup, range_rows, starts_run, sums_before
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import OPERATOR, Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 F64 = NDArray[np.float64]
@@ -76,14 +77,13 @@ def unread_rows(trace: Trace) -> UnreadRows:
     """
     reads = _reads(trace)
     writes = reads.what < 0
-    stretch = np.cumsum(writes | _begins(reads.thread, reads.elements)) - 1
+    stretch = np.cumsum(writes | starts_run(reads.thread, reads.elements)) - 1
     count = int(stretch[-1]) + 1 if len(stretch) else 0
     written = np.zeros(count, np.bool_)
     written[stretch[writes]] = True
     part = np.bincount(stretch, weights=reads.part, minlength=count)
     takes = reads.what == _PART
-    first_part = np.full(count, len(stretch))
-    np.minimum.at(first_part, stretch[takes], np.flatnonzero(takes))
+    first_part = groupby.minima(stretch[takes], np.flatnonzero(takes), count, len(stretch))
     late = np.arange(len(stretch)) > first_part[stretch]
     columns, rowwise = np.zeros((2, count), np.bool_)
     columns[stretch[takes & ~reads.of_rows]] = True
@@ -99,26 +99,17 @@ def unread_rows(trace: Trace) -> UnreadRows:
     return UnreadRows(rows, shares[place], rows[products[place]])
 
 
-def _begins(thread: I64, elements: I64) -> Bools:
-    begins = np.ones(len(thread), np.bool_)
-    begins[1:] = (np.diff(thread) != 0) | (np.diff(elements) != 0)
-    return begins
-
-
 def _reads(trace: Trace) -> _Reads:
     """Return who reads and writes tensors of each size, among the outermost operators."""
     ops = trace.ops
-    is_operator = np.append(ops.kind == OPERATOR, False)
-    rows = np.flatnonzero(is_operator[:-1] & ~is_operator[ops.parent] & (ops.shapes >= 0))
+    rows = np.flatnonzero(groupby.outermost_operators(ops) & (ops.shapes >= 0))
     columns = (ops.name, ops.shapes, ops.dtypes, ops.concrete)
     first, call = groupby.group_rows(*(column[rows] for column in columns))
     calls = [_reads_of(trace, row) for row in rows[first].tolist()]
     count = np.array([len(one) for one in calls], np.int64)
     flat = np.array([read for one in calls for read in one], np.float64).reshape(-1, 4)
-    begin = np.append(0, np.cumsum(count))[:-1]
-    own = np.repeat(np.arange(len(rows)), count[call])
-    within = np.arange(len(own)) - np.repeat(np.cumsum(count[call]) - count[call], count[call])
-    table = flat[begin[call[own]] + within]
+    own, read = range_rows(sums_before(count)[call], count[call])
+    table = flat[read]
     product, elements = _results(trace, rows)
     op = np.concatenate((rows[own], product))
     size = np.concatenate((table[:, 0].astype(np.int64), elements))
@@ -156,20 +147,15 @@ def _results(trace: Trace, rows: I64) -> tuple[I64, I64]:
 
 def _reads_of(trace: Trace, row: int) -> list[tuple[int, int, float, int]]:
     """Return elements, use, part, and whether that is one of rows, by tensor that a call reads."""
-    ops = trace.ops
-    name = trace.text(ops.name[row])
-    columns = (ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    try:
-        call = parse_arguments(name, *(trace.text(column[row]) for column in columns))
-    except UnknownWork:
+    if (call := read_call(trace, row)) is None:
         return []
     sizes = {one.numel for one in call.tensors() if len(one.shape) > 1}
-    use, part, of_rows = _use(call, kind_of(name, trace.vendor))
+    use, part, of_rows = _use(call, kind_of(call.name, trace.vendor))
     x = call.optional(0)
     if use != _WHOLE and (x is None or len(call.inputs) == 0):
         use = _WHOLE
     many = sum(one.numel == x.numel for one in call.tensors()) > 1 if x is not None else False
-    if use in (_ALONG, _ROWWISE) and many and reduced_name(name) != "copy":
+    if use in (_ALONG, _ROWWISE) and many and reduced_name(call.name) != "copy":
         use = _WHOLE  # it adds up two of these
     return [(size, use, part, of_rows) for size in sorted(sizes)]
 
@@ -203,7 +189,7 @@ def _beyond_reading(trace: Trace, rows: I64) -> F64:
     outermost[rows] = True
     around = intervals.nearest(ops.parent, outermost)
     around[rows] = rows
-    own = np.append(around, -1)
-    time = groupby.sums(own[kernels.op], kernels.end_ns - kernels.start_ns, len(ops))[rows]
+    owner = lookup(around, kernels.op, NONE)
+    time = groupby.sums(owner, kernels.end_ns - kernels.start_ns, len(ops))[rows]
     read = groupby.sums(around, np.maximum(work.read_bytes, 0), len(ops))[rows]
     return np.clip(1 - read / rate * 1e9 / np.maximum(time, 1), 0, 1)

@@ -15,8 +15,10 @@ from tb_privateuse1.analysis.memory import block_storages, by_operator, categori
 from tb_privateuse1.analysis.memory.allocations import RELEASED, Blocks, Level
 from tb_privateuse1.analysis.memory.categories import Split
 from tb_privateuse1.analysis.steps import training_phases
-from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, UnknownWork, parse_arguments
+from tb_privateuse1.analysis.work.arguments import ITEM_BYTES
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace.column_types import StepRow64
+from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.model import NONE, Memory, Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
@@ -89,12 +91,12 @@ def _lives(trace: Trace, events: Memory, blocks: Blocks) -> _Lives:
     has = (blocks.allocation >= 0) & (blocks.fate == RELEASED)
     at = np.where(has, events.ts_ns[blocks.allocation], -1)
     gone = np.where(has, events.ts_ns[blocks.release], last)
-    made = np.where(has, np.searchsorted(begin, at, side="right") - 1, NONE)
-    freed = np.where(has, np.searchsorted(begin, gone, side="right") - 1, NONE)
-    freed[has & (gone >= np.append(trace.steps.host_end_ns, -1)[freed])] = NONE
+    made = np.where(has, latest_not_after(begin, at), NONE)
+    freed = np.where(has, latest_not_after(begin, gone), NONE)
+    freed[has & (gone >= lookup(trace.steps.host_end_ns, freed, -1))] = NONE
     allocated = np.flatnonzero(blocks.allocation >= 0)
     owner = by_operator.owning_operators(trace, events.op[blocks.allocation[allocated]])
-    name = np.append(trace.ops.name, NONE)[owner]
+    name = lookup(trace.ops.name, owner, NONE)
     kind = np.full(len(blocks), NONE)
     first, kind[allocated] = group_rows(name, blocks.bytes[allocated])
     times = events.ts_ns[blocks.allocation[allocated]]
@@ -104,7 +106,7 @@ def _lives(trace: Trace, events: Memory, blocks: Blocks) -> _Lives:
     wanted = np.flatnonzero(has & (freed != NONE) & (kind != NONE))
     since = kind[wanted] * span + np.minimum(begin[freed[wanted]], span - 1)
     place = np.searchsorted(keys, since)
-    key = np.append(keys, len(first) * span)[place]
+    key = lookup(keys, place, len(first) * span)
     twin = np.full(len(blocks), last)
     twin[wanted] = np.where(key // span == kind[wanted], key % span, last)
     return _Lives(made, freed, gone, twin)
@@ -124,7 +126,7 @@ def _is_read(trace: Trace, blocks: Blocks, lives: _Lives, rows: I64) -> Bools:
     shaped = np.flatnonzero(ops.shapes >= 0)
     shaped = shaped[np.argsort(ops.start_ns[shaped], kind="stable")]
     first, signature = group_rows(ops.shapes[shaped], ops.dtypes[shaped])
-    sizes = [_sizes(trace, int(ops.shapes[i]), int(ops.dtypes[i])) for i in shaped[first]]
+    sizes = [_sizes(trace, row) for row in shaped[first].tolist()]
     begin = trace.steps.host_start_ns[lives.freed[rows]]
     read = np.zeros(len(rows), np.bool_)
     for size in distinct_values(blocks.bytes[rows]).tolist():
@@ -139,18 +141,14 @@ def _is_read(trace: Trace, blocks: Blocks, lives: _Lives, rows: I64) -> Bools:
     return read
 
 
-def _sizes(trace: Trace, shapes: int, dtypes: int) -> I64:
+def _sizes(trace: Trace, row: int) -> I64:
     """Return the bytes of each tensor that an operator may read.
 
     A tensor without a type, as in a list, may have any.
     """
-    try:
-        inputs = parse_arguments("", trace.text(shapes), trace.text(dtypes)).inputs
-    except UnknownWork:
-        return np.empty(0, np.int64)
     found: list[int] = []
-    for one in inputs:
-        for tensor in one if isinstance(one, tuple) else (one,) if one is not None else ():
-            known = ITEM_BYTES.get(tensor.dtype, 0)
-            found += [tensor.numel * size for size in ((known,) if known else _ANY_ITEM)]
+    call = read_call(trace, row)
+    for tensor in () if call is None else call.tensors():
+        known = ITEM_BYTES.get(tensor.dtype, 0)
+        found += [tensor.numel * size for size in ((known,) if known else _ANY_ITEM)]
     return np.array(found, np.int64)

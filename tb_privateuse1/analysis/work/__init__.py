@@ -9,6 +9,7 @@ __all__ = [
     "arguments",
     "base",
     "batches",
+    "calls",
     "collectives",
     "coverage",
     "kernel_work",

@@ -15,11 +15,13 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind, kind_of
 from tb_privateuse1.analysis.steps import training_phases
-from tb_privateuse1.analysis.work import arguments, registry
+from tb_privateuse1.analysis.work import registry
 from tb_privateuse1.analysis.work.arguments import UnknownWork
+from tb_privateuse1.analysis.work.calls import known_call, read_call
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.groupby import distinct_values, group_rows
+from tb_privateuse1.trace.columns import containing, previous
+from tb_privateuse1.trace.groupby import distinct_values, group_rows, named_rows
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -114,15 +116,13 @@ def _forward_calls(trace: Trace, steps: I64) -> _Calls:
     """Return the outermost calls with an input and a weight in the forward passes of steps."""
     ops = trace.ops
     starts, ends = _passes(trace, steps)
-    named = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in distinct_values(ops.name).tolist():
-        named[name] = registry.reduced_name(trace.strings[name]) in _INPUTS
-    some = named[ops.name] & (ops.kind == OPERATOR)
+    some = (ops.kind == OPERATOR) & named_rows(
+        trace.strings, ops.name, lambda name: registry.reduced_name(name) in _INPUTS
+    )
     inner = (ops.parent >= 0) & some[ops.parent]
     rows = np.flatnonzero(some & ~inner & (ops.shapes >= 0))
-    at = np.searchsorted(starts, ops.start_ns[rows], side="right") - 1
-    inside = (at >= 0) & (ops.start_ns[rows] < np.append(ends, 0)[at])
-    rows, at = rows[inside], at[inside]
+    at = containing(starts, ends, ops.start_ns[rows])
+    rows, at = rows[at >= 0], at[at >= 0]
     order = np.argsort(ops.start_ns[rows], kind="stable")
     rows, at = rows[order], at[order]
     first, group = group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
@@ -141,20 +141,17 @@ def _passes(trace: Trace, steps: I64) -> tuple[I64, I64]:
     found = training_phases.find_passes(trace)
     if not len(starts) or not len(found.backward_ns):
         return starts, ends
-    at = np.searchsorted(starts, found.backward_ns, side="right") - 1
-    inside = (at >= 0) & (found.backward_ns < np.append(ends, 0)[at])
-    inside &= found.forward_ns < found.backward_ns
-    before = np.append(0, found.end_ns[:-1])
+    at = containing(starts, ends, found.backward_ns)
+    inside = (at >= 0) & (found.forward_ns < found.backward_ns)
+    before = previous(found.end_ns, 0)
     return np.maximum(before, starts[at])[inside], found.backward_ns[inside]
 
 
 def _call(trace: Trace, row: int) -> _Call:
-    ops = trace.ops
-    name = registry.reduced_name(trace.text(ops.name[row]))
-    texts = (trace.text(column[row]) for column in (ops.name, ops.shapes, ops.dtypes))
+    name = registry.reduced_name(trace.text(trace.ops.name[row]))
     position = _INPUTS[name]
     try:
-        call = arguments.parse_arguments(*texts)
+        call = known_call(trace, row)
         weight = call.tensor(0 if name == "embedding" else position + 1)
         return _Call(name, call.tensor(position).shape, weight.shape)
     except UnknownWork:
@@ -215,8 +212,8 @@ def _first_products(trace: Trace, steps: I64, calls: _Calls) -> _Calls:
     launch = kernels.launch[(kernels.op < 0) & (kernels.launch >= 0) & ~kernels.communication]
     starts, ends = _passes(trace, steps)
     at_ns = trace.launches.start_ns[launch]
-    number = np.searchsorted(starts, at_ns, side="right") - 1
-    inside = (number >= 0) & (at_ns < np.append(ends, 0)[number])
+    number = containing(starts, ends, at_ns)
+    inside = number >= 0
     if (at_ns[inside] < found.start_ns[number[inside]]).any():
         raise _Unclear(say("Work of no operator, such as a graph's replay, is before the product."))
     marked = all(trace.text(n).startswith(call_tree.STEP) for n in trace.steps.name.tolist())
@@ -272,12 +269,9 @@ def _attention_shapes(trace: Trace) -> set[tuple[int, ...]]:
     first, _ = group_rows(ops.name[rows], ops.shapes[rows], ops.dtypes[rows])
     shapes = set()
     for row in rows[first].tolist():
-        texts = (trace.text(column[row]) for column in (ops.name, ops.shapes, ops.dtypes))
-        try:
-            inputs = list(arguments.parse_arguments(*texts).tensors())
-        except UnknownWork:
-            continue
-        shapes |= {one.shape for one in inputs[:2]}
+        call = read_call(trace, row)
+        inputs = [] if call is None else list(call.tensors())
+        shapes |= {tensor.shape for tensor in inputs[:2]}
     return shapes
 
 

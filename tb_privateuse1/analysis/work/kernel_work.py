@@ -7,6 +7,7 @@ import numpy as np
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.replays import with_replays, working_operators
 from tb_privateuse1.trace.column_types import MaybeOpRow
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Trace
@@ -38,7 +39,7 @@ def kernel_work(trace: Trace) -> KernelWork:
     launcher = np.where(kernels.communication, NONE, kernels.op).astype(np.int32)
     own = working_operators(trace.ops.parent, work.known, launcher)
     op, work = with_replays(trace, own, work)
-    works = (kernels.kind == KERNEL) | ~np.append(work.flops > 0, False)[op]
+    works = (kernels.kind == KERNEL) | ~lookup(work.flops > 0, op, False)
     op = np.where(_has_worker(op, works), op, NONE).astype(np.int32)
     weight = np.where(works, np.maximum(kernels.end_ns - kernels.start_ns, 1), 0)
     order, shares = _shares(op, weight)
@@ -57,9 +58,9 @@ def kernel_work(trace: Trace) -> KernelWork:
         flops=share(work.flops),
         read_bytes=share(work.read_bytes),
         written_bytes=share(work.written_bytes),
-        matrix=np.append(work.matrix, False)[op],
-        dtype=np.append(work.dtype, np.int8(0))[op],
-        at_most=np.append(work.at_most, False)[op],
+        matrix=lookup(work.matrix, op, False),
+        dtype=lookup(work.dtype, op, 0),
+        at_most=lookup(work.at_most, op, False),
     )
 
 

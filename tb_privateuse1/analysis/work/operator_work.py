@@ -13,8 +13,9 @@ import numpy as np
 from tb_privateuse1.analysis.work import list_types, registry, relations
 from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
 from tb_privateuse1.analysis.work.base import Related, Work
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.models import compiled
-from tb_privateuse1.trace.groupby import distinct_values, group_rows
+from tb_privateuse1.trace.groupby import group_rows, named_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
@@ -75,11 +76,9 @@ def _lacking(found: I32, works: list[Work]) -> Bools:
 def _modelled_rows(trace: Trace) -> I64:
     """Return the operators with shapes whose name has a model."""
     ops = trace.ops
-    has_model = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in distinct_values(ops.name).tolist():
-        has_model[name] = registry.model_of(trace.strings[name]) is not None
+    has_model = named_rows(trace.strings, ops.name, registry.model_of)
     shaped = (ops.kind == OPERATOR) & (ops.shapes >= 0)
-    return np.flatnonzero(shaped & has_model[ops.name])
+    return np.flatnonzero(shaped & has_model)
 
 
 def _compute(trace: Trace, rows: I64, found: I32, works: list[Work]) -> None:
@@ -89,7 +88,7 @@ def _compute(trace: Trace, rows: I64, found: I32, works: list[Work]) -> None:
     first, group = group_rows(*(column[rows] for column in columns))
     number = np.full(len(first), NONE, np.int32)
     for i, at in enumerate(rows[first].tolist()):
-        call = relations.read_call(trace, at)
+        call = read_call(trace, at)
         if call is not None and (work := _call_work(trace, call)) is not None:
             number[i] = len(works)
             works.append(work)
@@ -122,8 +121,8 @@ def _compute_related(
     number = np.full(len(first), NONE, np.int32)
     for i, at in enumerate(first.tolist()):
         call, other = (
-            relations.read_call(trace, int(rows[at])),
-            relations.read_call(trace, int(related[at])),
+            read_call(trace, int(rows[at])),
+            read_call(trace, int(related[at])),
         )
         if call is None or other is None:
             continue

@@ -6,24 +6,15 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tb_privateuse1.analysis.work import arguments, registry
-from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
+from tb_privateuse1.analysis.work import registry
 from tb_privateuse1.analysis.work.base import Related
+from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.models import convolutions, embedding_tables
+from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-
-
-def read_call(trace: Trace, row: int) -> Arguments | None:
-    """Return the inputs of a row of ``trace.ops``, or None if they are damaged."""
-    ops = trace.ops
-    columns = (ops.name, ops.shapes, ops.dtypes, ops.strides, ops.concrete)
-    try:
-        return arguments.parse_arguments(*(trace.text(column[row]) for column in columns))
-    except UnknownWork:
-        return None
 
 
 def named(trace: Trace, names: Mapping[str, object] | frozenset[str]) -> Bools:
@@ -84,11 +75,12 @@ def _nodes_and_lookups(trace: Trace) -> tuple[I64, I64]:
         return nodes[:0], nodes[:0]
     lookups = lookups[np.argsort(ops.start_ns[lookups], kind="stable")]
     order = forward[np.lexsort((ops.start_ns[forward], ops.sequence[forward]))]
-    starts = np.append(ops.start_ns[order], np.iinfo(np.int64).max)
-    after = np.searchsorted(ops.sequence[order], ops.sequence[nodes], side="right")
-    before_ns = np.where(after > 0, starts[after - 1], np.iinfo(np.int64).min)
+    starts = ops.start_ns[order]
+    before = latest_not_after(ops.sequence[order], ops.sequence[nodes])
+    before_ns = lookup(starts, before, np.iinfo(np.int64).min)
+    after_ns = lookup(starts, before + 1, np.iinfo(np.int64).max)
     first = np.searchsorted(ops.start_ns[lookups], before_ns)
-    last = np.searchsorted(ops.start_ns[lookups], starts[after])
+    last = np.searchsorted(ops.start_ns[lookups], after_ns)
     one = last - first == 1
     return nodes[one], lookups[first[one]]
 
