@@ -30,7 +30,8 @@ from tb_privateuse1.inference import (
 )
 from tb_privateuse1.inference.base import Activities, Strings
 from tb_privateuse1.readers.raw import Raw, Sidecar, StepMarkers
-from tb_privateuse1.trace import call_tree, sum_bounds
+from tb_privateuse1.trace import sum_bounds
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import (
     MEASURED,
     NONE,
@@ -170,7 +171,7 @@ def _assemble(
 
 def _with_error_groups(kernels: Kernels, ops: Ops) -> Kernels:
     """Return the kernels; inferred ones of equal names, shapes and dtypes share an error group."""
-    shapes, dtypes = call_tree.take(ops.shapes, kernels.op), call_tree.take(ops.dtypes, kernels.op)
+    shapes, dtypes = lookup(ops.shapes, kernels.op, NONE), lookup(ops.dtypes, kernels.op, NONE)
     groups = sum_bounds.error_groups(kernels.name, shapes, dtypes)
     groups = np.where(kernels.evidence == MEASURED, NONE, groups).astype(np.int32)
     return replace(kernels, error_group=groups)

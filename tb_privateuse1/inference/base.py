@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from msgspec import Struct, field
 
 from tb_privateuse1.readers.raw import Group
-from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.event_waits import EventWaits
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
@@ -47,15 +45,6 @@ class Strings:
             self._ids[text] = len(self.all)
             self.all.append(text)
         return self._ids[text]
-
-
-def named(names: I32, strings: Strings, fits: Callable[[str], bool]) -> Bools:
-    """Return which rows of a column of names have one that fits; each name is judged once."""
-    used = groupby.distinct_values(names)
-    fitting = np.zeros(len(strings.all) + 1, np.bool_)
-    fitting[used] = [fits(strings.all[i]) for i in used.tolist()]
-    chosen: Bools = fitting[names]
-    return chosen
 
 
 _MOST_BYTES = 1 << 48

@@ -14,10 +14,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tb_privateuse1.inference.base import MetadataClaims, Strings, named, rows_of
+from tb_privateuse1.inference.base import MetadataClaims, Strings, rows_of
 from tb_privateuse1.inference.host_events import Host
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.collective_calls import Collectives
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -79,10 +81,10 @@ def build_collectives(
     claimant = call_tree.self_or_nearest(ops.parent, claiming)
     inside = _inside(ops, _named(ops.name, _ANNOTATED, strings))
     caller = call_tree.self_or_nearest(ops.parent, _named(ops.name, _CALL, strings))
-    by_operator = _by_arguments(host.claims, call_tree.take(claimant, maker), strings)
-    call = call_tree.take(caller, maker)
-    annotation = call_tree.take(inside, maker)
-    annotation = np.where(annotation >= 0, annotation, call_tree.take(inside, call))
+    by_operator = _by_arguments(host.claims, lookup(claimant, maker, NONE), strings)
+    call = lookup(caller, maker, NONE)
+    annotation = lookup(inside, maker, NONE)
+    annotation = np.where(annotation >= 0, annotation, lookup(inside, call, NONE))
     by_annotation = _by_shapes(ops, annotation.astype(np.int32), strings, whole=sum)
     by_call = _by_shapes(ops, call, strings, whole=max)
     none = np.full(len(hosted), NONE, np.int32)
@@ -133,7 +135,7 @@ def _first(columns: list[I64], silent: int | np.int64) -> I64:
 
 
 def _named(name: I32, pattern: re.Pattern[str], strings: Strings) -> Bools:
-    return named(name, strings, lambda text: bool(pattern.search(text)))
+    return named_rows(strings.all, name, pattern.search)
 
 
 def _kinds(name: I32, strings: Strings) -> I32:
@@ -181,8 +183,8 @@ def _sizes(elements: I64, length: I64) -> I64:
 
 def _by_shapes(ops: Ops, row: I32, strings: Strings, whole: Callable[..., int]) -> _Source:
     """Return what a range's name and input shapes show; ``whole`` combines the bytes."""
-    source = _Source(np.where(row >= 0, _kinds(call_tree.take(ops.name, row), strings), NONE))
-    pairs = np.stack((call_tree.take(ops.shapes, row), call_tree.take(ops.dtypes, row)))
+    source = _Source(np.where(row >= 0, _kinds(lookup(ops.name, row, NONE), strings), NONE))
+    pairs = np.stack((lookup(ops.shapes, row, NONE), lookup(ops.dtypes, row, NONE)))
     distinct, code = np.unique(pairs, axis=1, return_inverse=True)
     sizes = [_bytes(strings, int(s), int(d), whole) for s, d in distinct.T]
     source.bytes = np.array(sizes, np.int64)[code.reshape(-1)]

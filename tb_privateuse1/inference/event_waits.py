@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.inference.base import rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
+from tb_privateuse1.trace.columns import flag_names
 from tb_privateuse1.trace.event_waits import EventWaits
 from tb_privateuse1.trace.model import NONE, Lanes, Launches
 from tb_privateuse1.trace.table import I32, I64
@@ -26,7 +27,7 @@ def build_event_waits(raw: Raw, lanes: Lanes, launches: Launches) -> EventWaits:
     found = [group for category, group in raw.groups.items() if _CATEGORY.search(category)]
     events = Group.join(found, MISSING_OF)
     awaited, own = events.id("awaited_stream"), events.id("stream")
-    by_event = np.array(["event" in text.lower() for text in raw.strings] + [False])
+    by_event = flag_names(raw.strings, lambda text: "event" in text.lower())
     of_stream = (awaited < 0) & ~by_event[events.name]
     device = events.id("device")
     lane = np.where(of_stream, NONE, _lanes(lanes, device, own))

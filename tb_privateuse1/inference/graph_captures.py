@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.captures import CapturedOps, Captures
+from tb_privateuse1.trace.columns import flag_names, following, lookup, positions
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, with_descendants
 from tb_privateuse1.trace.model import (
     FRAME,
@@ -164,15 +165,15 @@ def _windows(trace: Trace) -> I64:
     begins = np.sort(launches.start_ns[_named(trace.strings, _BEGIN)[launches.name]])
     ends = np.sort(launches.start_ns[_named(trace.strings, _END)[launches.name]])
     at = np.searchsorted(ends, begins)
-    pairs = np.stack((begins, np.append(ends, -1)[np.minimum(at, len(ends))]), axis=1)
+    pairs = np.stack((begins, lookup(ends, np.minimum(at, len(ends)), -1)), axis=1)
     # A capture whose end is not in the recording, or lies behind the next begin, is none.
-    following = np.append(begins[1:], np.iinfo(np.int64).max)
-    return pairs[(pairs[:, 1] >= pairs[:, 0]) & (pairs[:, 1] <= following)]
+    next_begin = following(begins, np.iinfo(np.int64).max)
+    return pairs[(pairs[:, 1] >= pairs[:, 0]) & (pairs[:, 1] <= next_begin)]
 
 
 def _named(strings: Sequence[str], pattern: re.Pattern[str]) -> Bools:
     """Return which strings match; the last entry is for ``NONE``."""
-    return np.array([bool(pattern.search(text)) for text in strings] + [False], np.bool_)
+    return flag_names(strings, pattern.search)
 
 
 def _inside(windows: I64, start_ns: I64) -> I32:
@@ -194,17 +195,17 @@ def _nodes(trace: Trace, windows: I64, strings: Strings) -> tuple[Captures, I32]
     parent = call_tree.parents_of_all(trace)
     inner = call_tree.inner_range(trace, launches.around, launches.frame)
     holder = call_tree.self_or_nearest(parent, chosen)
-    leaf = np.where(captured, call_tree.take(holder, inner), NONE)
+    leaf = np.where(captured, lookup(holder, inner, NONE), NONE)
     used = np.zeros(len(start), np.int64)
     used[leaf[leaf >= 0]] = 1
     chosen &= with_descendants(parent, used) > 0
-    up = np.where(chosen, call_tree.take(holder, parent), NONE).astype(np.int32)
+    up = np.where(chosen, lookup(holder, parent, NONE), NONE).astype(np.int32)
     name = np.concatenate((ops.name, frames.name))
     kind = np.concatenate((ops.kind, np.full(len(frames), FRAME, np.int8)))
     nodes = call_tree.merge_calls(up, (name * (FRAME + 1) + kind).astype(np.int32), chosen)
     label, kinds = np.divmod(nodes.name, FRAME + 1)
     ids = np.array([strings.id(trace.text(one)) for one in label], np.int32)
-    return Captures(ids, kinds.astype(np.int8), nodes.parent), call_tree.take(nodes.of, leaf)
+    return Captures(ids, kinds.astype(np.int8), nodes.parent), lookup(nodes.of, leaf, NONE)
 
 
 def _operators(trace: Trace, windows: I64, strings: Strings) -> tuple[CapturedOps, I32]:
@@ -213,22 +214,21 @@ def _operators(trace: Trace, windows: I64, strings: Strings) -> tuple[CapturedOp
     wanted = (ops.kind == OPERATOR) & (_inside(windows, ops.start_ns) >= 0)
     holder = call_tree.self_or_nearest(ops.parent, wanted)
     captured = _inside(windows, launches.start_ns) >= 0
-    inner = np.where(captured, call_tree.take(holder, launches.op), NONE)
+    inner = np.where(captured, lookup(holder, launches.op, NONE), NONE)
     used = np.zeros(len(ops), np.int64)
     used[inner[inner >= 0]] = 1
     rows = np.flatnonzero(wanted & (with_descendants(ops.parent, used) > 0))
-    place = np.full(len(ops), NONE, np.int32)
-    place[rows] = np.arange(len(rows))
+    place = positions(rows, len(ops))
 
     def texts(column: I32) -> I32:
         ids, which = np.unique(column[rows], return_inverse=True)
         known = [strings.id(trace.text(one)) if one >= 0 else NONE for one in ids.tolist()]
         return np.array(known, np.int32)[which]
 
-    up = call_tree.take(holder, ops.parent[rows])
+    up = lookup(holder, ops.parent[rows], NONE)
     columns = {name: texts(getattr(ops, name)) for name in ("name", *_INPUTS)}
-    table = CapturedOps(**columns, parent=call_tree.take(place, up))
-    return table, call_tree.take(place, inner.astype(np.int32))
+    table = CapturedOps(**columns, parent=lookup(place, up, NONE))
+    return table, lookup(place, inner.astype(np.int32), NONE)
 
 
 def _input_numbers(operators: CapturedOps) -> I64:
@@ -237,7 +237,7 @@ def _input_numbers(operators: CapturedOps) -> I64:
     depth = intervals.depths(operators.parent)
     for level in range(1, int(depth.max(initial=0)) + 1):
         rows = depth == level
-        around = np.where(rows, np.append(number, NONE)[operators.parent], NONE)
+        around = np.where(rows, lookup(number, operators.parent, NONE), NONE)
         _, number = group_rows(number, around)
     return number.astype(np.int64)
 
@@ -269,6 +269,6 @@ def _captures(trace: Trace, windows: I64, places: _Places, strings: Strings) -> 
         ]
         calls_of = _Sequence.of(row, kind[part], np.array(named, np.int64), launches.start_ns[row])
         op = places.op[calls_of.row]
-        inputs = np.append(places.inputs, NONE)[op]
+        inputs = lookup(places.inputs, op, NONE)
         found.append(_Capture(calls_of, places.node[calls_of.row], op, inputs))
     return found

@@ -142,7 +142,7 @@ def _operators_and_annotations(raw: Raw) -> tuple[Group, Group]:
     other profilers categories of their own, which count if no usual category has steps.
     """
     operators, annotations = _of(raw, _OPERATORS), _of(raw, _ANNOTATIONS)
-    named = np.append(step_strings(raw.strings), False)
+    named = step_strings(raw.strings)
     ours = named[operators.name]
     steps = [operators.take(ours)]
     if not ours.any() and not named[annotations.name].any() and named.any():

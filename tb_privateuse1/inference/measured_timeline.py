@@ -7,10 +7,11 @@ import re
 import numpy as np
 
 from tb_privateuse1.inference import event_waits, flow_arrows
-from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, named, rows_of
+from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import distinct_values, group_rows
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import distinct_values, group_rows, named_rows
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.model import (
     BOUND,
@@ -151,7 +152,7 @@ def _follow_arrows(raw: Raw, events: Group, ops: Ops, launches: Launches) -> tup
         call = np.where(call >= 0, call, _around(launches, thread, at_ns))
         launch = np.where(launch >= 0, launch, call).astype(np.int32)
         caller = _around(ops.take(is_operator), thread, at_ns)
-        caller = np.append(is_operator, np.int32(NONE))[caller]
+        caller = lookup(is_operator, caller, NONE)
         operator = np.where(operator >= 0, operator, caller).astype(np.int32)
     return launch, operator
 
@@ -199,7 +200,7 @@ def _number(text: str) -> int:
 
 def _communication(events: Group, kind: I8, vendor: Vendor, strings: Strings) -> Bools:
     """Return which kernels have a communication library's name or a collective's arguments."""
-    spelled = named(events.name, strings, lambda s: bool(vendor.communication_names.search(s)))
+    spelled = named_rows(strings.all, events.name, vendor.communication_names.search)
     claimed = events.text("collective") >= 0
     return np.asarray((spelled | claimed) & (kind == KERNEL), np.bool_)
 

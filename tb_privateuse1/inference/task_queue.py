@@ -16,6 +16,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference import flow_arrows
 from tb_privateuse1.readers.raw import Flows, Group
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import NONE, OPERATOR, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -82,7 +83,7 @@ def passing_times(ops: Ops, tasks: Tasks) -> Ops:
         return ops
     done = np.maximum.accumulate(tasks.end_ns)
     host, at = np.unique(np.concatenate((ops.start_ns, ops.end_ns)), return_inverse=True)
-    before = np.searchsorted(tasks.enqueued_ns, host, side="right") - 1
+    before = latest_not_after(tasks.enqueued_ns, host)
     arrived = np.maximum(host, np.where(before >= 0, done[before], host))
     turn = np.arange(len(host))
     arrived = (np.maximum.accumulate(arrived - turn) + turn)[at.reshape(-1)]

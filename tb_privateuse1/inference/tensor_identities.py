@@ -11,6 +11,7 @@ import numpy as np
 
 from tb_privateuse1.inference.base import rows_of
 from tb_privateuse1.readers.raw import TensorUses
+from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.model import NONE, OPERATOR, RETURNED, Ops, Tensors
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -62,9 +63,8 @@ def _without_numbers(numbers: I32, elements: I64, made: Bools, returned: Bools) 
     operator returned as a view of a larger storage, whose address such a tensor may have got.
     """
     single = elements == 1
-    of_made, of_all = (np.zeros(int(numbers.max()) + 1, np.int64) for _ in range(2))
-    np.maximum.at(of_made, numbers[made], elements[made])
-    np.maximum.at(of_all, numbers, elements)
+    count = int(numbers.max()) + 1
+    of_made, of_all = maxima(numbers[made], elements[made], count), maxima(numbers, elements, count)
     size = np.where(of_made > 0, of_made, of_all)
     viewed = np.zeros(len(size), np.bool_)
     viewed[numbers[returned & single]] = True

@@ -61,6 +61,7 @@ from tb_privateuse1.inference.device_timeline.step_markers import (
 from tb_privateuse1.readers.raw import Sidecar, StepMarkers
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import MISSING, NONE, Frames, Kernels, Lanes, Memory, Ops
@@ -265,7 +266,7 @@ def _merge_basis(work: list[Work]) -> InferenceBasis | None:
 def _kernels(ops: Ops, rows: I64, work: Work, lane: int, unknown: int) -> Kernels:
     n = len(work)
     none = np.full(n, NONE, np.int32)
-    row = np.append(rows, NONE)[work.row]
+    row = lookup(rows, work.row, NONE)
     return Kernels(
         name=np.where(row == NONE, unknown, ops.name[row]).astype(np.int32),
         kind=work.activity,

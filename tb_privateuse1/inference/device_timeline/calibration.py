@@ -20,6 +20,7 @@ from tb_privateuse1.inference.device_timeline.base import (
 )
 from tb_privateuse1.inference.device_timeline.event_cost import EventCost
 from tb_privateuse1.readers.raw import Sidecar
+from tb_privateuse1.trace.columns import sums_before
 from tb_privateuse1.trace.inference_basis import Constant, Name
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
@@ -222,7 +223,7 @@ def _resolution(ops: Ops, value: int, rounding: str) -> Constant:
 
 def _launch_free_operators(ops: Ops, events: EventPairs, launch_free: Bools) -> I64:
     """Return the rows of launch-free operators with a device time."""
-    launching = np.concatenate(([0], np.cumsum(~launch_free)))
+    launching = sums_before(~launch_free)
     launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
     return np.flatnonzero(launch_free_ops & (ops.elapsed_ns != MISSING))
 

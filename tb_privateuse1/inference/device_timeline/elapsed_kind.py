@@ -13,9 +13,10 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.i18n import join_sentences, say
-from tb_privateuse1.inference.base import Strings, named
+from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.groupby import named_rows, sums
 from tb_privateuse1.trace.inference_basis import Kind as Name
 from tb_privateuse1.trace.model import MISSING, NONE, Ops
 from tb_privateuse1.trace.step_names import step_strings
@@ -165,11 +166,10 @@ def _sums_of_parts(ops: Ops) -> tuple[int, int]:
     """
     known = ops.elapsed_ns != MISSING
     host = ops.end_ns - ops.start_ns
-    inside = np.flatnonzero(known & (ops.parent != NONE))
-    total, within, count = (np.zeros(len(ops), np.int64) for _ in range(3))
-    np.add.at(total, ops.parent[inside], ops.elapsed_ns[inside])
-    np.add.at(within, ops.parent[inside], host[inside])
-    np.add.at(count, ops.parent[inside], 1)
+    parent = np.where(known, ops.parent, NONE)
+    total, within, count = (
+        sums(parent, values, len(ops)) for values in (ops.elapsed_ns, host, np.ones_like(host))
+    )
     outer = known & (ops.parent == NONE)
     if 2 * int(ops.elapsed_ns[outer].sum()) >= int(host[outer].sum()):
         return 0, 0
@@ -184,10 +184,10 @@ def _fallback_share(ops: Ops, strings: Strings) -> float:
 
     torch's fallback for operators that a backend lacks copies its inputs with ``aten::_to_cpu``.
     """
-    copies = named(ops.name, strings, "aten::_to_cpu".__eq__)
+    copies = named_rows(strings.all, ops.name, "aten::_to_cpu".__eq__)
     if not copies.any():
         return 0.0
-    aten = named(ops.name, strings, lambda name: name.startswith("aten::"))
+    aten = named_rows(strings.all, ops.name, lambda name: name.startswith("aten::"))
     outer = aten & (intervals.nearest(ops.parent, aten) == NONE)
     host = ops.end_ns - ops.start_ns
     around = outer & intervals.enclosing(ops.parent, copies)
@@ -254,7 +254,7 @@ def _unusable(code: str, message: str, hint: str, count: int | None = None) -> F
 
 def _equal_sums(ops: Ops, strings: Strings) -> tuple[int, int]:
     """Return in how many steps the elapsed time equals that of the parts, and of how many."""
-    named = np.append(step_strings(strings.all), False)[ops.name]
+    named = step_strings(strings.all)[ops.name]
     row = np.flatnonzero(named & (ops.elapsed_ns != MISSING))
     if not len(row):
         return 0, 0
@@ -279,7 +279,5 @@ def _inside(ops: Ops, step: I64) -> tuple[I64, I64]:
         np.zeros(len(rows), np.int32),
         ops.start_ns[rows],
     )
-    inside = at >= 0
-    total = np.zeros(len(step), np.int64)
-    np.add.at(total, at[inside], ops.elapsed_ns[rows[inside]])
-    return total, np.bincount(at[inside], minlength=len(step))
+    total = sums(at, ops.elapsed_ns[rows], len(step))
+    return total, np.bincount(at[at >= 0], minlength=len(step))

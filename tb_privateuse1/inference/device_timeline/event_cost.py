@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.inference.device_timeline.base import Calibration, EventPairs
+from tb_privateuse1.trace.columns import latest_not_after, sums_before
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -51,9 +52,9 @@ def event_cost(
     events at which the device surely had a backlog.
     """
     known = ops.elapsed_ns != MISSING
-    late = np.concatenate(([0], np.cumsum(~behind)))
+    late = sums_before(~behind)
     row = np.flatnonzero(known & ~may & (late[events.end + 1] == late[events.start]))
-    launches = np.concatenate(([0], np.cumsum(may[events.op])))
+    launches = sums_before(may[events.op])
     alone = launches[events.end[row] + 1] == launches[events.start[row]]
     ranges, unit, at = _around_launches(events, row[~alone], np.flatnonzero(may & known))
     row = np.concatenate((row[alone], ranges))
@@ -127,7 +128,7 @@ def _around_launches(events: EventPairs, row: I64, launching: I64) -> tuple[I64,
     if not len(row) or not len(unit):
         none = np.zeros(0, np.int64)
         return none, none, none
-    within = np.searchsorted(events.start[unit], events.start[row], side="right") - 1
+    within = latest_not_after(events.start[unit], events.start[row])
     row = row[(within < 0) | (events.end[unit[np.maximum(within, 0)]] < events.start[row])]
     after = np.searchsorted(events.start[unit], events.start[row])
     row = _outermost(
@@ -135,7 +136,7 @@ def _around_launches(events: EventPairs, row: I64, launching: I64) -> tuple[I64,
     )
     if not len(row):
         return row, row, row
-    at = np.searchsorted(events.start[row], events.start[unit], side="right") - 1
+    at = latest_not_after(events.start[row], events.start[unit])
     inside = (at >= 0) & (events.end[unit] < events.end[row[np.maximum(at, 0)]])
     return row, unit[inside], at[inside]
 

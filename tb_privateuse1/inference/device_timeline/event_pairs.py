@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tb_privateuse1.inference.device_timeline.base import EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import Level, Tree
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import previous, sums_before
 from tb_privateuse1.trace.model import MISSING, NONE, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -63,7 +64,7 @@ def pair_events(ops: Ops) -> EventPairs:
     last = np.concatenate((thread[1:] != thread[:-1], [True])) if n else np.empty(0, np.bool_)
     follower[last] = np.flatnonzero(last)
     earlier = np.concatenate((raw[:1], raw[:-1]))
-    floor = np.where(is_end | np.concatenate(([True], last[:-1])), host_low, earlier)
+    floor = np.where(is_end | previous(last, True), host_low, earlier)
     innermost = np.where(is_end, ops.parent[row], row)
 
     order = np.argsort(host, kind="stable")
@@ -151,7 +152,7 @@ def make_room_for_preemption(
     stamp, and the operator's like (the same ``keys``) took much less, the first event may have been
     recorded at the beginning of that while.
     """
-    launching = np.concatenate(([0], np.cumsum(~launch_free)))
+    launching = sums_before(~launch_free)
     launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
     excess = ops.elapsed_ns - (ops.end_ns - ops.start_ns) - _EXCESS_NS
     previous = np.arange(len(events))

@@ -12,6 +12,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import sync_points
 from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs, Work
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import EVENTS, KERNEL, Ops
@@ -85,7 +86,7 @@ def _event_costs(
 
     The queue is then done when waits return. Without a long wait, events cost nothing.
     """
-    last = np.searchsorted(events.start[row], points.event, side="right") - 1
+    last = latest_not_after(events.start[row], points.event)
     some = last >= 0
     last, latest = last[some], points.latest[some]
     lengthy = points.earliest[some] > NEVER

@@ -16,6 +16,8 @@ from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSite
 from tb_privateuse1.inference.device_timeline.launching_operators import Segments
 from tb_privateuse1.inference.device_timeline.streams import Stream
 from tb_privateuse1.readers.raw import HostLaunches
+from tb_privateuse1.trace.columns import latest_not_after
+from tb_privateuse1.trace.groupby import maxima, minima
 from tb_privateuse1.trace.model import NONE, OPERATOR, Ops, Threads
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -89,10 +91,8 @@ def launch_positions(
     at = _event_before(events, ops, host, thread)
     host, at = host[at >= 0], at[at >= 0]
     count = np.bincount(at, minlength=len(events)).astype(np.int64)
-    first = np.full(len(events), np.iinfo(np.int64).max)
-    last = np.full(len(events), np.iinfo(np.int64).min)
-    np.minimum.at(first, at, host)
-    np.maximum.at(last, at, host)
+    first = minima(at, host, len(events))
+    last = maxima(at, host, len(events), np.iinfo(np.int64).min)
     return Positions(count, np.where(count, first, 0), np.where(count, last, 0))
 
 
@@ -137,6 +137,6 @@ def _event_before(events: EventPairs, ops: Ops, host: I64, thread: I64) -> I64:
     # Events are in the order of the host, so that those of a thread keep theirs.
     order = np.argsort(of, kind="stable")
     key = of[order] * reach + np.maximum.accumulate(stamp - origin)[order]
-    place = np.searchsorted(key, thread * reach + host - origin, side="right") - 1
+    place = latest_not_after(key, thread * reach + host - origin)
     event = order[np.maximum(place, 0)]
     return np.where((place >= 0) & (of[event] == thread), event, NONE)

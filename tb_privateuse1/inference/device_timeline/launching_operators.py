@@ -20,10 +20,11 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.inference.base import Strings, named
+from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration, EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.groupby import maxima, named_rows
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -88,9 +89,9 @@ def host_only() -> frozenset[str]:
 
 def may_launch(ops: Ops, strings: Strings) -> Bools:
     """Return per operator whether its name allows that its own body launches."""
-    never = named(ops.name, strings, _is_launch_free)
+    never = named_rows(strings.all, ops.name, _is_launch_free)
     # A data loader builds batches on the host, before they are copied to the device.
-    loaders = named(ops.name, strings, lambda name: name.startswith(_LOADER))
+    loaders = named_rows(strings.all, ops.name, lambda name: name.startswith(_LOADER))
     may: Bools = (ops.kind == OPERATOR) & ~never
     if loaders.any():
         may &= intervals.nearest(ops.parent, loaders) < 0
@@ -107,14 +108,14 @@ def may_wait_for_streams(ops: Ops, strings: Strings) -> Bools:
 
     Programs and autograd's engine do so between operators, communication inside its own.
     """
-    wanted = named(ops.name, strings, lambda name: bool(_LAUNCH_FREE.match(name)))
+    wanted = named_rows(strings.all, ops.name, _LAUNCH_FREE.match)
     waits: Bools = (ops.kind != OPERATOR) | wanted
     return waits
 
 
 def custom_operators(ops: Ops, strings: Strings) -> Bools:
     """Return the operators of libraries outside torch, except wrappers of collectives."""
-    return named(ops.name, strings, _is_custom)
+    return named_rows(strings.all, ops.name, _is_custom)
 
 
 def _is_custom(name: str) -> bool:
@@ -254,8 +255,7 @@ def choose_segments(
     lacking = may & ~intervals.enclosing(ops.parent, prior)
     lacking[segments.op[picked]] = False
     host = events.host_ns[segments.last] - events.host_ns[segments.first]
-    longest = np.zeros(len(ops), np.int64)
-    np.maximum.at(longest, segments.op, host)
+    longest = maxima(segments.op, host, len(ops))
     enough = np.maximum(_LAUNCH_NS, (longest * _CLOSING_SHARE).astype(np.int64))
     closes = np.zeros(len(ops), np.bool_)
     fits = segments.closing & (host >= np.minimum(enough[segments.op], longest[segments.op]))
@@ -306,7 +306,7 @@ def blocking_operators(
     A copy waited if its host time is far above its device time and the device is not behind at its
     end.
     """
-    reads = named(ops.name, strings, "aten::_local_scalar_dense".__eq__)
+    reads = named_rows(strings.all, ops.name, "aten::_local_scalar_dense".__eq__)
     copied = may & copy_operators(ops, strings)
     host = ops.end_ns - ops.start_ns
     caught_up = (
@@ -323,4 +323,4 @@ def blocking_operators(
 
 def copy_operators(ops: Ops, strings: Strings) -> Bools:
     """Return the operators that copy a tensor, by their names."""
-    return named(ops.name, strings, _COPIES.__contains__)
+    return named_rows(strings.all, ops.name, _COPIES.__contains__)

@@ -20,6 +20,7 @@ from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, Ev
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Tree
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
+from tb_privateuse1.trace.columns import sums_before
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -66,7 +67,7 @@ def with_likely_times(
     nearer = points.nearer
     if alone:
         # A wait tells the backlog only before the first event that is tied to the host.
-        tied = np.concatenate(([0], np.cumsum(solution.anchors)))[points.event]
+        tied = sums_before(solution.anchors)[points.event]
         nearer = np.where(tied == 0, nearer, NEVER)
 
     ready = low.copy()

@@ -30,6 +30,7 @@ from tb_privateuse1.inference.device_timeline.base import (
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
 from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import latest_not_after, sums_before
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -303,7 +304,7 @@ def _repair(problem: Problem, points: SyncPoints, limit: I64) -> tuple[I64, int]
             break
         # Its first event is as early as its time stamp allows, and its device time moves all
         # later events.
-        at = groupby.distinct_values(np.searchsorted(ends, passed, side="right") - 1)
+        at = groupby.distinct_values(latest_not_after(ends, passed))
         row = events.op[ends[at[at >= 0]]]
         if not len(row):
             break
@@ -348,7 +349,7 @@ class _Promptness:
     def limit_idle(self, limit: I64) -> None:
         """Limit the ends of launch-free operators that took longer than their events; in place."""
         events, node = self._problem.events, self._problem.node
-        launching = np.concatenate(([0], np.cumsum(~self.launch_free)))
+        launching = sums_before(~self.launch_free)
         launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
         marked = (events.end - events.start) * self._problem.c.event_high_ns
         end = events.end[launch_free_ops & (node[0] > marked)]

@@ -21,6 +21,7 @@ from tb_privateuse1.inference.device_timeline.base import (
 from tb_privateuse1.inference.device_timeline.streams import Stream
 from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
 from tb_privateuse1.readers.raw import StepMarkers
+from tb_privateuse1.trace.columns import in_ranges, latest_before, sums_before
 from tb_privateuse1.trace.model import Ops
 from tb_privateuse1.trace.table import Bools
 
@@ -77,10 +78,10 @@ def pin_stream(
     done = markers.done_ns + c.latency_ns
     # The order of the marker and of an event is certain only outside the event's host times.
     recorded = np.maximum.accumulate(events.host_high_ns)
-    before = np.searchsorted(recorded, host - CLOCK_NS) - 1
+    before = latest_before(recorded, host - CLOCK_NS)
     coming = np.minimum.accumulate(events.host_low_ns[::-1])[::-1]
     after = np.searchsorted(coming, host + CLOCK_NS, side="right")
-    launches = np.concatenate(([0], np.cumsum(~alone)))
+    launches = sums_before(~alone)
     last = np.minimum(after, len(events) - 1)
     quiet = launches[last + 1] == launches[before + 1]
     # Each event between takes the device its cost, as the marker does.
@@ -96,10 +97,8 @@ def pin_stream(
     prompt = events.host_high_ns[last] + c.latency_ns + c.jitter_ns
     soon = np.maximum(prompt, done + bound + costs)
     second = SyncPoints(after, done - bound, done, np.where(quiet, soon, ANY))
-    inside = np.zeros(len(events) + 1, np.int64)
-    np.add.at(inside, np.minimum(before + 1, len(events)), 1)
-    np.add.at(inside, np.minimum(after + 1, len(events)), -1)
-    free = np.cumsum(inside[:-1]) == 0
+    begin, end = (np.minimum(at + 1, len(events)) for at in (before, after))
+    free = ~in_ranges(begin, end, len(events))
     return points.join(_within(first, events)).join(_within(second, events)), free
 
 

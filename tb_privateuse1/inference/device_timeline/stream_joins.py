@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
+from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -75,7 +76,7 @@ def find_joins(lanes: list[Lane], waits: tuple[I64, I64]) -> list[Joins]:
     host = np.concatenate([x.order.host_ns[x.order.start[x.unit]] for x in lanes])
     order = np.argsort(host, kind="stable")
     of, host = of[order], host[order]
-    begins = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1]))) if len(of) else of
+    begins = np.flatnonzero(starts_run(of))
     found = [
         Joins(*(np.full(len(x.order), value) for value in (NEVER, NEVER, FAR, FAR))) for x in lanes
     ]

@@ -27,6 +27,7 @@ from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import FAR
 from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
+from tb_privateuse1.trace.columns import following, range_rows
 from tb_privateuse1.trace.table import I64, Bools
 
 _ROUNDS = 8
@@ -198,12 +199,12 @@ def contradicted_ends(excess_ns: I64) -> Bools:
         edge = np.flatnonzero(np.diff(above.astype(np.int8), prepend=0, append=0))
         first, last = edge[::2], edge[1::2]
         most = np.maximum.reduceat(np.append(level, 0), edge)[::2]
-        run = np.repeat(np.arange(len(first)), last - first)
+        run, _ = range_rows(first, last - first)
         inside = np.flatnonzero(above)
         top = inside[level[inside] >= most[run] - solver.NOISE_NS]
         of = run[level[inside] >= most[run] - solver.NOISE_NS]
         begin = np.flatnonzero(np.diff(of, prepend=-1))
-        end = np.append(begin[1:], len(of)) - 1
+        end = following(begin, len(of)) - 1
         for event in (top[begin] - 1, top[begin], top[end], top[end] + 1):
             ends[np.clip(event, 0, len(ends) - 1)] = True
     return ends

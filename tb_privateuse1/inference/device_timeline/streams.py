@@ -17,7 +17,9 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.base import rows_of
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, NONE, Ops
 from tb_privateuse1.trace.table import I64
 
@@ -67,9 +69,7 @@ def select_operators(ops: Ops, row: I64) -> Ops:
     """Return the operators of some rows as a table, with their nearest parents among them."""
     chosen = np.zeros(len(ops), np.bool_)
     chosen[row] = True
-    number = np.full(len(ops) + 1, NONE, np.int32)
-    number[row] = np.arange(len(row))
-    up = number[intervals.nearest(ops.parent, chosen)]
+    up = lookup(positions(row, len(ops)), intervals.nearest(ops.parent, chosen), NONE)
     taken = ops.take(row)
     columns = {name: column for name, column in taken.columns() if name != "parent"}
     return Ops(parent=up[row], **columns)
@@ -108,11 +108,9 @@ def find_parallel(ops: Ops, resolution_ns: int) -> Finding | None:
     On one stream, the parts of a range, one after the other, take no longer than the range.
     """
     known = ops.elapsed_ns != MISSING
-    inside = np.flatnonzero(known & (ops.parent != NONE))
-    total = np.zeros(len(ops), np.int64)
-    count = np.zeros(len(ops), np.int64)
-    np.add.at(total, ops.parent[inside], ops.elapsed_ns[inside])
-    np.add.at(count, ops.parent[inside], 1)
+    parent = np.where(known, ops.parent, NONE)
+    total = sums(parent, ops.elapsed_ns, len(ops))
+    count = sums(parent, np.ones(len(ops), np.int64), len(ops))
     room = (count + 1) * resolution_ns + _PARALLEL_NS + total // 10_000
     parallel = int((known & (total > ops.elapsed_ns + room)).sum())
     if parallel < _ENOUGH:

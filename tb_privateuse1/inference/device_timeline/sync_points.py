@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline.base import ANY, NEVER, Calibration, EventPairs
+from tb_privateuse1.trace.columns import latest_before
 from tb_privateuse1.trace.table import I64, Bools
 
 _WAITED_NS = 1_000_000
@@ -52,9 +53,9 @@ def find_sync_points(
     """
     order = np.argsort(waits[0], kind="stable")
     start, done = waits[0][order], waits[1][order]
-    at = np.searchsorted(events.host_ns, start) - 1
+    at = latest_before(events.host_ns, start)
     # A range with events inside does more than wait.
-    bare = (at >= 0) & (np.searchsorted(events.host_ns, done) - 1 == at)
+    bare = (at >= 0) & (latest_before(events.host_ns, done) == at)
     start, done, at = start[bare], done[bare], at[bare]
     lengthy = done - start >= _WAITED_NS
     earliest, nearer = (

@@ -18,6 +18,7 @@ from tb_privateuse1.inference.device_timeline.base import EventPairs, Work
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.phase_results import Cautious, Likely, StreamInput
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import following, in_ranges, lookup, sums_before
 from tb_privateuse1.trace.model import MISSING, NONE, UNKNOWN
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -58,9 +59,9 @@ def add_unknown_work(work: Work, stream: StreamInput, cautious: Cautious, likely
     start_bound = np.where(unbounded[sites.first] | unbounded[sites.last], MISSING, start_bound)
     count = len(sites.op)
     after = np.searchsorted(work.start_ns, placed.start, side="right")
-    ends = np.append(work.start_ns + work.duration_ns, np.iinfo(np.int64).min)
-    start = np.maximum(placed.start, ends[after - 1])
-    follower = np.append(work.start_ns, np.iinfo(np.int64).max)[after]
+    ended = lookup(work.start_ns + work.duration_ns, after - 1, np.iinfo(np.int64).min)
+    start = np.maximum(placed.start, ended)
+    follower = lookup(work.start_ns, after, np.iinfo(np.int64).max)
     end = np.minimum(placed.start + placed.length, follower)
     unknown = replace(
         work,
@@ -86,7 +87,7 @@ def waiting_segments(stream: StreamInput, cautious: Cautious) -> LaunchSites:
     least = np.where(last - first == 1, np.maximum(least, solution.spans.segment_low[last]), least)
     launched = events.host_high_ns[last] + c.latency_ns + c.jitter_ns
     worked = (least > host + c.jitter_ns + _LEAST_NS) & (bounds.low[last] > launched)
-    foreign = np.concatenate(([0], np.cumsum(_foreign_code(stream, events))))
+    foreign = sums_before(_foreign_code(stream, events))
     worked &= foreign[last] > foreign[first]
     if stream.joins is not None:
         # The stream may have waited for another one, which has its own activities.
@@ -94,7 +95,7 @@ def waiting_segments(stream: StreamInput, cautious: Cautious) -> LaunchSites:
     first, last, excess = first[worked], last[worked], (least - host)[worked]
     trusted = _trusted(stream, cautious, last, excess)
     if stream.known is not None:
-        launches = np.concatenate(([0], np.cumsum(stream.known.count)))
+        launches = sums_before(stream.known.count)
         trusted |= launches[last] > launches[first]
     first, last = first[trusted], last[trusted]
     sure = np.ones(len(last), np.bool_)
@@ -123,24 +124,17 @@ def _candidates(count: int, cautious: Cautious) -> tuple[I64, I64]:
     dropped = dropped[(dropped > 0) & ~covered[dropped]]
     sites = np.cumsum(covered)[dropped]
     begins = np.flatnonzero(np.diff(sites, prepend=-1))
-    ends = np.append(begins[1:], len(dropped))[: len(begins)] - 1
+    ends = following(begins, len(dropped)) - 1
     start = np.arange(count)
     start[dropped[ends]] = dropped[begins]
-    inside = np.zeros(count + 1, np.int64)
-    np.add.at(inside, dropped[begins], 1)
-    np.add.at(inside, dropped[ends], -1)
-    last = np.flatnonzero(~covered & (np.cumsum(inside[:-1]) == 0))
+    last = np.flatnonzero(~covered & ~in_ranges(dropped[begins], dropped[ends], count))
     last = last[last > 0]
     return start[last] - 1, last
 
 
 def _covered(count: int, sites: LaunchSites) -> Bools:
     """Return the segments inside launch sites, ``first`` to ``last``."""
-    change = np.zeros(count + 1, np.int64)
-    np.add.at(change, sites.first + 1, 1)
-    np.add.at(change, sites.last + 1, -1)
-    covered: Bools = np.cumsum(change[:-1]) > 0
-    return covered
+    return in_ranges(sites.first + 1, sites.last + 1, count)
 
 
 def _trusted(stream: StreamInput, cautious: Cautious, last: I64, excess: I64) -> Bools:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.quality.base import Subject, examples, microseconds
+from tb_privateuse1.trace.columns import previous, starts_run
 from tb_privateuse1.trace.findings import ALL, DEVICE, Finding, TableName
 from tb_privateuse1.trace.model import MEASURED, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -179,7 +180,6 @@ def _before_the_end(kernels: Kernels, tolerance_ns: int) -> Bools:
         return found  # times of centuries: ``far_events`` says so
     lift = lane.astype(np.int64) * length
     reach = np.maximum.accumulate(end + lift)
-    before = np.concatenate(([start[0]], reach[:-1])) - lift
-    same = np.concatenate(([False], lane[1:] == lane[:-1]))
-    found[order] = same & (start < before - tolerance_ns)
+    before = previous(reach, start[0]) - lift
+    found[order] = ~starts_run(lane) & (start < before - tolerance_ns)
     return found

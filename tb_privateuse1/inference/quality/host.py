@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.quality.base import LITTLE, Subject, examples
 from tb_privateuse1.readers.raw import Raw
+from tb_privateuse1.trace.columns import ends_run, previous, starts_run
 from tb_privateuse1.trace.findings import Figures, Finding, TableName
 from tb_privateuse1.trace.model import NONE, Frames, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -67,13 +68,13 @@ def _crossed(ranges: Ops | Frames, slack: int) -> Bools:
     family = np.where(ranges.parent >= 0, ranges.parent, n + ranges.thread).astype(np.int32)
     order = np.argsort(family, kind="stable")
     family, start, end = family[order], ranges.start_ns[order], ranges.end_ns[order]
-    first = np.concatenate(([True], family[1:] != family[:-1]))
+    first = starts_run(family)
     # The latest end among the earlier ones of each family: every family lies above the one before.
     lift = np.cumsum(first) * (int(end.max()) - int(start.min()) + 1)
     if int(lift[-1]) < 0 or lift[-1] > np.iinfo(np.int64).max // 2:
         return crossed  # times of centuries: ``far_events`` says so
     reach = np.maximum.accumulate(end + lift)
-    before = np.concatenate(([0], reach[:-1])) - lift
+    before = previous(reach, 0) - lift
     crossed[order] = ~first & (start < before - slack) & (end > before + slack)
     return crossed
 
@@ -111,9 +112,8 @@ def _duplicates(trace: Trace) -> Iterator[Finding]:
 
 def _repeated(start: I64, keys: list[NDArray[np.integer]], number: I64) -> I64:
     """Rows that equal an earlier one in all columns; only those with a number count."""
-    close = start[1:] == start[:-1]  # every table's equal starts on a thread lie together
-    near = np.concatenate(([False], close)) | np.concatenate((close, [False]))
-    rows = np.flatnonzero(near & (number > 0)) if len(start) else np.empty(0, np.int64)
+    # Every table's equal starts on a thread lie together.
+    rows = np.flatnonzero(~(starts_run(start) & ends_run(start)) & (number > 0))
     if len(rows) < 2:
         return np.empty(0, np.int64)
     columns = [start[rows], *(key[rows] for key in keys)]

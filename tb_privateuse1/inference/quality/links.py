@@ -12,7 +12,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.quality.base import LITTLE, Subject, examples, share
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.groupby import LAST, distinct_values, minima
 from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Kernels, Trace
 from tb_privateuse1.trace.table import Bools
 from tb_privateuse1.vendors import words
@@ -64,9 +64,8 @@ def _unlinked(trace: Trace) -> Iterator[Finding]:
 
 def _before_the_first(kernels: Kernels, lost: Bools) -> Bools:
     """Return what a stream (first in, first out) ran before its first linked activity."""
-    first = np.full(int(kernels.lane.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first, kernels.lane[~lost], kernels.start_ns[~lost])
-    linked = first < np.iinfo(np.int64).max
+    first = minima(kernels.lane[~lost], kernels.start_ns[~lost], int(kernels.lane.max()) + 1)
+    linked = first < LAST
     early: Bools = lost & linked[kernels.lane] & (kernels.start_ns < first[kernels.lane])
     return early
 

@@ -28,6 +28,7 @@ from tb_privateuse1.readers.sqlite.columns import (
     valid_times,
 )
 from tb_privateuse1.readers.sqlite.database import ABSENT, Database
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64
 
@@ -139,7 +140,7 @@ def devices_of(database_tasks: Group) -> dict[str, NDArray[np.signedinteger]]:
 
 def _better(known: I32, other: I32, at: I64) -> I32:
     """Return a column with another's values where it has some; ``at`` are the other's rows."""
-    found = np.append(other, np.int32(NONE))[at]
+    found = lookup(other, at, NONE)
     return np.where(found >= 0, found, known).astype(np.int32)
 
 

@@ -24,6 +24,7 @@ from tb_privateuse1.readers.decompress import read_bytes
 from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.readers.sqlite.columns import Strings
 from tb_privateuse1.readers.sqlite.database import ABSENT
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import NONE
@@ -139,7 +140,7 @@ def _with_units(raw: Raw, path: str) -> Raw:
         row = _rows(start, name, group)
         texts = dict(group.texts)
         for key, column in (("unit", unit), ("grid", grid)):
-            value = np.append(column, np.int32(NONE))[row]
+            value = lookup(column, row, NONE)
             texts[key] = np.where(value >= 0, value, group.text(key)).astype(np.int32)
         groups[category] = replace(group, texts=texts)
     return replace(raw, groups=groups, strings=tuple(strings.all))

@@ -20,6 +20,7 @@ from tb_privateuse1.readers.sqlite.columns import (
     valid_times,
 )
 from tb_privateuse1.readers.sqlite.database import ABSENT, Database
+from tb_privateuse1.trace.columns import following, starts_run
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I32, I64
@@ -163,8 +164,8 @@ def _stacks(database: Database, names: Names, chain: I64) -> I32:
     order = np.lexsort((table["stackDepth"], table["id"]))
     number, depth = table["id"][order], table["stackDepth"][order].astype(np.uint64)
     frame = names.find(table["stack"])[order]
-    first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
-    ends = np.append(first[1:], len(number))
+    first = np.flatnonzero(starts_run(number))
+    ends = following(first, len(number))
     # A stack's digest is a sum over its frames and their depths: equal stacks have equal digests.
     place = (depth + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (frame.astype(np.uint64) + np.uint64(2)) * (place ^ (place >> np.uint64(29)))

@@ -16,6 +16,7 @@ from tb_privateuse1.readers.perfetto import schema
 from tb_privateuse1.readers.perfetto.state import Packets
 from tb_privateuse1.readers.perfetto.stream import Batch
 from tb_privateuse1.readers.perfetto.wire import scan
+from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.perfetto_words import BOOTTIME, REALTIME
 from tb_privateuse1.trace.table import I32, I64
@@ -131,7 +132,7 @@ class Clocks:
             rows = np.flatnonzero(clock == code)
             if len(rows):
                 result = result.copy() if result is time else result
-                place = np.maximum(np.searchsorted(at, time[rows], side="right") - 1, 0)
+                place = np.maximum(latest_not_after(at, time[rows]), 0)
                 result[rows] = time[rows] + by[place]
         return result
 

@@ -17,6 +17,7 @@ from tb_privateuse1.readers.perfetto.slices import Slices
 from tb_privateuse1.readers.perfetto.state import Codes, State
 from tb_privateuse1.readers.perfetto.tracks import Track, Tracks
 from tb_privateuse1.readers.raw import MISSING_OF, Counters, Flows, Group
+from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
 from tb_privateuse1.trace.table import I32, I64
@@ -183,7 +184,7 @@ class Joins:
             return
         order = np.lexsort((self._start[row], id))
         row, id = row[order], id[order]
-        first = np.append(True, id[1:] != id[:-1])
+        first = starts_run(id)
         sequence = np.full(self._slices.begun.rows, NONE, np.int64)
         thread = sequence.copy()
         # An operator may be of a backward pass and forward of another: the first role counts.

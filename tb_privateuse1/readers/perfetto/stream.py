@@ -25,6 +25,7 @@ from tb_privateuse1.readers.perfetto.wire import (
     scan,
     varint,
 )
+from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.model import NONE
 
 _MARK = schema.PACKET << 3 | LENGTH
@@ -97,8 +98,7 @@ class Stream:
         fields = scan(buffer, spans)
         is_content = (fields.kind == LENGTH) & np.isin(fields.number, list(schema.CONTENTS))
         rows = np.flatnonzero(is_content)
-        last = np.full(len(spans), NONE, np.int64)
-        np.maximum.at(last, fields.message[rows], rows)
+        last = maxima(fields.message[rows], rows, len(spans), NONE)
         others = rows[rows < last[fields.message[rows]]]
         if not len(others):
             return fields
