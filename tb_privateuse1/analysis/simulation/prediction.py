@@ -20,6 +20,8 @@ from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.trace import call_tree, device_times, intervals
+from tb_privateuse1.trace.columns import containing, lookup, previous
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -33,26 +35,23 @@ _FEWEST = 2
 """Steps with which the error of their mean is known."""
 
 
-def step_durations(trace: Trace, graph: Graph, weights: Weights) -> I64:
+def step_durations(graph: Graph, weights: Weights) -> I64:
     """Return the length of each step's window in a replay, by the rules of ``inference.steps``."""
-    return _lengths(trace, graph, graph.network.replay(weights), weights.length)
+    return _lengths(graph, graph.network.replay(weights), weights.length)
 
 
-def _lengths(trace: Trace, graph: Graph, time: I64, own: I64) -> I64:
+def _lengths(graph: Graph, time: I64, own: I64) -> I64:
     """Return the steps' lengths for node starts ``time`` and node durations ``own``."""
-    begin, end = step_windows(trace, graph, time, own)
+    begin, end = step_windows(graph, time, own)
     return end - begin
 
 
-def step_windows(trace: Trace, graph: Graph, time: I64, own: I64) -> tuple[I64, I64]:
+def step_windows(graph: Graph, time: I64, own: I64) -> tuple[I64, I64]:
     """Return the steps' begins and ends for node starts ``time`` and node durations ``own``."""
-    first = np.where(graph.step_first >= 0, np.append(time, 0)[graph.step_first], 0)
+    first = lookup(time, graph.step_first, 0)
     end = first.copy()
     np.maximum.at(end, graph.end_step, time[graph.end_node] + own[graph.end_node])
-    if not len(trace.steps):
-        return end, end
-    before = np.concatenate((first[:1], np.maximum.accumulate(end)[:-1]))
-    begin = np.maximum(first, before)
+    begin = np.maximum(first, previous(np.maximum.accumulate(end), np.iinfo(np.int64).min))
     return begin, np.maximum(end, begin)
 
 
@@ -77,9 +76,9 @@ def replay_baseline(
     No change and no assumption reaches the time ``apart``, which is not judged. ``profiled``: the
     host's times of the graph are those under the profiler.
     """
-    recorded = _lengths(trace, graph, graph.time_ns, graph.weights.length)
+    recorded = _lengths(graph, graph.time_ns, graph.weights.length)
     made = find_assumptions(trace, graph, apart, profiled=profiled)
-    others = tuple(step_durations(trace, graph, other) for other in made.under(graph.weights))
+    others = tuple(step_durations(graph, other) for other in made.under(graph.weights))
     return Baseline(made, recorded, others)
 
 
@@ -89,9 +88,9 @@ def change_baseline(
     """Return the graph and its replays with changes: what comes next gains on top of them."""
     changed = changes.apply_changes(graph, trace, made)
     weights = base.assumptions.judged(graph.weights, changed)
-    held = step_durations(trace, graph, weights)
+    held = step_durations(graph, weights)
     under = base.assumptions.under(weights)
-    others = tuple(step_durations(trace, graph, other) for other in under)
+    others = tuple(step_durations(graph, other) for other in under)
     return replace(graph, weights=weights), Baseline(base.assumptions, held, others)
 
 
@@ -205,20 +204,20 @@ def predict_weights(
     if not (shortens or lengthens):
         nothing = np.zeros(len(base.held), np.int64)
         return Prediction(nothing, (), (), nothing, nothing, 0, True, False, False, False)
-    gain = (base.held - step_durations(trace, graph, weights)).astype(np.float64)
+    gain = (base.held - step_durations(graph, weights)).astype(np.float64)
     others, likely = [gain], [gain]
     for name, before, under in zip(made.names, base.others, made.under(weights), strict=True):
         if name in without:
             continue
-        other = before - step_durations(trace, graph, under)
+        other = before - step_durations(graph, under)
         others.append(other.astype(np.float64))
         if name == "no_profiler":  # the same share of the recorded step
             likely = others[-1:] if made.overhead_is_known else likely
             others.append(other * (base.held / np.maximum(before, 1)))
     for weights_ in alternatives:
-        others.append((base.held - step_durations(trace, graph, weights_)).astype(np.float64))
+        others.append((base.held - step_durations(graph, weights_)).astype(np.float64))
     if (partly := made.partly_loaded(weights)) is not None:
-        others.append((base.held - step_durations(trace, graph, partly)).astype(np.float64))
+        others.append((base.held - step_durations(graph, partly)).astype(np.float64))
         likely += others[-1:] if of_loader else []
     may_vanish = not len(trace.kernels) and device_times.known_times(trace) != "host"
     if may_vanish:
@@ -255,10 +254,4 @@ def _directions(was: Weights, now: Weights) -> tuple[bool, bool]:
 def _by_step(trace: Trace, at_ns: I64, spent: I64) -> I64:
     """Return the time spent from some instants on, by the step in which they lie."""
     steps = trace.steps
-    found = np.zeros(len(steps), np.int64)
-    if not len(steps):
-        return found
-    row = np.searchsorted(steps.start_ns, at_ns, side="right") - 1
-    some = np.flatnonzero((spent > 0) & (row >= 0))
-    np.add.at(found, row[some], spent[some])
-    return found
+    return sums(containing(steps.start_ns, steps.end_ns, at_ns), spent, len(steps))

@@ -29,6 +29,8 @@ from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, outside
 from tb_privateuse1.analysis.simulation.prediction import Baseline
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -162,7 +164,7 @@ def _half(
     """
     weights = changes.apply_changes(graph, trace, (change,))
     weights = base.assumptions.judged(graph.weights, weights)
-    half = _mean((base.held - prediction.step_durations(trace, graph, weights))[rows])
+    half = _mean((base.held - prediction.step_durations(graph, weights))[rows])
     return min(half, max(free_ns, 0))
 
 
@@ -175,7 +177,7 @@ def _candidates(trace: Trace, path: Path) -> Iterator[tuple[Kind, str, int]]:
     spent = path.end_ns - path.start_ns
     row, device = _operators(trace, path)
     known = row >= 0
-    name = np.append(trace.ops.name, np.int32(NONE))[row]
+    name = lookup(trace.ops.name, row, NONE)
     inner = dict(_sums(name[known], spent[known]))
     outer = _outermost(trace, row[known])
     around = dict(_sums(trace.ops.name[outer], spent[known]))
@@ -219,8 +221,8 @@ def _behind_waits(path: Path) -> int:
 def _outermost(trace: Trace, rows: I64) -> I64:
     """Return the outermost operator around each operator, or itself."""
     ops = trace.ops
-    works = np.append((ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name), False)
-    up = np.where(works[ops.parent], ops.parent, np.arange(len(ops)))
+    works = (ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name)
+    up = np.where(lookup(works, ops.parent, False), ops.parent, np.arange(len(ops)))
     while (up[up] != up).any():
         up = up[up]
     return up[rows]
@@ -246,6 +248,5 @@ _WAITS = [NUMBER["synchronization"], NUMBER["blocking_copy"]]
 def _sums(names: I64 | I32, spent: I64) -> list[tuple[int, int]]:
     if not len(names):
         return []
-    total = np.zeros(int(names.max()) + 1, np.int64)
-    np.add.at(total, names, spent)
+    total = sums(names, spent, int(names.max()) + 1)
     return [(int(n), int(total[n])) for n in np.flatnonzero(total)]

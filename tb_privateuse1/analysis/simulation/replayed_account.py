@@ -24,7 +24,7 @@ def replayed_account(
 
     ``time_ns`` and ``length_ns`` are the starts and durations of the graph's nodes.
     """
-    begin, end = step_windows(trace, graph, time_ns, length_ns)
+    begin, end = step_windows(graph, time_ns, length_ns)
     rest = intervals.union(begin[steps], end[steps])
     n, kernels = len(graph.points), trace.kernels
     start = time_ns[n:]

@@ -265,6 +265,19 @@ def test_waits_for_nothing_known_may_take_up_a_gain() -> None:
     assert high == pytest.approx((30 + 2 / 3 * 100 / 2) * US, rel=0.1)
 
 
+def test_a_wait_between_steps_takes_up_no_gain_of_a_step() -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 60, kernel=5)
+            run.rest(100)
+        start, run.now = run.now + 20, run.now + 220
+        run.events.append(make.span("cuda_runtime", "cudaStreamSynchronize", start, run.now))
+        run.rest(20)
+    gain, low, _ = gains(run.trace(), "aten::mm=0.5")
+    assert 0 < low < gain
+
+
 def framed(frames: int) -> Trace:
     """Return three steps of many short frames and operators, 400 ns from edge to edge."""
     run = Program()
