@@ -20,7 +20,8 @@ from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.simulation.time_apart import TimeApart, find_apart
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64
 
 Name = Literal[
@@ -79,8 +80,8 @@ class Assumptions(Struct, frozen=True):
             case "host_launches":
                 return _host_launches(graph, weights)
             case "free_queue":
-                waits = np.append(graph.waits.queue, False)
-                queued = waits[np.where(graph.edges.kind == WAIT, graph.edges.wait, -1)]
+                wait = np.where(graph.edges.kind == WAIT, graph.edges.wait, NONE)
+                queued = lookup(graph.waits.queue, wait, False)
                 freed = weights.without_delays(cause == delays.QUEUE_FULL)
                 return replace(freed, edge_gap=np.where(queued, NEVER, freed.edge_gap))
             case "no_profiler":

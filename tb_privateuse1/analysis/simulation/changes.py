@@ -20,7 +20,9 @@ from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, groupby, intervals
+from tb_privateuse1.trace.columns import containing, latest_before, lookup
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -148,7 +150,7 @@ def change_scope(trace: Trace, change: Change) -> Scope:
     nowhere = Ranges.of(ops, np.zeros(len(ops), np.bool_))
     match change.kind:
         case "kernel":
-            return Scope(nowhere, _called(trace, change.name)[kernels.name])
+            return Scope(nowhere, named_rows(trace.strings, kernels.name, change.name.__eq__))
         case "communication":
             own = trace.collectives.op[trace.collectives.op >= 0]
             return Scope(Ranges.of(ops, own), kernels.communication)
@@ -162,7 +164,7 @@ def change_scope(trace: Trace, change: Change) -> Scope:
         case "data_loader":
             rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
         case "operator":
-            rows = _called(trace, change.name)[ops.name]
+            rows = named_rows(trace.strings, ops.name, change.name.__eq__)
         case "category":
             wanted = kinds_of_work.KINDS.index(change.name)
             rows = groups.name_categories(trace)[ops.name] == wanted
@@ -173,18 +175,11 @@ def change_scope(trace: Trace, change: Change) -> Scope:
             ranges = Ranges.of(frames, calls)
             inside = _inside(trace, ranges)
             # The module includes its backward pass.
-            back = np.append(inside, False)[call_tree.forward_of(ops)]
+            back = lookup(inside, call_tree.forward_of(ops), False)
             ranges = ranges.and_(Ranges.of(ops, back))
             return Scope(ranges, _launched(trace, inside | back))
     ranges = Ranges.of(ops, rows)
     return Scope(ranges, _launched(trace, _inside(trace, ranges)))
-
-
-def _called(trace: Trace, name: str) -> Bools:
-    found = np.zeros(len(trace.strings) + 1, np.bool_)
-    if name in trace.strings:
-        found[trace.strings.index(name)] = True
-    return found
 
 
 def _inside(trace: Trace, ranges: Ranges) -> Bools:
@@ -193,14 +188,12 @@ def _inside(trace: Trace, ranges: Ranges) -> Bools:
     found = np.zeros(len(ops), np.bool_)
     for thread, (starts, ends) in ranges.by_thread():
         rows = np.flatnonzero(ops.thread == thread)
-        at = np.searchsorted(starts, ops.start_ns[rows], side="right") - 1
-        found[rows] = (at >= 0) & (ops.start_ns[rows] < np.append(ends, 0)[at])
+        found[rows] = containing(starts, ends, ops.start_ns[rows]) >= 0
     return found
 
 
 def _launched(trace: Trace, ops: Bools) -> Bools:
-    found: Bools = np.append(ops, False)[trace.kernels.op]
-    return found
+    return lookup(ops, trace.kernels.op, False)
 
 
 def apply_changes(
@@ -240,14 +233,10 @@ def calling_code(trace: Trace, ranges: Ranges) -> Ranges:
     start = ranges.start_ns.copy()
     own = dict(groupby.split_by_value(work.thread))
     for thread, rows in groupby.split_by_value(ranges.thread):
-        edges = (
-            np.concatenate((work.start_ns[own[thread]], work.end_ns[own[thread]]))
-            if (thread in own)
-            else start[:0]
-        )
-        edges = np.sort(edges)
-        at = np.searchsorted(edges, start[rows]) - 1
-        start[rows] = np.where(at >= 0, np.append(edges, 0)[at], start[rows])
+        inside = own.get(thread, rows[:0])
+        edges = np.sort(np.concatenate((work.start_ns[inside], work.end_ns[inside])))
+        at = latest_before(edges, start[rows])
+        start[rows] = np.where(at >= 0, lookup(edges, at, 0), start[rows])
     return Ranges(ranges.thread, start, ranges.end_ns)
 
 
@@ -267,7 +256,7 @@ def scale_weights(
     ends = graph.wait_end[freed]
     delay[ends] = 0
     at[ends[graph.before[ends] >= 0]] = NEVER
-    no_wait = np.append(freed, False)[np.where(graph.edges.kind == WAIT, graph.edges.wait, NONE)]
+    no_wait = lookup(freed, np.where(graph.edges.kind == WAIT, graph.edges.wait, NONE), False)
     edge_gap = np.where(
         no_wait | (recorded.edge_gap == NEVER), NEVER, _scaled(recorded.edge_gap, edges)
     )

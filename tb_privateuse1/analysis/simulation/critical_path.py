@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.simulation import delays, replay
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, join_pieces, with_classes
 from tb_privateuse1.analysis.simulation.replay import NEVER
+from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -83,9 +84,7 @@ def _binding(trace: Trace, graph: Graph) -> tuple[I64, I64]:
     done = time[edges.source] + weights.length[edges.source]
     came = done + weights.edge_gap
     launched = np.where(edges.kind == LAUNCH, edges.target - len(graph.points), NONE)
-    returned = np.append(trace.launches.end_ns, NEVER)[
-        np.append(trace.kernels.launch, NONE)[launched]
-    ]
+    returned = lookup(trace.launches.end_ns, lookup(trace.kernels.launch, launched, NONE), NEVER)
     done = np.maximum(done, np.minimum(returned, time[edges.target]))
     rows = np.lexsort((done, came))  # so that the latest is written last
     target = edges.target[rows]
@@ -125,22 +124,22 @@ def _pieces(trace: Trace, graph: Graph, path: _Nodes) -> Path:
     has, device = bound >= 0, node >= n
     begun = np.where(has, time[bound] + weights.length[bound], np.iinfo(np.int64).min)
     ready = time[node] - weights.delay[node]
-    launched = np.append(graph.edges.kind, -1)[path.by] == LAUNCH
+    launched = lookup(graph.edges.kind, path.by, -1) == LAUNCH
     early = ~device & (graph.delay_cause[node] == delays.BEFORE_RECORDING)
     late = np.where(device | early, _OF_DELAY[graph.delay_cause[node]], _PYTHON)
-    threads = np.append(graph.points.thread.astype(np.int64), NONE)
-    own = threads[np.where(device | early, NONE, node)]
+    threads = graph.points.thread.astype(np.int64)
+    own = lookup(threads, np.where(device | early, NONE, node), NONE)
     table, row = _calls(graph, node)
     # The launching thread is in its call before the activity can begin.
-    call = np.append(trace.kernels.launch, NONE)[np.where(launched, node - n, NONE)]
-    returned = np.append(trace.launches.end_ns, NEVER)[call]
+    call = lookup(trace.kernels.launch, np.where(launched, node - n, NONE), NONE)
+    returned = lookup(trace.launches.end_ns, call, NEVER)
     returned = np.clip(np.where(launched, returned, begun), begun, np.maximum(begun, ready))
     queue = np.where(launched, NUMBER["launch_latency"], NUMBER["queued_gap"])
     # An activity without dependencies waited for what is not recorded.
     waits = np.where(device, np.where(has, queue, late), late)
     launching = np.where(launched, bound, NONE)
     return join_pieces([
-        _path(path.step, begun, returned, _PYTHON, NONE, threads[launching]),
+        _path(path.step, begun, returned, _PYTHON, NONE, lookup(threads, launching, NONE)),
         _path(path.step, returned, ready, waits, row, own, table),
         _path(path.step, ready, time[node], late, row, own, table),
     ])  # fmt: skip
@@ -170,10 +169,9 @@ def _rest(trace: Trace, graph: Graph, last: I64, steps: I64) -> Path:
 def _calls(graph: Graph, path: I64) -> tuple[I64, I64]:
     """Return table and row of each node: of an activity, or of the call whose return it is."""
     waits, n = graph.waits, len(graph.points)
-    wait = np.full(len(graph.time_ns), NONE)
-    wait[graph.wait_end] = np.arange(len(waits.start_ns))
-    launch = np.append(waits.launch, np.int32(NONE))[wait[path]].astype(np.int64)
-    op = np.append(waits.op, np.int32(NONE))[wait[path]].astype(np.int64)
+    wait = positions(graph.wait_end, len(graph.time_ns))[path]
+    launch = lookup(waits.launch, wait, NONE).astype(np.int64)
+    op = lookup(waits.op, wait, NONE).astype(np.int64)
     call = launch >= 0
     device = path >= n
     table = np.where(device, KERNELS, np.where(call, LAUNCHES, OPS))
@@ -216,5 +214,5 @@ def piece_names(trace: Trace, path: Path) -> I64:
     found = np.full(len(path), NONE)
     for number, table in enumerate(TABLES):
         here = path.table == number
-        found[here] = np.append(getattr(trace, table).name, np.int32(NONE))[path.row[here]]
+        found[here] = lookup(getattr(trace, table).name, path.row[here], NONE)
     return found

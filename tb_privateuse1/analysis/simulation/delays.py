@@ -13,6 +13,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.simulation import submissions
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels
 from tb_privateuse1.trace.table import I8, I64, Bools
 
@@ -87,8 +88,8 @@ def _copies_itself(kernels: Kernels, waits: submissions.Waits) -> Bools:
     own = np.full(int(kernels.launch.max(initial=NONE)) + 2, NONE)
     own[kernels.launch[rows]] = rows
     at = own[np.minimum(waits.launch, len(own) - 1)]
-    start = np.maximum(np.append(kernels.start_ns, 0)[at], waits.start_ns)
-    end = np.minimum(np.append(kernels.end_ns, 0)[at], waits.end_ns)
+    start = np.maximum(lookup(kernels.start_ns, at, 0), waits.start_ns)
+    end = np.minimum(lookup(kernels.end_ns, at, 0), waits.end_ns)
     runs: Bools = (at >= 0) & (2 * (end - start) > waits.end_ns - waits.start_ns)
     return runs
 

@@ -30,6 +30,7 @@ from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.results import awaited_begins, usual_lags
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.threads.turns import find_turns
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
 
@@ -213,7 +214,7 @@ def _host(
             (place[guesses], guessed + n, GUESS, np.full(len(guessed), NEVER), None),
         ],
         wait_end=place[ends],
-        step_first=np.where(first >= 0, np.append(place, 0)[first], NONE),
+        step_first=np.where(first >= 0, lookup(place, first, 0), NONE),
         end_step=end_step,
         end_node=place[last],
         latency_ns=typical,

@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, EventRow64
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.column_types import MaybeThreadRow64, StepRow64
+from tb_privateuse1.trace.columns import ends_run, latest_not_after, lookup, range_rows, starts_run
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, OPERATOR, UNKNOWN, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
 
@@ -105,7 +106,7 @@ def _of_waits(trace: Trace, path: Path) -> Path:
         return path
     every = stretches.time_stretches(trace)
     path = _cut(path, np.append(every.start_ns, every.end_ns[-1:]))
-    at = np.searchsorted(every.start_ns, path.start_ns, side="right") - 1
+    at = latest_not_after(every.start_ns, path.start_ns)
     time_class = every.time_class[at]
     idle = ~RAN[time_class] & ~_OF_HOST[time_class]
     known = every.row[at] != NONE
@@ -125,13 +126,13 @@ def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
     did = host_chain.host_stretches(trace, threads, *whole)
     at_ns, owner = _owners(trace, thread)
     path = _cut(path, np.sort(np.concatenate((did.start_ns, did.end_ns, at_ns))))
-    at = np.searchsorted(did.start_ns, path.start_ns, side="right") - 1
+    at = latest_not_after(did.start_ns, path.start_ns)
     time_class = did.time_class[at]
-    inner = np.append(owner, NONE)[np.searchsorted(at_ns, path.start_ns, side="right") - 1]
+    inner = lookup(owner, latest_not_after(at_ns, path.start_ns), NONE)
     inside = np.isin(time_class, [NUMBER[name] for name in _INNERMOST]) & (inner != NONE)
     # What runs inside of the loader's frames or of a worker's turn is no annotation around them.
     works = np.append(trace.ops.kind == OPERATOR, np.ones(len(trace.launches), np.bool_))
-    inside &= (did.thread[at] == thread) & (np.append(works, False)[inner] | (did.table[at] == OPS))
+    inside &= (did.thread[at] == thread) & (lookup(works, inner, False) | (did.table[at] == OPS))
     own = _replaced(path, np.ones(len(path), np.bool_), time_class, did.table[at], did.row[at])
     call = inner >= len(trace.ops)
     row = np.where(call, inner - len(trace.ops), inner)
@@ -152,12 +153,10 @@ def _cut(path: Path, at_ns: I64) -> Path:
     low = np.searchsorted(at_ns, path.start_ns, side="right")
     high = np.searchsorted(at_ns, path.end_ns, side="left")
     cuts = np.maximum(high - low, 0)
-    piece = np.repeat(np.arange(len(path)), cuts + 1)
-    place = np.arange(len(piece)) - np.repeat(np.cumsum(cuts + 1) - cuts - 1, cuts + 1)
-    index = low[piece] + place - 1
-    time = np.append(at_ns, 0)
-    start = np.where(place == 0, path.start_ns[piece], time[index])
-    end = np.where(place == cuts[piece], path.end_ns[piece], time[index + 1])
+    piece, before = range_rows(low - 1, cuts + 1)
+    is_first, is_last = starts_run(piece), ends_run(piece)
+    start = np.where(is_first, path.start_ns[piece], lookup(at_ns, before, 0))
+    end = np.where(is_last, path.end_ns[piece], lookup(at_ns, before + 1, 0))
     some = np.flatnonzero(end > start)
     return replace(path.take(piece[some]), start_ns=start[some], end_ns=end[some])
 
@@ -193,5 +192,5 @@ def _around(trace: Trace, rows: I64, calls: I64) -> I64:
     inner = intervals.innermost(
         thread[0], ops.start_ns[rows], ops.end_ns[rows], thread[1], launches.start_ns[calls[alone]]
     )
-    found[alone] = np.append(rows, NONE)[inner]
+    found[alone] = lookup(rows, inner, NONE)
     return found

@@ -10,6 +10,7 @@ from tb_privateuse1.analysis.threads.hand_offs import Turns
 from tb_privateuse1.analysis.threads.results import Results
 from tb_privateuse1.analysis.threads.roles import Roles
 from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
@@ -90,7 +91,7 @@ def add_tasks(points: Collected, trace: Trace) -> tuple[I64, I64, I64]:
     its own it took no longer than between tasks that were there.
     """
     ops, calls = trace.ops, trace.launches
-    by_op = np.append(ops.thread, np.int32(NONE))[calls.op]
+    by_op = lookup(ops.thread, calls.op, NONE)
     rows = np.flatnonzero((by_op != NONE) & (by_op != calls.thread))
     op, thread, start = calls.op[rows], calls.thread[rows], calls.start_ns[rows]
     # The operator enqueues while it runs: at its start at the earliest.
@@ -126,7 +127,7 @@ def add_steps(points: Collected, trace: Trace, roles: Roles) -> tuple[I64, I64, 
     # A call may return after the recording ends.
     np.maximum.at(ends, launches.thread, np.minimum(launches.end_ns, trace.end_ns))
     used = groupby.distinct_values(threads_)
-    driving = used[np.append(roles.driving, False)[used]]
+    driving = used[lookup(roles.driving, used, False)]
     threads = driving if len(driving) else used
     last = points.add(threads, ends[threads], ENDS)
     return np.full(len(steps), NONE), np.zeros(len(last), np.int64), last

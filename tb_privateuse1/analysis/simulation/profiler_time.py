@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.simulation.points import Points
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
@@ -35,8 +36,10 @@ def is_dense(trace: Trace) -> bool:
 
 def _driving_ranges(trace: Trace) -> tuple[Ranges, Ranges]:
     """Return the operators and Python frames of threads that drive the device; the frames alone."""
-    driving = np.append(thread_roles(trace).driving, False)
-    ops, frames = (t.take(driving[t.thread]) for t in (trace.ops, trace.frames))
+    ops, frames = (
+        table.take(lookup(thread_roles(trace).driving, table.thread, False))
+        for table in (trace.ops, trace.frames)
+    )
     of_frames = Ranges.of(frames, np.arange(len(frames)))
     return Ranges.of(ops, np.arange(len(ops))).and_(of_frames), of_frames
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.trace.groupby import group_rows, minima
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
 _ALIKE = 3
@@ -26,13 +27,9 @@ def rank_waits_ns(trace: Trace) -> I64:
     rows = collectives.kernel[own]
     if not len(rows):
         return found
-    size, group, name = collectives.bytes[own], collectives.group[own], kernels.name[rows]
-    order = np.lexsort((size, group, name))
-    parts = np.column_stack((size, group, name))[order]
-    number = np.cumsum(np.append(True, (parts[1:] != parts[:-1]).any(axis=1))) - 1
-    length = (kernels.end_ns - kernels.start_ns)[rows[order]]
-    least = np.full(number[NONE] + 1, np.iinfo(np.int64).max)
-    np.minimum.at(least, number, length)
+    first, number = group_rows(collectives.bytes[own], collectives.group[own], kernels.name[rows])
+    length = (kernels.end_ns - kernels.start_ns)[rows]
+    least = minima(number, length, len(first))
     alike = np.bincount(number)[number] >= _ALIKE
-    found[rows[order]] = np.where(alike, length - least[number], 0)
+    found[rows] = np.where(alike, length - least[number], 0)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import latest_not_after, lookup, positions
 from tb_privateuse1.trace.event_waits import EventWaits
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -22,10 +23,10 @@ def stream_edges(trace: Trace, launched_ns: I64) -> tuple[I64, I64]:
     target = np.full(len(waits), NONE)
     for own, rows, launched in _by_lane(trace, launched_ns, waits.lane):
         at = np.searchsorted(launched, called[own], side="left")
-        target[own] = np.append(rows, NONE)[at]
+        target[own] = lookup(rows, at, NONE)
     # A wait for what is not recorded, or with nothing behind it, delays nothing.
     some = (source >= 0) & (target >= 0)
-    some &= np.append(kernels.end_ns, 0)[source] <= np.append(kernels.start_ns, 0)[target]
+    some &= lookup(kernels.end_ns, source, 0) <= lookup(kernels.start_ns, target, 0)
     pairs = np.unique(np.stack((source[some], target[some])), axis=1)
     return pairs[0], pairs[1]
 
@@ -37,10 +38,8 @@ def host_waits(trace: Trace, launched_ns: I64, launch: I32) -> tuple[Bools, I64]
     stream had nothing to do.
     """
     waits = trace.event_waits.take(trace.event_waits.lane < 0)
-    row = np.full(len(trace.launches) + 1, NONE)
-    row[waits.launch] = np.arange(len(waits))
-    row = row[launch]
-    return row >= 0, np.append(_awaited(trace, launched_ns, waits), NONE)[row]
+    row = lookup(positions(waits.launch, len(trace.launches)), launch, NONE)
+    return row >= 0, lookup(_awaited(trace, launched_ns, waits), row, NONE)
 
 
 def _awaited(trace: Trace, launched_ns: I64, waits: EventWaits) -> I64:
@@ -49,8 +48,7 @@ def _awaited(trace: Trace, launched_ns: I64, waits: EventWaits) -> I64:
     until = trace.launches.start_ns[call]
     found = np.full(len(waits), NONE)
     for own, rows, launched in _by_lane(trace, launched_ns, waits.awaited_lane):
-        at = np.searchsorted(launched, until[own], side="right") - 1
-        found[own] = np.where(at >= 0, rows[at], NONE)
+        found[own] = lookup(rows, latest_not_after(launched, until[own]), NONE)
     return found
 
 

@@ -16,6 +16,8 @@ from tb_privateuse1.analysis.simulation import recorded_waits
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup
+from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.model import NONE, Frames, Kernels, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -128,16 +130,13 @@ def find_waits(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -
     op = np.concatenate((calls.op, launches.op[added]))
     start = np.concatenate((calls.start_ns, launches.start_ns[added]))
     end = np.concatenate((calls.end_ns, launches.end_ns[added]))
-    thread = np.where(
-        launch >= 0,
-        np.append(launches.thread, np.int32(NONE))[launch],
-        np.append(ops.thread, np.int32(NONE))[op],
-    ).astype(np.int32)
+    by_op = lookup(ops.thread, op, NONE)
+    thread = np.where(launch >= 0, lookup(launches.thread, launch, NONE), by_op)
     # An operator can only wait behind its last launch.
     rows = np.flatnonzero((kernels.op >= 0) & (submission.thread >= 0))
-    last = np.full(len(ops) + 1, np.iinfo(np.int64).min)
-    np.maximum.at(last, kernels.op[rows], submission.at_ns[rows])
-    start = np.where(launch >= 0, start, np.clip(last[op], start, end))
+    never = np.iinfo(np.int64).min
+    last = maxima(kernels.op[rows], submission.at_ns[rows], len(ops), never)
+    start = np.where(launch >= 0, start, np.clip(lookup(last, op, never), start, end))
     order = intervals.nesting_order(thread, start, end)
     # Of nested waits only the innermost counts.
     inner = intervals.nest_ordered(thread[order], start[order], end[order])
@@ -145,7 +144,7 @@ def find_waits(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -
     launch, op, thread = launch[order], op[order], thread[order]
     start, end = start[order], end[order]
     kernel, wait = _awaited(trace, _known_ns(trace, submission), start, end, op, launch)
-    queue = np.append(np.isin(np.arange(len(launches)), blocked), False)[launch]
+    queue = lookup(np.isin(np.arange(len(launches)), blocked), launch, False)
     return Waits(thread, start, end, op, launch, queue, kernel, wait)
 
 
@@ -160,18 +159,19 @@ def _draining_calls(trace: Trace, submission: Submissions, calls: bottleneck.Wai
     silent[kernels.launch[kernels.launch >= 0]] = False
     silent[calls.launch[calls.launch >= 0]] = False
     length = launches.end_ns - launches.start_ns
-    driving = np.append(thread_roles(trace).driving, False)[launches.thread]
+    driving = lookup(thread_roles(trace).driving, launches.thread, False)
     rows = np.flatnonzero(silent & driving & (length >= _DRAIN_NS))
     known = np.flatnonzero(submission.thread >= 0)
     if not len(rows) or not len(known):
         return np.empty(0, np.int32)
     known = known[np.argsort(submission.at_ns[known], kind="stable")]
     done = np.maximum.accumulate(kernels.end_ns[known])
-    at = np.searchsorted(submission.at_ns[known], launches.start_ns[rows], side="right") - 1
-    last = np.where(at >= 0, done[at], np.iinfo(np.int64).min)
+    at = latest_not_after(submission.at_ns[known], launches.start_ns[rows])
+    last = lookup(done, at, np.iinfo(np.int64).min)
     after = launches.end_ns[rows] - np.maximum(last, launches.start_ns[rows])
     drained = (after >= -clock_slack_ns(trace)) & (after <= length[rows] // _DRAINED)
-    return rows[drained].astype(np.int32)
+    draining: I32 = rows[drained].astype(np.int32)
+    return draining
 
 
 def _known_ns(trace: Trace, submission: Submissions) -> I64:
@@ -180,9 +180,9 @@ def _known_ns(trace: Trace, submission: Submissions) -> I64:
     A queue's thread launches later what its operator handed over by its end.
     """
     kernels, ops = trace.kernels, trace.ops
-    thread = np.append(ops.thread, np.int32(NONE))[kernels.op]
+    thread = lookup(ops.thread, kernels.op, NONE)
     queued = (thread != NONE) & (submission.thread >= 0) & (thread != submission.thread)
-    handed = np.append(ops.end_ns, 0)[kernels.op]
+    handed = lookup(ops.end_ns, kernels.op, 0)
     return np.where(queued, np.minimum(handed, submission.at_ns), submission.at_ns)
 
 
@@ -201,21 +201,19 @@ def _awaited(
         _last(kernels.launch, len(launches), kernels.end_ns)[launch],
         _last(kernels.op, len(trace.ops), kernels.end_ns)[op],
     )
-    behind = np.append(kernels.end_ns, 0)[own] - end
+    behind = lookup(kernels.end_ns, own, 0) - end
     own[(behind > 0) & (behind <= slack)] = NONE
     long = launches.end_ns - launches.start_ns >= BLOCKED_NS
-    queued = (launch >= 0) & np.append(long, False)[launch]
-    queued &= (own >= 0) & (np.append(kernels.end_ns, 0)[own] > end)
-    fits = (own >= 0) & ~queued & (np.append(kernels.end_ns, 0)[own] <= end)
+    queued = lookup(long, launch, False) & (own >= 0) & (lookup(kernels.end_ns, own, 0) > end)
+    fits = (own >= 0) & ~queued & (lookup(kernels.end_ns, own, 0) <= end)
     pairs = [(own[fits], np.flatnonzero(fits))]
     recorded, kernel = recorded_waits.host_waits(trace, known_ns, launch)
-    ended = (own < 0) & (kernel >= 0) & (np.append(kernels.end_ns, 0)[kernel] <= end + slack)
+    ended = (own < 0) & (kernel >= 0) & (lookup(kernels.end_ns, kernel, 0) <= end + slack)
     pairs.append((kernel[ended], np.flatnonzero(ended)))
     others = np.flatnonzero((own < 0) & ~recorded)
     best = np.full(len(start), NONE)
     reach = np.full(len(start), np.iinfo(np.int64).min)
-    names = np.array([bool(_WHOLE_DEVICE.search(text)) for text in trace.strings] + [False])
-    whole = names[np.append(launches.name, np.int32(NONE))[launch]]
+    whole = flag_names(trace.strings, _WHOLE_DEVICE.search)[lookup(launches.name, launch, NONE)]
     full = np.flatnonzero(queued)
     full_by_lane = {lane: full[at] for lane, at in groupby.split_by_value(kernels.lane[own[full]])}
     for lane, rows in groupby.split_by_value(kernels.lane):
@@ -223,7 +221,7 @@ def _awaited(
         before = np.searchsorted(np.maximum.accumulate(known_ns[rows]), start[others], "right")
         done = np.searchsorted(ends, end[others], side="right")
         at = np.minimum(before, done) - 1
-        late = np.append(ends, 0)[before - 1] > end[others] + slack
+        late = lookup(ends, before - 1, 0) > end[others] + slack
         hit = (at >= 0) & ~late
         each = hit & whole[others]
         pairs.append((rows[at[each]], others[each]))
@@ -232,8 +230,8 @@ def _awaited(
         best[wait[better]], reach[wait[better]] = kernel[better], kernels.end_ns[kernel[better]]
         # A full queue gets a place when an activity on the launch's stream ends.
         queue = full_by_lane.get(lane, full[:0])
-        at = np.searchsorted(ends, end[queue], side="right") - 1
-        freed = (at >= 0) & (np.append(ends, 0)[at] >= start[queue])
+        at = latest_not_after(ends, end[queue])
+        freed = (at >= 0) & (lookup(ends, at, 0) >= start[queue])
         pairs.append((rows[at[freed]], queue[freed]))
     single = others[(best[others] >= 0) & ~whole[others]]
     pairs.append((best[single], single))

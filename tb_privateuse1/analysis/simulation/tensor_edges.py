@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.trace.columns import latest_before, lookup
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import NONE, READ, RETURNED, Trace
 from tb_privateuse1.trace.table import I64
@@ -33,8 +34,8 @@ def tensor_edges(trace: Trace) -> tuple[I64, I64]:
     order = np.argsort(written, kind="stable")
     written, writer = written[order], writer[order]
     read, reader = key[takes], tensors.op[takes]
-    at = np.searchsorted(written, read, side="left") - 1
-    same = (at >= 0) & (np.append(written, NONE)[at] // span == read // span)
+    at = latest_before(written, read)
+    same = (at >= 0) & (lookup(written, at, NONE) // span == read // span)
     source, target = last[writer[at[same]]], first[reader[same]]
     kernels = trace.kernels
     some = kernels.lane[source] != kernels.lane[target]

@@ -7,6 +7,8 @@ import numpy as np
 from tb_privateuse1.analysis.idle.launch_times import typical_and_most
 from tb_privateuse1.analysis.simulation import submissions
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import latest_not_after, lookup
+from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.model import NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -36,8 +38,7 @@ def launch_latencies(
     """
     kernels = trace.kernels
     gap = kernels.start_ns[known] - submission.at_ns[known]
-    free = (before >= 0) & (np.append(kernels.end_ns, 0)[before] <= submission.at_ns[known])
-    free |= before < 0
+    free = (before < 0) | (lookup(kernels.end_ns, before, 0) <= submission.at_ns[known])
     launch = kernels.launch[known]
     # Only a launch's first activity starts behind it.
     first = launch < 0
@@ -48,7 +49,7 @@ def launch_latencies(
     else:
         middle = most = min(int(gap.min(initial=_LATENCY_NS)), _LATENCY_NS)
     usual = np.where(free, most, middle)
-    name = np.append(trace.launches.name, np.int32(NONE))[launch]
+    name = lookup(trace.launches.name, launch, NONE)
     for _, rows in groupby.split_by_value(name):
         alike = gap[rows[like[rows]]]
         if len(alike):
@@ -99,7 +100,7 @@ def _inside_launch(kernels: Kernels) -> I64:
     ends = launch * span + (kernels.end_ns[own] - first)
     by_end = np.argsort(ends, kind="stable")
     starts = launch * span + (kernels.start_ns[own] - first)
-    at = np.searchsorted(ends[by_end], starts, side="right") - 1
+    at = latest_not_after(ends[by_end], starts)
     last = by_end[at]
     same = (at >= 0) & (launch[last] == launch) & (last != np.arange(len(own)))
     found[own[same]] = own[last[same]]
@@ -121,9 +122,8 @@ def return_latencies(kernels: Kernels, waits: submissions.Waits) -> tuple[I64, I
     The own time is the usual duration of waits without anything to wait for. What a longer one
     without anything to wait for takes beyond that, nothing recorded explains.
     """
-    ended = np.full(len(waits.start_ns), np.iinfo(np.int64).min)
     end = np.minimum(kernels.end_ns[waits.kernel], waits.end_ns[waits.wait])
-    np.maximum.at(ended, waits.wait, end)
+    ended = maxima(waits.wait, end, len(waits.start_ns), np.iinfo(np.int64).min)
     length = waits.end_ns - waits.start_ns
     idle = ended <= waits.start_ns
     usual = min(typical_and_most(length[idle & (ended > 0)])[0], _FREE_NS)
@@ -142,7 +142,7 @@ def between_streams(kernels: Kernels, delay: I64, most_ns: int) -> tuple[I64, I6
     """
     by_end = np.argsort(kernels.end_ns, kind="stable")
     open_ = np.flatnonzero(delay > 0)
-    at = np.searchsorted(kernels.end_ns[by_end], kernels.start_ns[open_], side="right") - 1
+    at = latest_not_after(kernels.end_ns[by_end], kernels.start_ns[open_])
     near = by_end[at]
     inner = _inside_launch(kernels)[open_]
     graph = inner >= 0
