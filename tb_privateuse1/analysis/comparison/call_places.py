@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.trace import call_tree, groupby, intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import KERNEL, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -106,10 +107,10 @@ def _calls(trace: Trace, tree: _Tree, on_device: bool) -> _Calls:
         place = np.where(outer, of_op, NONE)
         return _Calls(place, rows, parent, of_op, trace.ops.start_ns, trace.ops.step.astype(int))
     kernels = trace.kernels
-    op = call_tree.take(call_tree.self_or_nearest(trace.ops.parent, counted), kernels.op)
+    op = lookup(call_tree.self_or_nearest(trace.ops.parent, counted), kernels.op, NONE)
     work = (kernels.kind == KERNEL) & ~kernels.communication
-    of_op = _numbers(trace, tree, nodes, call_tree.take(nodes.of, op)[work])[nodes.of]
-    place = np.append(of_op, NONE)[op]
+    of_op = _numbers(trace, tree, nodes, lookup(nodes.of, op, NONE)[work])[nodes.of]
+    place = lookup(of_op, op, NONE)
     alone = work & (op < 0)
     place[alone] = _without_operator(trace, tree, np.flatnonzero(alone))
     return _Calls(
@@ -138,7 +139,7 @@ def _without_operator(trace: Trace, tree: _Tree, rows: I64) -> I64:
     captured, kernels = trace.captured_ops, trace.kernels
     nodes = call_tree.merge_calls(captured.parent, captured.name, np.ones(len(captured), np.bool_))
     of_call = _numbers(trace, tree, nodes, nodes.of)[nodes.of]
-    place = np.append(of_call, NONE)[kernels.captured_op[rows]]
+    place = lookup(of_call, kernels.captured_op[rows], NONE)
     for name, some in groupby.split_by_value(kernels.name[rows]):
         own = some[place[some] < 0]
         if len(own):
@@ -168,14 +169,12 @@ def _units(tree: _Tree, shared: Bools) -> I64:
 def _work(trace: Trace, calls: _Calls, unit: I64) -> Work:
     own = unit[calls.place]
     row = calls.op.copy()
-    of_op = np.append(calls.of_op, NONE)
-    up = np.append(calls.parent, NONE)
     while True:
-        inner = np.flatnonzero((row >= 0) & (own >= 0) & (of_op[row] != own))
+        inner = np.flatnonzero((row >= 0) & (own >= 0) & (lookup(calls.of_op, row, NONE) != own))
         if not len(inner):
             break
-        row[inner] = up[row[inner]]
-    start = np.append(trace.ops.start_ns, 0)[row]
+        row[inner] = calls.parent[row[inner]]
+    start = lookup(trace.ops.start_ns, row, 0)
     alone = len(trace.ops) + np.arange(len(row))
     return Work(
         place=calls.place,

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.call_places import Places, Work
 from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -71,7 +72,7 @@ def match_calls(places: Places, base_steps: I64, now_steps: I64) -> Matches:
         for one, between, other in ((old, before, after), (new, after, before))
     )
     into, changes = _joined(list(number), (old.calls == 0) | (new.calls == 0))
-    return Matches(changes, np.append(into, NONE)[base], np.append(into, NONE)[now])
+    return Matches(changes, lookup(into, base, NONE), lookup(into, now, NONE))
 
 
 def _sequence(work: Work, steps: I64, units: int) -> _Sequence:
@@ -112,9 +113,10 @@ def _between(one: _Sequence, fixed: Bools) -> _Between:
     anchor, at = fixed[one.unit], np.arange(n)
     before = np.maximum.accumulate(np.where(anchor, at, NONE))
     behind = np.minimum.accumulate(np.where(anchor, at, n)[::-1])[::-1]
-    unit, step = np.append(one.unit, NONE), np.append(one.step, NONE)
-    start = np.where(step[before] == one.step, unit[before], NONE)
-    end = np.where(step[behind] == one.step, unit[behind], NONE)
+    start, end = (
+        np.where(lookup(one.step, near, NONE) == one.step, lookup(one.unit, near, NONE), NONE)
+        for near in (before, behind)
+    )
     free = np.flatnonzero(~anchor)
     first, group = groupby.group_rows(start[free], end[free], one.unit[free])
     count = np.bincount(group, minlength=len(first)) / max(one.steps, 1)
@@ -145,8 +147,7 @@ def _of_rows(
         change = _change(unit, own.units[context], other.units.get(context, {}), is_base)
         of_cell[cell] = number.setdefault(change, len(number))
     of_call = np.where(own.of_call >= 0, of_cell[own.of_call], of_unit[one.unit])
-    rows: I64 = np.append(of_call, NONE)[one.of_row]
-    return rows
+    return lookup(of_call, one.of_row, NONE)
 
 
 def _change(unit: int, own: _Counts, other: _Counts, is_base: bool) -> Change:

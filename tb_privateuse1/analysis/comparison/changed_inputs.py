@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.comparison.call_places import Work
 from tb_privateuse1.trace import groupby
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.columns import range_rows
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 Pair = tuple[str, str]
@@ -95,8 +96,8 @@ def _texts(
     call, unit = work.call[rows[order]], work.unit[rows[order]]
     # Operators are by thread and start, so those inside follow directly.
     count = groupby.with_descendants(ops.parent, np.ones(len(ops), np.int64))[call]
-    at = np.repeat(call - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
-    of_unit = np.repeat(unit, count)
+    of_call, at = range_rows(call, count)
+    of_unit = unit[of_call]
     strings = getattr(ops, column)
     known = np.flatnonzero(_has_inputs(trace, strings)[at])
     found: dict[tuple[int, str], list[str]] = defaultdict(list)
@@ -107,11 +108,7 @@ def _texts(
 
 def _has_inputs(trace: Trace, strings: I32) -> Bools:
     """Return by row whether its text names a size or a type."""
-    named = np.zeros(len(trace.strings) + 1, np.bool_)
-    for text in groupby.distinct_values(strings[strings > NONE]).tolist():
-        named[text] = any(map(str.isalnum, trace.text(text)))
-    rows: Bools = named[strings]
-    return rows
+    return groupby.named_rows(trace.strings, strings, lambda text: any(map(str.isalnum, text)))
 
 
 def _types(old: str, new: str) -> Iterator[Pair]:

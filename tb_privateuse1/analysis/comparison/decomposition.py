@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import flag_names, lookup
 from tb_privateuse1.trace.model import KERNEL, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -64,7 +65,7 @@ def decompositions(
         for name, kernels in own.items()
         if name in peer and kernels >= max(_PARTS, _TIMES * peer[name])
     }
-    named = np.array([text in more for text in trace.strings], np.bool_)
+    named = flag_names(trace.strings, more.__contains__)
     found = calls.counted & named[trace.ops.name]
     inside = groupby.with_descendants(trace.ops.parent, found.astype(np.int64)) - found
     rows = np.flatnonzero(found & (inside == 0))
@@ -90,7 +91,7 @@ def _calls(trace: Trace, steps: I64) -> _Calls:
     optimizes = training_phases.phase_kinds(trace) == training_phases.STEPPING
     wanted = (whole > 0) & ((ops.kind == OPERATOR) | optimizes)
     outermost = ops.parent < 0
-    outermost |= np.append(ops.name, -1)[ops.parent] != ops.name
+    outermost |= lookup(ops.name, ops.parent, -1) != ops.name
     return _Calls(whole, groupby.with_descendants(ops.parent, time), wanted & outermost)
 
 

@@ -22,6 +22,7 @@ from tb_privateuse1.analysis.roofs.rates import group_figures
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import call_tree, device_times, sum_bounds
+from tb_privateuse1.trace.columns import containing, lookup, positions
 from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -78,13 +79,10 @@ class _Places:
 
     def __init__(self, steps: I64) -> None:
         self.count = len(steps)
-        self._place = np.full(int(steps.max(initial=NONE)) + 2, NONE, np.int64)
-        self._place[steps] = np.arange(self.count)  # ``NONE`` reads the last one
+        self._place = positions(steps, int(steps.max(initial=NONE)) + 1).astype(np.int64)
 
     def of(self, step: I32) -> I64:
-        known = step < len(self._place) - 1
-        places: I64 = self._place[np.where(known, step, NONE)]
-        return places
+        return lookup(self._place, np.minimum(step, len(self._place)), NONE)
 
     def sample(self, item: I64, place: I64, ns: I64, items: int) -> Sample:
         return significance.sample_row(item, place, ns, items, self.count)
@@ -180,7 +178,7 @@ def operator_items(trace: Trace, by: By = "operators") -> OperatorItems:
     names, number = _named([*texts, (NOWHERE[by], None)])
     item_of = np.full(len(ops), NONE, np.int64)
     item_of[rows] = number[member]
-    launcher = call_tree.take(item_of, call_tree.take(call, kernels.op)).astype(np.int64)
+    launcher = lookup(item_of, lookup(call, kernels.op, NONE), NONE).astype(np.int64)
     launcher = np.where(launcher >= 0, launcher, number[-1])
     return OperatorItems(names, item_of, sums(call, ops.self_ns, len(ops)), launcher)
 
@@ -219,7 +217,7 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
     host = at.sample(item, place, found.end_ns - found.start_ns, n)
 
     ahead, back = named_regions.kernel_regions(trace, found)
-    own = call_tree.take(nodes.of, np.maximum(ahead, back))
+    own = lookup(nodes.of, np.maximum(ahead, back), NONE)
     item = np.where(own >= 0, number[own], number[-1])
     device, bound = _inclusive(trace, at, item.astype(np.int64), parent)
     work = _work(trace, at, item.astype(np.int64), n, parent)
@@ -230,11 +228,7 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
 def step_of(trace: Trace, start_ns: I64) -> I32:
     """Return the step whose host range contains each start."""
     steps = trace.steps
-    if not len(steps):
-        return np.full(len(start_ns), NONE, np.int32)
-    step = np.searchsorted(steps.host_start_ns, start_ns, side="right") - 1
-    ended = start_ns >= steps.host_end_ns[np.maximum(step, 0)]
-    return np.where((step < 0) | ended, NONE, step).astype(np.int32)
+    return containing(steps.host_start_ns, steps.host_end_ns, start_ns).astype(np.int32)
 
 
 def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample | None, Floats]:

@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.comparison.significance import Floats, Sample
 from tb_privateuse1.analysis.memory import allocations, by_operator, devices
 from tb_privateuse1.analysis.memory.allocations import CPU, Level
 from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.trace.columns import containing, lookup, sums_before
 from tb_privateuse1.trace.model import MISSING, NONE, Memory, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -164,7 +165,7 @@ def step_peaks(trace: Trace, level: Level, rows: I64) -> I64:
 
 
 def _between(values: I64, low: I64, high: I64) -> I64:
-    upto = np.concatenate(([0], np.cumsum(values)))
+    upto = sums_before(values)
     between: I64 = upto[np.maximum(high, low)] - upto[low]
     return between
 
@@ -238,7 +239,7 @@ class _Allocators:
         events = allocations.device_events(trace.memory, device)
         events = events.take(allocations.zero_if_missing(events.bytes) > 0)
         op = by_operator.owning_operators(trace, events.op)
-        name = np.append(trace.ops.name, NONE)[op]
+        name = lookup(trace.ops.name, op, NONE)
         found, place = np.unique(name, return_inverse=True)
         texts = [trace.text(one) if one >= 0 else OUTSIDE for one in found.tolist()]
         self.names = list(dict.fromkeys(texts))  # different strings may have equal text
@@ -253,17 +254,13 @@ class _Allocators:
         """Return the rows of these names, 0 for other names."""
         own = {name: i for i, name in enumerate(self.names)}
         row = np.array([own.get(name, NONE) for name in names], np.int64)
-        return self.bytes.take(row), np.append(self.count, 0.0)[row]
+        return self.bytes.take(row), lookup(self.count, row, 0.0)
 
 
 def _steps_of(trace: Trace, rows: I64, events: Memory) -> I64:
     """Return the chosen step that contains each event on the host, ``NONE`` outside."""
-    if not len(rows):
-        return np.full(len(events), NONE)
-    start, end = trace.steps.host_start_ns[rows], trace.steps.host_end_ns[rows]
-    step = np.searchsorted(start, events.ts_ns, side="right") - 1
-    inside = (step >= 0) & (events.ts_ns < end[np.maximum(step, 0)])
-    return np.where(inside, step, NONE)
+    steps = trace.steps
+    return containing(steps.host_start_ns[rows], steps.host_end_ns[rows], events.ts_ns)
 
 
 def _rows(device: str, old: _Allocators, now: _Allocators) -> Iterator[DiffAllocator]:

@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.comparison.items_per_step import By, Items, Name
 from tb_privateuse1.analysis.comparison.kernel_matches import renamed_kernels
 from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
 from tb_privateuse1.analysis.kernel_names import name_fields
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -108,7 +109,7 @@ def _side(items: Items, names: dict[Name, int], steps: int) -> _Side:
     row = np.full(len(names), NONE)
     row[[names[name] for name in items.names]] = np.arange(len(items.names))
     host, device = items.host and items.host.take(row), items.device and items.device.take(row)
-    count = np.append(items.calls, 0.0)[row]
+    count = lookup(items.calls, row, 0.0)
     ran = count > 0
     for sample in (host, device):
         ran = ran | (sample.mean > 0) if sample else ran
@@ -117,9 +118,7 @@ def _side(items: Items, names: dict[Name, int], steps: int) -> _Side:
         rates = {key: getattr(one, key) for key in _RATES}
         flops = None if one.flops is None else round(one.flops / max(steps, 1))
         work[names[name]] = {"flops": flops, **rates}
-    return _Side(
-        count, host, device, np.append(items.bound_ns, 0.0)[row], ran, work, items.all_known
-    )
+    return _Side(count, host, device, lookup(items.bound_ns, row, 0.0), ran, work, items.all_known)
 
 
 def _work(base: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.comparison.call_places import Places, place_work
 from tb_privateuse1.analysis.comparison.changed_calls import Matches, match_calls
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.trace import device_times, groupby, sum_bounds
+from tb_privateuse1.trace.columns import lookup, range_rows
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -57,7 +58,7 @@ class Side(Struct, frozen=True):
     def bounds(self, cell_group: I64, groups: int) -> I64:
         """Return by group of cells how far off its activities' time in a step may be."""
         kernels = self.trace.kernels
-        group = np.append(cell_group, NONE)[self.activity_cell]
+        group = lookup(cell_group, self.activity_cell, NONE)
         found = sum_bounds.duration_sum_bounds(group, kernels, groups)
         known = device_times.known_bounds(self.trace, found)
         return np.where(known == MISSING, MISSING, known // max(len(self.steps), 1))
@@ -95,9 +96,9 @@ def _side(trace: Trace, steps: I64, change: I64, on_device: bool, number: dict[C
     time_class = every.time_class[at].astype(np.int64)
     worked = (time_class == NUMBER["kernel" if on_device else "dispatch"]) & (row >= 0)
     worked &= table == (KERNELS if on_device else OPS)
-    of_piece = np.append(change, NONE)[np.where(worked, row, NONE)]
+    of_piece = lookup(change, np.where(worked, row, NONE), NONE)
     copied = (time_class == NUMBER["exposed_copy"]) & (row >= 0)
-    name = np.append(trace.kernels.name, NONE)[np.where(copied, row, NONE)]
+    name = lookup(trace.kernels.name, np.where(copied, row, NONE), NONE)
     first, group = groupby.group_rows(time_class, name, of_piece)
     cells = np.empty(len(first), np.int64)
     for i, at_piece in enumerate(first.tolist()):
@@ -117,7 +118,6 @@ def _pieces(every: Stretches, start_ns: I64, end_ns: I64) -> tuple[I64, I64, I64
     low = np.searchsorted(every.end_ns, start_ns, side="right")
     high = np.searchsorted(every.start_ns, end_ns)
     count = np.maximum(high - low, 0)
-    window = np.repeat(np.arange(len(count)), count)
-    at = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count) + low[window]
+    window, at = range_rows(low, count)
     begin = np.maximum(every.start_ns[at], start_ns[window])
     return at, window, np.minimum(every.end_ns[at], end_ns[window]) - begin

@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.comparison.significance import Floats, Sample
 from tb_privateuse1.analysis.flame.tree import DEVICE, FRAME, NOWHERE, Label, Tree, assemble
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -46,7 +47,7 @@ def compare(base: Tree, now: Tree) -> Trees:
     nodes = call_tree.merge_calls(parent.astype(np.int32), label.astype(np.int32), every)
 
     def moved(tree: Tree, of: I32) -> Tree:
-        events = replace(tree.events, node=call_tree.take(of, tree.events.node))
+        events = replace(tree.events, node=lookup(of, tree.events.node, NONE))
         calls = sums(of, tree.calls, len(nodes))
         return assemble(nodes.parent, nodes.name, labels, calls, events)
 
@@ -98,11 +99,10 @@ def sample(tree: Tree, chosen: Bools, steps: I64) -> Sample:
     With a chosen node, those around it are chosen. A sample's rows are the chosen nodes in order.
     """
     rows = np.flatnonzero(chosen)
-    place = np.full(len(tree), NONE, np.int32)
-    place[rows] = np.arange(len(rows), dtype=np.int32)
-    parent = call_tree.take(place, tree.parent[rows])
-    at = call_tree.take(place, call_tree.self_or_nearest(tree.parent, chosen))
-    node, own = call_tree.take(at, tree.events.node), tree.events.own_ns
+    place = positions(rows, len(tree))
+    parent = lookup(place, tree.parent[rows], NONE)
+    at = lookup(place, call_tree.self_or_nearest(tree.parent, chosen), NONE)
+    node, own = lookup(at, tree.events.node, NONE), tree.events.own_ns
     column = _columns(tree.events.step, steps)
     used = np.flatnonzero((node >= 0) & (column >= 0) & (own != 0))
     node, own, column = node[used], own[used], column[used]
@@ -118,13 +118,10 @@ def sample(tree: Tree, chosen: Bools, steps: I64) -> Sample:
     return Sample(mean, squares / max(count - 1, 1), len(steps))
 
 
-def _columns(step: I32, steps: I64) -> I64:
+def _columns(step: I32, steps: I64) -> I32:
     """Return the index of each step among the chosen ones, or ``NONE``."""
-    index = np.full(int(steps.max(initial=NONE)) + 2, NONE, np.int64)
-    index[steps] = np.arange(len(steps))
-    known = step < len(index) - 1
-    columns: I64 = index[np.where(known, step, NONE)]  # ``NONE`` reads the last one
-    return columns
+    index = positions(steps, int(steps.max(initial=NONE)) + 1)
+    return lookup(index, np.minimum(step, len(index)), NONE)
 
 
 def _with_rows_below(parent: I32, cells: I64) -> Floats:

@@ -19,6 +19,7 @@ from tb_privateuse1.trace import (
     intervals,
     kernel_context,
 )
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums, with_descendants
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
@@ -102,7 +103,7 @@ def build(trace: Trace, scope: Scope) -> Tree:
         rows = _with_activities(trace, scope, activities, rows, holder)
     labels, label = _labels(trace, rows, scope.group)
     nodes = call_tree.merge_calls(rows.parent, label, rows.shown)
-    node = call_tree.take(nodes.of, rows.holder) if scope.ignored else nodes.of
+    node = lookup(nodes.of, rows.holder, NONE) if scope.ignored else nodes.of
     time = rows.own_ns
     if scope.window is not None:
         time = sums(rows.holder, rows.own_ns, len(rows.holder))
@@ -244,13 +245,13 @@ def _with_activities(
         merged = call_tree.merge_calls(host.parent, key, host.shown)
         shared = captured_ranges.first_of_same_path(merged)
     kernels, captures, rows = trace.kernels.take(part.rows), trace.captures, len(holder)
-    around = call_tree.take(holder, kernel_context.kernel_parents(trace)[part.rows])
+    around = lookup(holder, kernel_context.kernel_parents(trace)[part.rows], NONE)
     kind = np.choose(captures.kind, (_OPERATOR, _ANNOTATION, FRAME))
     kind = np.where(kernel_context.is_captured_module(trace), _MODULE, kind).astype(np.int8)
     wanted = ~np.isin(kind, _left_out(kind, scope.levels))
     wanted &= ~ignored_rows(trace, scope.ignored, captures.name, kind, FRAME)
     placed = captured_ranges.place_captures(
-        captures, wanted, call_tree.take(shared, around), kernels.capture
+        captures, wanted, lookup(shared, around, NONE), kernels.capture
     )
     m, n = len(placed.node), len(kernels)
     nowhere = rows + m + n

@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.flame.tree import DEVICE, NOWHERE, Label, Tree, ass
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.i18n import all_languages
 from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -106,10 +107,10 @@ def _inverted(tree: Tree, start: Bools, weight: I64, holder: I32, path: Sequence
     label = np.concatenate([none, *labels]).astype(np.int32)
     place = np.full(len(tree), NONE, np.int32)
     place[rows] = of
-    return _regrouped(tree, call_tree.take(place, holder), parent, label, np.concatenate(every))
+    return _regrouped(tree, lookup(place, holder, NONE), parent, label, np.concatenate(every))
 
 
 def _regrouped(tree: Tree, of: I32, parent: I32, label: I32, calls: I64) -> Tree:
     """Return the tree of other nodes; ``of`` is the new node of each old one, or ``NONE``."""
-    events = replace(tree.events, node=call_tree.take(of, tree.events.node))
+    events = replace(tree.events, node=lookup(of, tree.events.node, NONE))
     return assemble(parent, label, tree.labels, calls, events)
