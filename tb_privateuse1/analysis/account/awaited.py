@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE, Trace
 
 _TOP = 10
@@ -37,10 +38,10 @@ def _rows(trace: Trace, window: intervals.Set) -> Iterator[AwaitedOperator]:
     idle = intervals.subtract(window, breakdown.busy(kernels))
     whole = intervals.length(idle)
     at = np.searchsorted(kernels.start_ns, idle[1])
-    ends_gap = np.append(kernels.start_ns, NONE)[at] == idle[1]
+    ends_gap = lookup(kernels.start_ns, at, NONE) == idle[1]
     start, end = idle[0][ends_gap], idle[1][ends_gap]
     op = kernels.op[at[ends_gap]]
-    name = np.append(trace.ops.name, np.int32(NONE))[op]
+    name = lookup(trace.ops.name, op, NONE)
     length = end - start
     heads, group = groupby.group_rows(name)
     total = groupby.sums(group, length, len(heads))

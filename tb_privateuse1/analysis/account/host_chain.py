@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.account.pieces import Stretches, join, no_row, of_c
 from tb_privateuse1.analysis.threads import roles as thread_roles
 from tb_privateuse1.analysis.threads import turns as thread_turns
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -174,7 +175,7 @@ class _Chain:
     def _take(self, name: ClassName, rest: intervals.Set, ranges: HostRanges) -> intervals.Set:
         whole = (ranges.start_ns, ranges.end_ns)
         start, end = intervals.intersect(rest, whole)
-        at = np.searchsorted(whole[0], start, side="right") - 1
+        at = latest_not_after(whole[0], start)
         self.parts.append(
             of_class(name, start, end, ranges.thread[at], ranges.table[at], ranges.row[at])
         )

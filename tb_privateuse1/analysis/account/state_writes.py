@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.threads.roles import thread_roles
-from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.columns import latest_not_after, lookup
+from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, MISSING, Trace
 from tb_privateuse1.trace.table import I64
@@ -40,18 +41,17 @@ def state_writes(trace: Trace) -> StateWrites:
     known = at != MISSING
     moves = np.isin(kernels.kind, (MEMCPY, MEMSET))
     writes = _named_writes(trace)
-    driving = np.append(thread_roles(trace).driving, False)[frames.thread]
+    driving = lookup(thread_roles(trace).driving, frames.thread, False)
     candidate = (
         driving
         & (_number(np.sort(at[known & ~moves]), frames.start_ns, frames.end_ns) == 0)
         & (_number(np.sort(at[known & moves]), frames.start_ns, frames.end_ns) > 0)
         & (_number(np.sort(frames.start_ns[writes]), frames.start_ns, frames.end_ns) > 0)
     )
-    rows = np.flatnonzero(candidate & ~np.append(candidate, False)[frames.parent])
+    rows = np.flatnonzero(candidate & ~lookup(candidate, frames.parent, False))
     order = rows[np.argsort(frames.start_ns[rows], kind="stable")]
-    place = np.searchsorted(frames.start_ns[order], at, side="right") - 1
-    last = np.append(frames.end_ns[order], 0)[np.maximum(place, 0)] if len(order) else at
-    inside = known & moves & (place >= 0) & (at <= last)
+    place = latest_not_after(frames.start_ns[order], at)
+    inside = known & moves & (place >= 0) & (at <= lookup(frames.end_ns[order], place, 0))
     return StateWrites(rows, np.flatnonzero(inside))
 
 
@@ -62,7 +62,4 @@ def _number(times: I64, start_ns: I64, end_ns: I64) -> I64:
 
 
 def _named_writes(trace: Trace) -> I64:
-    named = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in distinct_values(trace.frames.name).tolist():
-        named[name] = _WRITES.match(trace.text(name)) is not None
-    return np.flatnonzero(named[trace.frames.name])
+    return np.flatnonzero(named_rows(trace.strings, trace.frames.name, _WRITES.match))

@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.account.pieces import Stretches, join, of_class, wi
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -111,9 +112,8 @@ def _gaps(trace: Trace, rows: I32) -> _Gaps:
     hidden = intervals.intersect(idle, launch_times.unrecorded_start(trace))
     start, end = intervals.subtract(idle, hidden)
     at = np.searchsorted(kernels.start_ns, end)
-    place = np.minimum(at, max(len(kernels) - 1, 0))
-    ended = np.append(kernels.start_ns, MISSING)[place] == end
-    kernel = np.where(ended & (at < len(kernels)), np.append(rows, NONE)[place], NONE)
+    ended = lookup(kernels.start_ns, at, MISSING) == end
+    kernel = np.where(ended, lookup(rows, at, NONE), NONE)
     submitter = _submitters(trace)[kernel] if len(kernels) else kernel
     called, returned = _launch_times(trace, submitter)
     known = called != MISSING
@@ -142,16 +142,15 @@ def _submitters(trace: Trace) -> I64:
         return submitter
     for _, rows in groupby.split_by_value(kernels.lane):
         linked, alone = rows[has[rows]], rows[~has[rows]]
-        submitter[alone] = np.append(linked, NONE)[np.searchsorted(linked, alone)]
+        submitter[alone] = lookup(linked, np.searchsorted(linked, alone), NONE)
     return submitter
 
 
 def _launch_times(trace: Trace, kernel: I64) -> tuple[I64, I64]:
     """Return when the launch of each activity was called and when it returned, or ``MISSING``."""
-    launch = np.append(trace.kernels.launch, NONE)[kernel]
+    launch = lookup(trace.kernels.launch, kernel, NONE)
     likely = launch_times.likely_launch(trace, kernel)
-    has = (kernel >= 0) & (launch >= 0)
-    returned = np.where(has, np.append(trace.launches.end_ns, MISSING)[launch], likely)
+    returned = np.where(launch >= 0, lookup(trace.launches.end_ns, launch, MISSING), likely)
     return likely, returned
 
 

@@ -229,9 +229,7 @@ def _frame_times(trace: Trace, own: Stretches) -> tuple[I64, I64]:
     times = (own.start_ns, own.end_ns)
     inside = intervals.covered_length(times, frames.start_ns, frames.end_ns)
     inside[~np.isin(frames.thread, groupby.distinct_values(own.thread))] = 0
-    length = inside.copy()
-    below = frames.parent >= 0
-    np.subtract.at(length, frames.parent[below], inside[below])
+    length = groupby.without_children(frames.parent, inside)
     return frames.name.astype(np.int64), np.maximum(length, 0)
 
 

@@ -27,6 +27,7 @@ from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.i18n import join_list, join_sentences, say
 from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -169,7 +170,7 @@ def _host_names(trace: Trace, own: Stretches) -> tuple[I64, I64]:
         name[here] = getattr(trace, table).name[own.row[here]]
     calls = np.flatnonzero(known & (own.table == LAUNCHES))
     around = trace.launches.op[own.row[calls]]
-    operator[calls] = np.append(trace.ops.name, np.int32(NONE))[around]
+    operator[calls] = lookup(trace.ops.name, around, NONE)
     return name, operator
 
 

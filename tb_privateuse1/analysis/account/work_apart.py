@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.analysis.threads import roles as thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import STEP, starts_with
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import ANNOTATION, MISSING, NONE, OPERATOR, Frames, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -99,10 +100,8 @@ def innermost_names(trace: Trace, times: intervals.Set, count: int) -> list[str]
     """Return names of the innermost Python frames with most of the time; empty without frames."""
     frames = trace.frames
     inside = intervals.covered_length(times, frames.start_ns, frames.end_ns)
-    inside[~np.append(thread_roles.thread_roles(trace).driving, False)[frames.thread]] = 0
-    length = inside.copy()
-    below = frames.parent >= 0
-    np.subtract.at(length, frames.parent[below], inside[below])
+    inside[~lookup(thread_roles.thread_roles(trace).driving, frames.thread, False)] = 0
+    length = groupby.without_children(frames.parent, inside)
     if not len(length):
         return []
     total = groupby.sums(frames.name, np.maximum(length, 0), int(frames.name.max()) + 1)
@@ -120,7 +119,7 @@ def _by_name(trace: Trace, times: intervals.Set) -> Iterator[ApartCalls]:
     free = (first == last) & _driving(trace, columns)
     if isinstance(columns, Ops):
         free &= (columns.kind == ANNOTATION) & ~starts_with(trace, STEP)[columns.name]
-    outer = free & ~np.append(free, False)[columns.parent]
+    outer = free & ~lookup(free, columns.parent, False)
     rows = np.flatnonzero(outer)
     length = columns.end_ns[rows] - columns.start_ns[rows]
     rows = rows[length >= _OPERATORS * _usual_operator(trace)]
@@ -159,5 +158,4 @@ def _usual_operator(trace: Trace) -> float:
 
 
 def _driving(trace: Trace, columns: Frames | Ops) -> Bools:
-    flags: Bools = np.append(thread_roles.thread_roles(trace).driving, False)[columns.thread]
-    return flags
+    return lookup(thread_roles.thread_roles(trace).driving, columns.thread, False)

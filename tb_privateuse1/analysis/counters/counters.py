@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import fill, join_list, say
 from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import MEMCPY, MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -100,11 +101,11 @@ def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
     if not known.any():
         return []
     kernels = kernels if known.all() else kernels.take(known)
-    since = early = np.append(trace.launches.start_ns, 0)[kernels.launch]
+    since = early = lookup(trace.launches.start_ns, kernels.launch, 0)
     launched = kernels.launch >= 0
     if not launched.all():
-        since = np.where(launched, since, np.append(trace.ops.end_ns, 0)[kernels.op])
-        early = np.where(launched, early, np.append(trace.ops.start_ns, 0)[kernels.op])
+        since = np.where(launched, since, lookup(trace.ops.end_ns, kernels.op, 0))
+        early = np.where(launched, early, lookup(trace.ops.start_ns, kernels.op, 0))
     limits = None
     if (starts := _starts(kernels)) and not (uncertainty.all_measured(kernels) and launched.all()):
         limits = (

@@ -6,6 +6,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from tb_privateuse1.trace.columns import (
+    ends_run,
+    latest_not_after,
+    previous,
+    range_rows,
+    sums_before,
+)
 from tb_privateuse1.trace.intervals import Set
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -26,7 +33,7 @@ class Level(Struct, frozen=True):
     def of_parts(self, edges: I64) -> Floats:
         """Return the greatest value of each part, including the one at its start."""
         at = np.searchsorted(self.at_ns, edges)
-        low = np.maximum(np.searchsorted(self.at_ns, edges[:-1], side="right") - 1, 0)
+        low = np.maximum(latest_not_after(self.at_ns, edges[:-1]), 0)
         return self._greatest(low, np.maximum(at[1:], low + 1)).astype(np.float64)
 
     def all_changes(self) -> tuple[I64, NDArray[np.generic]]:
@@ -107,7 +114,7 @@ class Flow(Struct, frozen=True):
 
     def of_parts(self, edges: I64) -> Floats:
         """Return the bytes of each part divided by its busy time; 0 without any."""
-        row = np.maximum(np.searchsorted(self.at_ns, edges, side="right") - 1, 0)
+        row = np.maximum(latest_not_after(self.at_ns, edges), 0)
         passed = np.maximum(edges - self.at_ns[row], 0)
         moved = np.diff(self.moved_bytes[row] + self.rate[row] * passed / 1e9)
         busy = np.diff(self.busy_ns[row] + np.where(self.runs[row], passed, 0))
@@ -145,7 +152,7 @@ class Mean(Struct, frozen=True):
         """Return None: a mean has values for parts only."""
 
     def _until(self, at_ns: I64) -> Floats:
-        row = np.maximum(np.searchsorted(self.at_ns, at_ns, side="right") - 1, 0)
+        row = np.maximum(latest_not_after(self.at_ns, at_ns), 0)
         passed = np.maximum(at_ns - self.at_ns[row], 0)
         until: Floats = self.area[row] + self.value[row] * passed
         return until
@@ -170,7 +177,7 @@ def concurrency(since_ns: I64, until_ns: I64) -> Level:
     at = np.concatenate((np.sort(since_ns, kind="stable"), np.sort(until_ns, kind="stable")))
     order = np.argsort(at, kind="stable")
     at, count = at[order], np.cumsum(np.where(order < n, 1, -1))
-    last = np.append(at[1:] != at[:-1], np.ones(min(n, 1), np.bool_))
+    last = ends_run(at)
     at, count = at[last], count[last]
     zero = np.zeros(0 if n and at[0] <= 0 else 1, np.int64)
     return level(np.concatenate((zero, at)), np.concatenate((zero, count)))
@@ -194,7 +201,7 @@ def flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> Flow:
     at, rate, running = _together(start_ns, end_ns, size_bytes / (end_ns - start_ns) * 1e9)
     passed = np.diff(at, append=at[-1])
     moved, busy = np.cumsum(rate * passed / 1e9), np.cumsum(np.where(running, passed, 0))
-    return Flow(at, rate, running, np.append(0.0, moved[:-1]), np.append(0, busy[:-1]))
+    return Flow(at, rate, running, previous(moved, 0.0), previous(busy, 0))
 
 
 def mean(start_ns: I64, end_ns: I64, value: Floats) -> Mean:
@@ -205,7 +212,7 @@ def mean(start_ns: I64, end_ns: I64, value: Floats) -> Mean:
     at, total, _ = _together(start_ns, end_ns, value)
     total = np.minimum(total, 1.0)
     area = np.cumsum(total * np.diff(at, append=at[-1]))
-    return Mean(at, total, np.append(0.0, area[:-1]))
+    return Mean(at, total, previous(area, 0.0))
 
 
 def _together(start_ns: I64, end_ns: I64, own: Floats) -> tuple[I64, Floats, Bools]:
@@ -218,8 +225,8 @@ def _together(start_ns: I64, end_ns: I64, own: Floats) -> tuple[I64, Floats, Boo
     active = np.cumsum(np.repeat((1, -1), len(own))[order])[last]
     total = np.cumsum(change)[last]
     # Float sums do not return to exactly 0: subtract the rest at the start of each busy stretch.
-    begins = np.append(True, active[:-1] == 0)
-    zero = np.append(0.0, total)[:-1][begins][np.cumsum(begins) - 1]
+    begins = previous(active, 0) == 0
+    zero = previous(total, 0.0)[begins][np.cumsum(begins) - 1]
     return at[last], np.where(active > 0, np.maximum(total - zero, 0), 0.0), active > 0
 
 
@@ -228,8 +235,7 @@ def _reduced(values: I64, low: I64, high: I64) -> I64:
     counts = np.maximum(high - low, 0)
     best = np.full(len(low), np.iinfo(np.int64).min)
     some = counts > 0
-    first = np.cumsum(counts[some]) - counts[some]
-    entries = np.arange(counts.sum()) + np.repeat(low[some] - first, counts[some])
+    _, entries = range_rows(low[some], counts[some])
     if len(entries):
-        best[some] = np.maximum.reduceat(values[entries], first)
+        best[some] = np.maximum.reduceat(values[entries], sums_before(counts[some])[:-1])
     return best

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters.curve_forms import Floats
 from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.table import I64
 
 Unit = Literal["bytes", "bytes/s", "kernels", "kernels/ms", "share", ""]
@@ -85,7 +86,7 @@ class Curve(Struct, frozen=True):
         if self.limits:
             least, most = (form.of_parts(edges) for form in self.limits)
             bound = np.maximum(np.maximum(value - least, most - value), 0)
-        new = np.append(True, (np.diff(value) != 0) | (np.diff(bound) != 0))
+        new = starts_run(value, bound)
         new &= ~np.isnan(value)
         return Points(edges[:-1][new].astype(np.float64), value[new], bound[new])
 

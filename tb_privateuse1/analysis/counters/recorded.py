@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.counters.curves import Curve
+from tb_privateuse1.trace.columns import latest_before, latest_not_after, previous
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import F64, I64
@@ -55,17 +56,16 @@ class Samples(Struct, frozen=True):
         total = self._until(end_ns) - self._until(since)
         mean: F64 = np.where(length > 0, total / np.maximum(length, 1), np.nan)
         # Within one entry the value is exact; the sums would add rounding.
-        row = np.searchsorted(self.at_ns, since, side="right") - 1
-        same = np.searchsorted(self.at_ns, end_ns) - 1 == row
-        exact: F64 = np.where(same & (length > 0), self.value[np.maximum(row, 0)], mean)
-        return exact
+        row = latest_not_after(self.at_ns, since)
+        same = latest_before(self.at_ns, end_ns) == row
+        return np.where(same & (length > 0), self.value[np.maximum(row, 0)], mean)
 
     def all_changes(self) -> tuple[I64, F64]:
         """Return all times and values."""
         return self.at_ns, self.value
 
     def _until(self, at_ns: I64) -> F64:
-        row = np.maximum(np.searchsorted(self.at_ns, at_ns, side="right") - 1, 0)
+        row = np.maximum(latest_not_after(self.at_ns, at_ns), 0)
         until: F64 = self.area[row] + self.value[row] * np.maximum(at_ns - self.at_ns[row], 0)
         return until
 
@@ -73,7 +73,7 @@ class Samples(Struct, frozen=True):
 def samples(at_ns: I64, value: F64) -> Samples:
     """Return the values of one counter, at least one, in order of time."""
     passed = np.diff(at_ns, append=at_ns[-1])
-    return Samples(at_ns, value, np.append(0.0, np.cumsum(value * passed)[:-1]))
+    return Samples(at_ns, value, previous(np.cumsum(value * passed), 0.0))
 
 
 @memoize

@@ -9,6 +9,7 @@ import numpy as np
 from tb_privateuse1.analysis.threads.clock_slack import WAITED_NS, clock_slack_ns
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
+from tb_privateuse1.trace.columns import flag_names, lookup
 from tb_privateuse1.trace.model import MEMCPY, MISSING, SYNC, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -37,8 +38,7 @@ def blocking_calls(trace: Trace) -> Bools:
 def _named_waits(trace: Trace) -> Bools:
     launches = trace.launches
     used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
-    named: Bools = np.append(_looked_up(trace, used), False)[launches.name]
-    return named
+    return lookup(_looked_up(trace, used), launches.name, False)
 
 
 def synchronization_starts(trace: Trace) -> I64:
@@ -54,7 +54,7 @@ def synchronization_starts(trace: Trace) -> I64:
         groupby.with_descendants(ops.parent, np.bincount(rows, minlength=len(ops)))
         for rows in inside
     )
-    reads = np.append(_reading_names(trace), False)[ops.name] & ~ops.single
+    reads = _reading_names(trace)[ops.name] & ~ops.single
     alone = reads & (works > 0) & (waits == 0)
     return np.sort(np.concatenate((launches.start_ns[named], ops.start_ns[alone])))
 
@@ -80,13 +80,13 @@ def blocking_operators(trace: Trace) -> I64:
     They hand a value to Python, or in inferred times their end shows it.
     """
     kernels, ops = trace.kernels, trace.ops
-    flag = np.append(np.append(_reading_names(trace), False)[ops.name], False)
+    flag = _reading_names(trace)[ops.name]
     slack = clock_slack_ns(trace)
-    late = np.append(ops.end_ns, MISSING)[kernels.op] >= kernels.end_ns - slack
-    read = (kernels.kind == MEMCPY) & flag[kernels.op] & late
+    late = lookup(ops.end_ns, kernels.op, MISSING) >= kernels.end_ns - slack
+    read = (kernels.kind == MEMCPY) & lookup(flag, kernels.op, False) & late
     rows: I64 = np.unique(kernels.op[(kernels.op >= 0) & ((kernels.evidence == SYNC) | read)])
     return rows
 
 
 def _reading_names(trace: Trace) -> Bools:
-    return np.fromiter((t in _READS for t in trace.strings), np.bool_, len(trace.strings))
+    return flag_names(trace.strings, _READS.__contains__)

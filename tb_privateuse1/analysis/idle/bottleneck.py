@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
 from tb_privateuse1.trace.column_types import MaybeLaunchRow, MaybeOpRow
+from tb_privateuse1.trace.columns import following, latest_not_after, lookup, previous
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools, Table
 
@@ -58,7 +59,7 @@ class Limits(Struct, frozen=True):
         if not len(sure[0]) or not len(self.chain[0]):
             return intervals.EMPTY
         starts, ends = intervals.intersect(sure, self.chain)
-        of = np.searchsorted(self.chain[0], starts, side="right") - 1
+        of = latest_not_after(self.chain[0], starts)
         return shorten((starts, ends), self.spare[of])
 
 
@@ -81,7 +82,7 @@ def find_limits(trace: Trace, window: intervals.Set) -> Limits:
         return Limits(known, window, idle, intervals.EMPTY, intervals.EMPTY, np.empty(0), waits)
     submitted = launch_times.earliest_launch(trace)
     first, last = _ends(kernels, busy)
-    late = submitted[first] >= np.append(busy[0][0], busy[1][:-1])
+    late = submitted[first] >= previous(busy[1], busy[0][0])
     late &= submitted[first] != MISSING
     end_ns = int(window[1].max(initial=0))
     free = intervals.subtract(window, uncertainty.possibly_running(kernels, end_ns))
@@ -122,7 +123,7 @@ def _chains(
     activity's end, and while the host waited before.
     """
     begins = np.flatnonzero(np.append(True, late[1:]))
-    ends = np.append(begins[1:], len(late)) - 1
+    ends = following(begins, len(late)) - 1
     starts, stops = busy[0][begins], busy[1][ends]
     waiting = intervals.merge(intervals.union(waits.start_ns, waits.end_ns), _blocked(trace, busy))
     waited = _holds(waiting, stops, clock_slack_ns(trace))
@@ -138,10 +139,8 @@ def _chains(
 
 def _holds(spans: intervals.Set, instants: I64, slack_ns: int) -> Bools:
     """Return by instant whether a set contains it or an instant at most ``slack_ns`` before it."""
-    if not len(spans[0]):
-        return np.zeros(len(instants), np.bool_)
-    at = np.searchsorted(spans[0], instants, side="right") - 1
-    inside: Bools = (at >= 0) & (spans[1][np.maximum(at, 0)] + slack_ns >= instants)
+    at = latest_not_after(spans[0], instants)
+    inside: Bools = (at >= 0) & (lookup(spans[1], at, 0) + slack_ns >= instants)
     return inside
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
@@ -31,9 +32,9 @@ def earliest_launch(trace: Trace) -> I64:
     ``MISSING`` if neither is known.
     """
     kernels = trace.kernels
-    by_op = np.append(trace.ops.start_ns, MISSING)[kernels.op]
-    by_launch = np.append(trace.launches.start_ns, MISSING)[kernels.launch]
-    return np.where(kernels.launch >= 0, by_launch, np.where(kernels.op >= 0, by_op, MISSING))
+    by_op = lookup(trace.ops.start_ns, kernels.op, MISSING)
+    by_launch = lookup(trace.launches.start_ns, kernels.launch, MISSING)
+    return np.where(kernels.launch >= 0, by_launch, by_op)
 
 
 def likely_launch(trace: Trace, kernel: I64) -> I64:
@@ -43,25 +44,20 @@ def likely_launch(trace: Trace, kernel: I64) -> I64:
     before the activity.
     """
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
-    launch = np.where(kernel >= 0, np.append(kernels.launch, NONE)[kernel], NONE)
-    op = np.where(kernel >= 0, np.append(kernels.op, NONE)[kernel], NONE)
-    # The appended last entry is the one that ``NONE`` reads.
-    by_op = np.append(ops.end_ns, MISSING)[op]
+    launch, op = lookup(kernels.launch, kernel, NONE), lookup(kernels.op, kernel, NONE)
+    by_op = lookup(ops.end_ns, op, MISSING)
     if trace.meta.timeline == "inferred":
-        begun = np.append(kernels.start_ns, MISSING)[kernel] - launch_latency_ns(trace)
-        by_op = np.where(op >= 0, np.maximum(begun, np.append(ops.start_ns, MISSING)[op]), MISSING)
-    return np.where(launch >= 0, np.append(launches.start_ns, MISSING)[launch], by_op)
+        begun = lookup(kernels.start_ns, kernel, MISSING) - launch_latency_ns(trace)
+        by_op = np.where(op >= 0, np.maximum(begun, lookup(ops.start_ns, op, MISSING)), MISSING)
+    return np.where(launch >= 0, lookup(launches.start_ns, launch, MISSING), by_op)
 
 
 def launching_thread(trace: Trace, kernel: I64) -> I32:
     """Return the thread that launched rows of ``trace.kernels``; ``NONE`` if it is not known."""
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
-    launch = np.where(kernel >= 0, np.append(kernels.launch, NONE)[kernel], NONE)
-    op = np.where(kernel >= 0, np.append(kernels.op, NONE)[kernel], NONE)
-    # The appended last entry is the one that ``NONE`` reads.
-    by_launch = np.append(launches.thread, np.int32(NONE))[launch]
-    by_op = np.append(ops.thread, np.int32(NONE))[op]
-    return np.where(launch >= 0, by_launch, by_op).astype(np.int32)
+    launch, op = lookup(kernels.launch, kernel, NONE), lookup(kernels.op, kernel, NONE)
+    by_op = lookup(ops.thread, op, NONE)
+    return np.where(launch >= 0, lookup(launches.thread, launch, NONE), by_op)
 
 
 def typical_and_most(gaps: I64) -> tuple[int, int]:
@@ -95,9 +91,9 @@ def unrecorded_start(trace: Trace) -> intervals.Set:
     kernels, launches = trace.kernels, trace.launches
     if not len(kernels) or kernels.launch[0] < 0:
         return intervals.EMPTY
-    delay = kernels.start_ns - np.append(launches.end_ns, MISSING)[kernels.launch]
+    delay = kernels.start_ns - lookup(launches.end_ns, kernels.launch, MISSING)
     done = np.maximum.accumulate(kernels.end_ns)[:-1]
-    called = np.append(launches.start_ns, MISSING)[kernels.launch[1:]]
+    called = lookup(launches.start_ns, kernels.launch[1:], MISSING)
     found_idle = delay[1:][(kernels.launch[1:] >= 0) & (called >= done)]
     usual = float(np.median(found_idle)) if len(found_idle) else 0.0
     if delay[0] < max(QUEUED_NS, _TIMES * usual):

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import following, starts_run, sums_before
 from tb_privateuse1.trace.model import MISSING, NONE, Memory, Trace
 from tb_privateuse1.trace.table import I8, I64, Table
 from tb_privateuse1.vendors import device_types
@@ -210,9 +211,9 @@ def thin_out(at_ns: I64, columns: tuple[I64, ...], most: int) -> I64:
     parts = max(1, most // (2 + 2 * len(columns)))
     # float64, as time times parts may exceed int64; an error of one part is harmless.
     part = ((at_ns - at_ns[0]) * (parts / (int(at_ns[-1] - at_ns[0]) + 1))).astype(np.int64)
-    starts = np.flatnonzero(np.diff(part, prepend=-1))
-    group = np.repeat(np.arange(len(starts)), np.diff(starts, append=n))
-    chosen = [starts, np.append(starts[1:], n) - 1]
+    starts = np.flatnonzero(starts_run(part))
+    group = np.cumsum(starts_run(part)) - 1
+    chosen = [starts, following(starts, n) - 1]
     for column in columns:
         for extreme in (np.minimum, np.maximum):
             hits = np.flatnonzero(column == extreme.reduceat(column, starts)[group])
@@ -226,7 +227,7 @@ def memory_steps(trace: Trace, events: Memory, level: Level) -> tuple[MemoryStep
     numbered = [i for i in range(len(table)) if "#" in trace.text(table.name[i])]
     start, end = table.host_start_ns, table.host_end_ns
     size = np.maximum(zero_if_missing(events.bytes), 0)
-    upto = np.concatenate(([0], np.cumsum(size))), np.concatenate(([0], np.cumsum(size > 0)))
+    upto = sums_before(size), sums_before(size > 0)
     low, high = np.searchsorted(events.ts_ns, (start, end))
     rows: list[MemoryStep] = []
     for i in numbered:

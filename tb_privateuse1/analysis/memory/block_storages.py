@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.analysis.memory.allocations import Blocks
-from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import distinct_values, maxima
 from tb_privateuse1.trace.model import NONE, RETURNED, Memory, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -24,7 +25,7 @@ def block_storages(trace: Trace, events: Memory, blocks: Blocks) -> I64:
     if not len(trace.tensors) or not len(events):
         return found
     op = np.where(blocks.allocation >= 0, events.op[blocks.allocation], NONE)
-    gone_ns = np.append(events.ts_ns, np.iinfo(np.int64).max)[blocks.gone]
+    gone_ns = lookup(events.ts_ns, blocks.gone, np.iinfo(np.int64).max)
     outlives = np.flatnonzero((op >= 0) & (gone_ns > trace.ops.end_ns[op]))
     count = np.bincount(op[outlives], minlength=len(trace.ops))
     alone = outlives[count[op[outlives]] == 1]
@@ -67,8 +68,7 @@ def _made(trace: Trace) -> I64:
     fresh = np.unique(pair[returned & ~np.isin(pair, pair[~returned])])
     op, storage = fresh // span, fresh % span
     # Of the operators around each other that return it, the innermost one made it: the last row.
-    maker = np.full(span, NONE, np.int64)
-    np.maximum.at(maker, storage, op)
+    maker = maxima(storage, op, span, NONE)
     made = np.flatnonzero(maker >= 0)
     count = np.bincount(maker[made], minlength=len(trace.ops))
     found = np.full(len(trace.ops), NONE, np.int64)

@@ -12,6 +12,7 @@ from tb_privateuse1.analysis.memory.allocations import Blocks, Level
 from tb_privateuse1.analysis.operators import module_of
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.groupby import distinct_values, group_rows, sums
 from tb_privateuse1.trace.model import NONE, Memory, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -45,9 +46,7 @@ def alive_modules(
     whole = int(level.allocated[peak])
     found, earlier, rest = by_operator.alive_at(level, blocks, peak)
     at = found.allocation
-    module = np.append(_class_numbers(trace), NONE)[
-        module_of.operator_modules(trace, events.op[at])
-    ]
+    module = lookup(_class_numbers(trace), module_of.operator_modules(trace, events.op[at]), NONE)
     phase = _phases(trace, events, at)
     first, group = group_rows(module, phase)
     size = sums(group, found.bytes, len(first))
@@ -78,8 +77,8 @@ def _phases(trace: Trace, events: Memory, rows: I64) -> I64:
     at = events.ts_ns[rows]
     near = training_phases.phases_around(trace, events.op[rows], events.thread[rows], at)
     passes = training_phases.find_passes(trace)
-    place = np.searchsorted(passes.forward_ns, at, side="right") - 1
-    until = np.append(passes.backward_ns, np.iinfo(np.int64).min)[place]
+    place = latest_not_after(passes.forward_ns, at)
+    until = lookup(passes.backward_ns, place, np.iinfo(np.int64).min)
     optimizes = np.isin(near.kind, (training_phases.STEPPING, training_phases.RESETTING))
     forward = near.in_module | (at < until)
     return np.select(

@@ -21,6 +21,8 @@ from tb_privateuse1.analysis.memory.allocations import (
 )
 from tb_privateuse1.analysis.memory.categories import CATEGORIES, Category
 from tb_privateuse1.analysis.operators import groups as operators_groups
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Memory, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
 
@@ -86,10 +88,9 @@ def live_blocks(
     whole = int(level.allocated[peak])
     found, earlier, rest = alive_at(level, blocks, peak)
     owner = owning_operators(trace, events.op[found.allocation])
-    keys = np.stack((_of(trace.ops.name, owner), _of(trace.ops.shapes, owner)))
+    keys = np.stack((lookup(trace.ops.name, owner, NONE), lookup(trace.ops.shapes, owner, NONE)))
     groups, member = np.unique(keys, axis=1, return_inverse=True)
-    size, count = np.zeros(len(groups.T), np.int64), np.bincount(member)
-    np.add.at(size, member, found.bytes)
+    size, count = sums(member, found.bytes, len(groups.T)), np.bincount(member)
 
     def share(size: int) -> float:
         return size / whole if whole else 0.0
@@ -118,14 +119,14 @@ def alive_at(level: Level, blocks: Blocks, peak: int) -> tuple[Blocks, int, int]
 def allocation_rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) -> list[Allocation]:
     """Return the blocks as rows for people, in their order."""
     at, freed = blocks.allocation, blocks.release
-    op = _of(events.op, at)
+    op = lookup(events.op, at, NONE)
     owner = owning_operators(trace, op)
-    allocated_ns, freed_ns = _of(events.ts_ns, at, MISSING), _of(events.ts_ns, freed, MISSING)
+    allocated_ns, freed_ns = (lookup(events.ts_ns, row, MISSING) for row in (at, freed))
     lifetime = np.where((at >= 0) & (freed >= 0), freed_ns - allocated_ns, MISSING)
-    name, shapes = _of(trace.ops.name, owner), _of(trace.ops.shapes, owner)
-    inner = np.where(owner == op, NONE, _of(trace.ops.name, op))
+    name, shapes = lookup(trace.ops.name, owner, NONE), lookup(trace.ops.shapes, owner, NONE)
+    inner = np.where(owner == op, NONE, lookup(trace.ops.name, op, NONE))
     stacks = {int(one): operators_groups.python_stack(trace, int(one)) for one in np.unique(owner)}
-    recorded = _of(events.stack, at)
+    recorded = lookup(events.stack, at, NONE)
     return [
         Allocation(
             operator=_text(trace, name[i]),
@@ -154,12 +155,12 @@ def memory_operators(
     ops, size, outside = trace.ops, zero_if_missing(events.bytes), len(trace.strings)
     figures = np.stack(((size > 0).astype(np.int64), np.maximum(size, 0), size))
     call = events.op.astype(np.int64)
-    while (inner := (call >= 0) & _of(ops.single, call, False)).any():
+    while (inner := (call >= 0) & lookup(ops.single, call, False)).any():
         call[inner] = ops.parent[call[inner]]
     # A column per string; ``NONE`` reads the last one, for events outside of all operators.
     own = np.zeros((3, outside + 1), np.int64)
     for i in range(3):
-        np.add.at(own[i], _of(ops.name, call), figures[i])
+        np.add.at(own[i], lookup(ops.name, call, NONE), figures[i])
     total = np.zeros_like(own)
     total[:, outside] = own[:, outside]
     at, left = call, np.arange(len(call))
@@ -209,13 +210,6 @@ def owning_operators(trace: Trace, op: I32 | I64) -> I64:
         on = (at >= 0) & ~found
         moving, at = moving[on], at[on]
     return owner
-
-
-def _of(column: Any, rows: I64, missing: Any = NONE) -> Any:
-    """Return a column's entries at these rows; ``missing`` where a row is ``NONE``."""
-    return (
-        np.where(rows >= 0, column[rows], missing) if len(column) else np.full(len(rows), missing)
-    )
 
 
 def _text(trace: Trace, string: Any) -> str | None:

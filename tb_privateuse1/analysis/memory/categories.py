@@ -26,6 +26,7 @@ from tb_privateuse1.analysis.memory.allocations import (
 )
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import Memory, Trace
 from tb_privateuse1.trace.table import I8, I64
 
@@ -115,12 +116,11 @@ def _allocated(
 ) -> I8:
     """Return categories by the place of the allocation and the time of the release."""
     ops, never = trace.ops, np.iinfo(np.int64).max
-    end_of = np.append(ops.end_ns, never)
-    at = np.append(events.ts_ns, never)[np.where(blocks.allocation >= 0, blocks.allocation, -1)]
-    gone = np.append(events.ts_ns, never)[blocks.gone]
+    at = lookup(events.ts_ns, blocks.allocation, never)
+    gone = lookup(events.ts_ns, blocks.gone, never)
     known = np.isin(blocks.fate, (RELEASED, HELD))
-    short = gone <= np.where(near.outermost >= 0, end_of[near.outermost], np.iinfo(np.int64).min)
-    outlives = gone > end_of[near.row]
+    short = gone <= lookup(ops.end_ns, near.outermost, np.iinfo(np.int64).min)
+    outlives = gone > lookup(ops.end_ns, near.row, never)
 
     count = len(passes.end_ns)
     k = np.searchsorted(passes.end_ns, at, side="right")
@@ -131,9 +131,9 @@ def _allocated(
     whole = (blocks.fate == RELEASED) | (pad[2][k] < last)
 
     began = np.sort(np.concatenate((passes.forward_ns, _module_starts(trace))))
-    following = np.append(began, never)[np.searchsorted(began, at)]
+    following = lookup(began, np.searchsorted(began, at), never)
     steps = np.sort(ops.end_ns[training_phases.phase_kinds(trace) == training_phases.STEPPING])
-    stepped = np.append(steps, never)[np.searchsorted(steps, at)] <= following
+    stepped = lookup(steps, np.searchsorted(steps, at), never) <= following
     lasting = (blocks.fate == HELD) & ((count < 2) | (k < count - 1))
     fed = (gone > following) & (following < never) & ~(stepped & (len(steps) > 0)) & ~lasting
 

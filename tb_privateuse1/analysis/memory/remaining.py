@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.memory import by_module, by_operator
 from tb_privateuse1.analysis.memory.allocations import UNKNOWN, Blocks, Level
 from tb_privateuse1.analysis.memory.by_operator import Source
 from tb_privateuse1.analysis.operators import module_of, source_lines
-from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import NONE, Memory, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -77,10 +77,10 @@ def remaining_memory(
     They come by class of module and by source line, most bytes first. Blocks without such a name
     are grouped by operator. ``events`` are those of one device in order of time.
     """
-    until = np.append(events.ts_ns, np.iinfo(np.int64).max)
     made = np.flatnonzero((blocks.allocation >= 0) & (blocks.fate != UNKNOWN))
     at_ns = events.ts_ns[blocks.allocation[made]]
-    alive = made[(at_ns >= start_ns) & (at_ns < end_ns) & (until[blocks.gone[made]] >= end_ns)]
+    gone_ns = lookup(events.ts_ns, blocks.gone[made], np.iinfo(np.int64).max)
+    alive = made[(at_ns >= start_ns) & (at_ns < end_ns) & (gone_ns >= end_ns)]
     made_at = blocks.allocation[alive]
     op, size = events.op[made_at], blocks.bytes[alive]
     operator = _operators(trace, op)
@@ -95,13 +95,13 @@ def remaining_memory(
 def _operators(trace: Trace, op: I32) -> I32:
     """Return the name of the operator that owns each allocation, ``NONE`` outside of all."""
     owner = by_operator.owning_operators(trace, op).astype(np.int32)
-    return call_tree.take(trace.ops.name, owner)
+    return lookup(trace.ops.name, owner, NONE)
 
 
 def _lines(trace: Trace, events: Memory, rows: I64) -> tuple[Label, I32, I32]:
     """Return the user's line of each of these allocations, and the two columns that decide it."""
     op = events.op[rows]
-    stack, line = (call_tree.take(column, op) for column in source_lines.operator_lines(trace))
+    stack, line = (lookup(column, op, NONE) for column in source_lines.operator_lines(trace))
     stack = np.where(events.stack[rows] >= 0, events.stack[rows], stack).astype(np.int32)
 
     def label(i: int) -> str | None:

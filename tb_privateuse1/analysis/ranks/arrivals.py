@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls
-from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -38,9 +38,7 @@ def assign_blame(calls: MatchedCalls, in_step: Bools, ranks: int) -> Blame:
     match, rank = calls.match[rows], calls.rank[rows]
     n = int(calls.match.max(initial=NONE)) + 1
     wait = calls.duration_ns[rows] - calls.transfer_ns[rows]
-    longest, most = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    np.maximum.at(longest, match, calls.duration_ns[rows])
-    np.maximum.at(most, match, wait)
+    longest, most = maxima(match, calls.duration_ns[rows], n), maxima(match, wait, n)
     counts = (most >= _LEAST_WAIT_NS) & (most >= _LEAST_WAIT * longest)
     is_last = wait <= _TOGETHER * most[match]
     waiting = np.where(is_last, NONE, match).astype(np.int32)

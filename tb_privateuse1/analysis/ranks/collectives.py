@@ -19,7 +19,8 @@ from tb_privateuse1.analysis.ranks.recorder_entries import RankEntries, reduce_e
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, intervals
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.columns import lookup, starts_run
+from tb_privateuse1.trace.groupby import group_rows, maxima, minima
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Timeline, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -255,7 +256,7 @@ def drop_matches(calls: MatchedCalls, apart: Bools) -> MatchedCalls:
     """Return the calls without the matches that are ``apart``."""
     if not apart.any():
         return calls
-    match = np.where(np.append(apart, False)[calls.match], NONE, calls.match).astype(np.int32)
+    match = np.where(lookup(apart, calls.match, False), NONE, calls.match).astype(np.int32)
     _, number = np.unique(match[match >= 0], return_inverse=True)
     match[match >= 0] = number
     transfer, last = _shortest(match, calls.duration_ns)
@@ -281,20 +282,17 @@ def _matches(rank: I32, step: I32, label: I32, size: I64) -> tuple[I32, int]:
     key = step.astype(np.int64) * (int(label.max()) + 1) + label
     order = np.lexsort((np.arange(len(key)), rank, key))
     k, r = key[order], rank[order]
-    first = np.concatenate(([True], (k[1:] != k[:-1]) | (r[1:] != r[:-1])))
+    first = starts_run(k, r)
     start = np.maximum.accumulate(np.where(first, np.arange(len(k)), 0))
     nth = np.arange(len(k)) - start
     runs = np.flatnonzero(first)
-    counts = np.diff(np.append(runs, len(k)))
+    counts = np.diff(runs, append=len(k))
     keys, member = np.unique(k[runs], return_inverse=True)
-    most, least = np.zeros(len(keys), np.int64), np.full(len(keys), len(k))
-    np.maximum.at(most, member, counts)
-    np.minimum.at(least, member, counts)
+    most, least = maxima(member, counts, len(keys)), minima(member, counts, len(keys))
     ranks = np.bincount(member)
-    room = np.full(len(keys), np.iinfo(np.int64).max)
     at = np.searchsorted(keys, k)
     known = size[order] > 0
-    np.minimum.at(room, at[known], size[order][known])
+    room = minima(at[known], size[order][known], len(keys))
     even = most == least
     fine = even & (ranks > 1) & (ranks <= room)
     offsets = np.cumsum(np.where(fine, most, 0)) - np.where(fine, most, 0)
@@ -307,8 +305,7 @@ def _shortest(match: I32, duration: I64) -> tuple[I64, Bools]:
     """Return the least duration of each match, and the first call that has it."""
     transfer, last = duration.copy(), np.zeros(len(match), np.bool_)
     rows = np.flatnonzero(match >= 0)
-    least = np.full(int(match.max(initial=NONE)) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(least, match[rows], duration[rows])
+    least = minima(match, duration, int(match.max(initial=NONE)) + 1)
     transfer[rows] = least[match[rows]]
     had = rows[duration[rows] == transfer[rows]][::-1]
     who = np.zeros(len(least), np.int64)

@@ -17,7 +17,8 @@ from tb_privateuse1.analysis.ranks.axis_rows import axis_title
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.analysis.ranks.group_sums import RunFigures
 from tb_privateuse1.trace import process_groups
-from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import group_rows, maxima, sums
 from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
@@ -79,7 +80,7 @@ def _exchanges(run: RunFigures) -> _Exchanges:
     for part in run.parts:
         own = part.by_group
         rows = own.exchange_call.astype(np.int64) + first
-        chosen = np.append(run.counted, False)[run.calls.row[rows]] & _dispatches(part)
+        chosen = lookup(run.counted, run.calls.row[rows], False) & _dispatches(part)
         call.append(rows[chosen])
         received.append(own.received_bytes[chosen])
         work.append(own.exchange_work_ns[chosen])
@@ -150,8 +151,7 @@ def _imbalance(step: I32, values: I64) -> tuple[int | None, int | None, float | 
     own = values[fine]
     count = np.bincount(place)
     mean: F64 = np.bincount(place, own) / count
-    most = np.zeros(len(count), np.int64)
-    np.maximum.at(most, place, own)
+    most = maxima(place, own, len(count))
     some = mean > 0
     ratio = float((most[some] / mean[some]).mean()) if some.any() else None
     return round(float(own.mean())), round(float(most.mean())), ratio

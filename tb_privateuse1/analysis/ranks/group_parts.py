@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.collective_calls import Collectives
+from tb_privateuse1.trace.columns import latest_before, lookup, previous, range_rows
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.process_groups import ProcessGroup
@@ -131,15 +132,14 @@ def _exposed(trace: Trace, calls: _Spans, work: intervals.Set) -> tuple[I32, I32
     end = calls.end_ns[order]
     reach = np.maximum.accumulate(end)
     # What an earlier call covers is that call's: the rest of each call is one stretch.
-    start = np.maximum(calls.start_ns[order], np.append(_EARLIEST, reach[:-1]))
+    start = np.maximum(calls.start_ns[order], previous(reach, _EARLIEST))
     own = end > start
     start, end, shape = start[own], end[own], calls.shape[order][own]
     bare = intervals.subtract(intervals.union(start, end), work)
     first = np.searchsorted(end, steps.start_ns, side="right")
     last = np.searchsorted(start, steps.end_ns, side="left")
     counts = np.maximum(last - first, 0)
-    step = np.repeat(np.arange(len(steps)), counts)
-    row = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + first[step]
+    step, row = range_rows(first, counts)
     ns = intervals.covered_length(
         bare, np.maximum(start[row], steps.start_ns[step]), np.minimum(end[row], steps.end_ns[step])
     )
@@ -161,8 +161,8 @@ def _message_idle(trace: Trace, calls: _Spans, busy: intervals.Set) -> I64:
     active = intervals.merge(busy, intervals.union(calls.start_ns, calls.end_ns))
     idle = intervals.complement(active, int(steps.start_ns.min()), int(steps.end_ns.max()))
     near = np.isin(idle[0], calls.end_ns[messages]) | np.isin(idle[1], calls.start_ns[messages])
-    around = np.searchsorted(steps.start_ns, idle[0], side="right") - 1
-    near &= (around >= 0) & (idle[0] > steps.start_ns[around]) & (idle[1] < steps.end_ns[around])
+    around = latest_before(steps.start_ns, idle[0])
+    near &= (around >= 0) & (idle[1] < lookup(steps.end_ns, around, 0))
     return intervals.covered_length((idle[0][near], idle[1][near]), steps.start_ns, steps.end_ns)
 
 

@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.ranks.axes import RunGroups
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.analysis.ranks.steps import RankSteps
 from tb_privateuse1.analysis.work.collectives import bus_factor
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import F64, I32, I64, Bools
 
@@ -79,7 +80,7 @@ def sum_groups(run: RunFigures) -> GroupSums:
     """Return the sums by process group."""
     calls, key, keys = run.calls, run.groups.of_call, len(run.groups.groups)
     weight = np.append(_weights(run.counted, run.steps, len(run.parts)), 0.0)
-    share = np.where(np.append(run.counted, False)[calls.row], weight[calls.rank], 0.0)
+    share = np.where(lookup(run.counted, calls.row, False), weight[calls.rank], 0.0)
     sizes = [MISSING if shape.bytes is None else shape.bytes for shape in calls.shapes]
     factors = [bus_factor(shape.label.kind, shape.group_size) for shape in calls.shapes]
     size = np.array([*sizes, MISSING], np.int64)[calls.shape]

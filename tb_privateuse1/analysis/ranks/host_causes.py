@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.account.classes import IDLE, ClassName
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.call_tree import LOADER, starts_with
+from tb_privateuse1.trace.columns import latest_before
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import KERNEL, Trace
 from tb_privateuse1.trace.table import I64
@@ -76,7 +77,7 @@ def _held(trace: Trace) -> intervals.Set:
     if not len(talks) or not len(start):
         return intervals.EMPTY
     done = kernels.end_ns[talks]
-    at = np.searchsorted(start, done) - 1
+    at = latest_before(start, done)
     before = np.maximum(at, 0)
     waited = (at >= 0) & (end[before] >= done) & (end[before] - done < _RETURN_NS)
     rows = talks[waited]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.ranks.chance import p_of_count
 from tb_privateuse1.analysis.ranks.collectives import SYMMETRIC, Label
 from tb_privateuse1.analysis.ranks.job import Job
+from tb_privateuse1.trace.columns import following
 from tb_privateuse1.trace.table import I64, Bools
 
 Floats = NDArray[np.float64]
@@ -81,7 +82,7 @@ class _Counts(Struct, frozen=True):
         """Return the first and the last row but one of labels with different numbers of calls."""
         first = np.flatnonzero(np.diff(self.label, prepend=-1))
         low, high = (f.reduceat(self.calls, first, axis=0) for f in (np.fmin, np.fmax))
-        end = np.append(first[1:], len(self.label))
+        end = following(first, len(self.label))
         chosen = (low < high).any(axis=1)
         return list(zip(first[chosen].tolist(), end[chosen].tolist(), strict=True))
 

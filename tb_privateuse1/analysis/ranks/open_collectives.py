@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from tb_privateuse1.analysis.ranks.recorder_entries import Entries
 from tb_privateuse1.inference import collectives
 from tb_privateuse1.trace.collective_entries import SCHEDULED, STARTED
+from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
 
@@ -105,8 +106,7 @@ def _of_group(entries: Entries, group: int, numbers: Sequence[int]) -> OpenColle
     if not len(rows):
         return None
     sequence, part = entries.sequence[rows], entries.part[rows]
-    last = np.full(len(numbers), MISSING)
-    np.maximum.at(last, part, sequence)
+    last = maxima(part, sequence, len(numbers), int(MISSING))
     place = {number: i for i, number in enumerate(numbers)}
     listed = entries.ranks_of(int(rows[0]))
     members = listed or _likely_members(entries, rows, numbers)

@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.analysis.ranks.group_parts import MESSAGES
 from tb_privateuse1.analysis.ranks.group_sums import RunFigures
 from tb_privateuse1.trace import process_groups
+from tb_privateuse1.trace.columns import lookup, sums_before
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -89,10 +90,8 @@ class _Ranks:
 
     def __init__(self, run: RunFigures, numbers: Sequence[int]) -> None:
         self._run, self._numbers = run, numbers
-        sizes = [len(part.calls.step) for part in run.parts]
-        self._calls = np.concatenate(([0], np.cumsum(sizes)))
-        steps = [len(part.steps.names) for part in run.parts]
-        self._steps = np.concatenate(([0], np.cumsum(steps)))
+        self._calls = sums_before(np.array([len(part.calls.step) for part in run.parts]))
+        self._steps = sums_before(np.array([len(part.steps.names) for part in run.parts]))
 
     def of_group(self, index: int, group: Group) -> list[_Rank]:
         """Return the members of a group that send or receive in it; none without two."""
@@ -108,7 +107,7 @@ class _Ranks:
         is_message = _is_message(part)
         calls = slice(self._calls[number], self._calls[number + 1])
         mine = (run.groups.of_call[calls] == index) & is_message[part.calls.shape]
-        mine &= np.append(known, False)[part.calls.step]
+        mine &= lookup(known, part.calls.step, False)
         own = part.by_group
         if not mine.any() or not len(own.message_idle_ns):
             return None

@@ -89,8 +89,7 @@ def counted_steps(steps: RankSteps, chosen: Bools, ranks: int) -> Bools:
     """Return the chosen steps that means count: each rank's complete ones, else all."""
     whole = chosen & ~steps.incomplete
     has = np.bincount(steps.rank[whole], minlength=ranks) > 0
-    found: Bools = np.where(has[steps.rank], whole, chosen)
-    return found
+    return np.where(has[steps.rank], whole, chosen)
 
 
 def step_means(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:

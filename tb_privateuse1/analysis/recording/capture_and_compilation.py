@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import ends_run, following, lookup, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -83,10 +84,10 @@ def _pair(trace: Trace, rows: I64, is_begin: Bools) -> intervals.Set:
     """
     launches = trace.launches
     thread = launches.thread[rows]
-    follows = np.append(thread[1:] == thread[:-1], False)
-    closed = np.flatnonzero(is_begin & follows & ~np.append(is_begin[1:], True))
+    follows = ~ends_run(thread)
+    closed = np.flatnonzero(is_begin & follows & ~following(is_begin, True))
     cut = rows[is_begin & ~follows]
-    late = rows[~is_begin & ~np.append(False, follows[:-1])]
+    late = rows[~is_begin & starts_run(thread)]
     starts = launches.start_ns[rows[closed]], launches.start_ns[cut], np.zeros(len(late), np.int64)
     ends = launches.end_ns[rows[closed + 1]], np.full(len(cut), trace.end_ns), launches.end_ns[late]
     return intervals.union(np.concatenate(starts), np.concatenate(ends))
@@ -102,7 +103,7 @@ def _first_lost(trace: Trace, made: I64) -> I64:
     has_activity[kernels.launch[kernels.launch >= 0]] = True
     thread = launches.thread[order]
     place = np.arange(len(order))
-    is_new = np.append(True, thread[1:] != thread[:-1])
+    is_new = starts_run(thread)
     # The place behind the last launch with an activity, or of the thread's first call.
     since = np.where(has_activity[order], place + 1, np.where(is_new, place, 0))
     since = np.maximum.accumulate(since)
@@ -110,16 +111,11 @@ def _first_lost(trace: Trace, made: I64) -> I64:
     lost = np.flatnonzero((starting & ~has_activity)[order])
     at = np.empty(len(order), np.int64)
     at[order] = place
-    first = np.append(lost, len(order))[np.searchsorted(lost, since[at[made]])]
-    start = np.append(launches.start_ns[order], -1)[first]
+    first = lookup(lost, np.searchsorted(lost, since[at[made]]), len(order))
+    start = lookup(launches.start_ns[order], first, -1)
     return np.where(first < at[made], start, -1)
 
 
 def _named(strings: tuple[str, ...], pattern: str, column: I32, flags: int = 0) -> Bools:
     """Return whether each row of a name column has a name that matches."""
-    search = re.compile(pattern, flags).search
-    matches = np.zeros(len(strings) + 1, np.bool_)
-    used = groupby.distinct_values(column[column >= 0])
-    matches[used] = [search(strings[i]) is not None for i in used.tolist()]
-    found: Bools = matches[column]
-    return found
+    return groupby.named_rows(strings, column, re.compile(pattern, flags).search)

@@ -14,6 +14,8 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idle import blocking_calls, launch_times
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace.columns import containing, flag_names, lookup
+from tb_privateuse1.trace.groupby import LAST, maxima, minima
 from tb_privateuse1.trace.model import MEMCPY, NONE, Trace
 from tb_privateuse1.trace.table import Bools
 
@@ -57,11 +59,9 @@ def _unlinked(trace: Trace) -> Edge:
     """
     kernels, lanes = trace.kernels, len(trace.lanes)
     linked = kernels.launch >= 0
-    last = np.iinfo(np.int64).max
-    first, first_linked = np.full(lanes, last), np.full(lanes, last)
-    np.minimum.at(first, kernels.lane, kernels.start_ns)
-    np.minimum.at(first_linked, kernels.lane[linked], kernels.start_ns[linked])
-    early = (first < trace.launches.start_ns.min()) & (first_linked < last)
+    first = minima(kernels.lane, kernels.start_ns, lanes)
+    first_linked = minima(kernels.lane[linked], kernels.start_ns[linked], lanes)
+    early = (first < trace.launches.start_ns.min()) & (first_linked < LAST)
     rows = np.flatnonzero(
         ~linked & early[kernels.lane] & (kernels.start_ns < first_linked[kernels.lane])
     )
@@ -79,10 +79,9 @@ def _wait(trace: Trace) -> Edge:
     """
     launches, kernels = trace.launches, trace.kernels
     # A copy waits until its own activity begins; behind that, it is recorded work.
-    own = np.full(len(launches), np.iinfo(np.int64).max)
-    copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
-    np.minimum.at(own, kernels.launch[copies], kernels.start_ns[copies])
-    driving = np.append(thread_roles(trace).driving, False)[launches.thread]
+    copies = np.flatnonzero(kernels.kind == MEMCPY)
+    own = minima(kernels.launch[copies], kernels.start_ns[copies], len(launches))
+    driving = lookup(thread_roles(trace).driving, launches.thread, False)
     waits = blocking_calls.blocking_calls(trace) | (own < launches.end_ns)
     called = np.flatnonzero(waits & driving)
     if not len(called) or not len(kernels):
@@ -139,15 +138,12 @@ def _end_with_waits(trace: Trace, work: Bools, waits: Bools) -> bool:
     ops, launches, steps = trace.ops, trace.launches, trace.steps
     if len(steps) < 2:
         return False
-    inside = work & (ops.step >= 0)
-    last_op, last_wait = np.zeros(len(steps), np.int64), np.full(len(steps), -1)
-    np.maximum.at(last_op, ops.step[inside], ops.end_ns[inside])
-    at = np.searchsorted(steps.host_start_ns, launches.start_ns, side="right") - 1
-    own = waits & (at >= 0) & (launches.start_ns < steps.host_end_ns[at])
-    np.maximum.at(last_wait, at[own], launches.start_ns[own])
+    last_op = maxima(ops.step[work], ops.end_ns[work], len(steps))
+    waits_ns = launches.start_ns[waits]
+    step = containing(steps.host_start_ns, steps.host_end_ns, waits_ns)
+    last_wait = maxima(step, waits_ns, len(steps), -1)
     return 2 * int((last_wait >= last_op)[:-1].sum()) > len(steps) - 1
 
 
 def _matches(trace: Trace, pattern: re.Pattern[str]) -> Bools:
-    """Return by string whether it matches; one more, for ``NONE``, does not."""
-    return np.array([*(bool(pattern.search(text)) for text in trace.strings), False], np.bool_)
+    return flag_names(trace.strings, pattern.search)

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.columns import following
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
@@ -87,7 +88,7 @@ def _repetition(trace: Trace) -> Iterations | None:
     if anchors is None:
         return None
     start = at_ns[anchors]
-    end = np.append(start[1:], end_ns)
+    end = following(start, end_ns)
     return Iterations("repetition", start, end, np.empty(0, np.int64))
 
 
