@@ -12,6 +12,7 @@ from tb_privateuse1.analysis.roofs.roofs import device_peak
 from tb_privateuse1.analysis.steps.training_phases import Passes, find_passes
 from tb_privateuse1.analysis.work.collectives import bus_bytes
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import containing, lookup
 from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -99,7 +100,7 @@ def _of_sums(case: RuleContext, rows: I64, sums: Bools, bare: I64) -> dict[Use, 
         return {"tensor_parallel": int(bare[sums].sum())}
     kernels = case.trace.kernels
     work = np.flatnonzero(case.judged_kernels & ~kernels.communication)
-    following = np.append(work, NONE)[np.searchsorted(kernels.start_ns[work], kernels.end_ns[rows])]
+    following = lookup(work, np.searchsorted(kernels.start_ns[work], kernels.end_ns[rows]), NONE)
     behind = _pass_of(_launched_ns(case, following), passes)
     own = _pass_of(at, passes)
     overlaps = sums & (own != NONE) & (behind == own) & (following != NONE)
@@ -108,18 +109,14 @@ def _of_sums(case: RuleContext, rows: I64, sums: Bools, bare: I64) -> dict[Use, 
 
 def _launched_ns(case: RuleContext, rows: I64) -> I64:
     """Return when the host launched activities; -1 where that is not recorded."""
-    launch = np.append(case.trace.kernels.launch, np.int32(NONE))[rows]
-    return np.append(case.trace.launches.start_ns, -1)[launch]
+    launch = lookup(case.trace.kernels.launch, rows, NONE)
+    return lookup(case.trace.launches.start_ns, launch, -1)
 
 
 def _within(at: I64, start_ns: I64, end_ns: I64) -> Bools:
-    place = np.searchsorted(start_ns, at, side="right") - 1
-    inside: Bools = (place >= 0) & (at < np.append(end_ns, -1)[place])
-    return inside
+    return containing(start_ns, end_ns, at) >= 0
 
 
 def _pass_of(at: I64, passes: Passes) -> I64:
     """Return the backward pass in which each instant lies, or ``NONE``."""
-    place = np.searchsorted(passes.backward_ns, at, side="right") - 1
-    inside = (place >= 0) & (at < np.append(passes.end_ns, -1)[place])
-    return np.where(inside, place, NONE)
+    return containing(passes.backward_ns, passes.end_ns, at)

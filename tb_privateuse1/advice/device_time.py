@@ -9,6 +9,7 @@ from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.products import Slow
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import following, lookup, sums_before
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -49,8 +50,7 @@ def gaps_before(case: RuleContext, chosen: Bools) -> intervals.Set:
     Work may be queued in it: each activity has a start-up of its own.
     """
     starts, ends = case.limits.all_idle
-    following = np.searchsorted(case.trace.kernels.start_ns, ends)
-    kept = np.append(chosen, False)[following]
+    kept = lookup(chosen, np.searchsorted(case.trace.kernels.start_ns, ends), False)
     return starts[kept], ends[kept]
 
 
@@ -66,9 +66,9 @@ def idle_after(case: RuleContext, ranges: intervals.Set, share: float) -> interv
         return intervals.EMPTY
     inside = intervals.covered_length(idle, starts, ends)
     ahead = np.maximum(np.floor((ends - starts - inside) * share).astype(np.int64), 0)
-    until = np.append(starts[1:], max(int(idle[1][-1]), int(ends[-1])))
+    until = following(starts, max(int(idle[1][-1]), int(ends[-1])))
     # Idle time grows along the idle ranges only: where it has grown enough, the lead is used up.
-    before = np.append(0, np.cumsum(idle[1] - idle[0]))
+    before = sums_before(idle[1] - idle[0])
     points = np.stack((idle[0], idle[1])).T.ravel()
     grown = np.stack((before[:-1], before[1:])).T.ravel()
     enough = np.interp(ends, points, grown) + ahead

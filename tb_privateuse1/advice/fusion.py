@@ -21,6 +21,7 @@ from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import ends_run, lookup
 from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.model import NONE, OPERATOR
 from tb_privateuse1.trace.table import I64, Bools
@@ -128,7 +129,7 @@ def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:
     chosen = found.of(*idioms) & (found.table.saved_ns > 0) & ~_inside_composites(case, found)
     chosen &= loss_tails(case.trace).loss[found.table.first] < 0  # a loss is one finding
     chosen &= parameter_loops(case.trace).loop[found.table.first] < 0  # so is a loop over tensors
-    group = np.where(np.append(chosen, False)[found.chain], found.chain, -1)
+    group = np.where(lookup(chosen, found.chain, False), found.chain, -1)
     table = found.table
     return fuse(case, found.graph, group, table.duration_ns, table.fused_ns)
 
@@ -144,7 +145,7 @@ def _but_one(case: RuleContext, graph: Graph, group: I64) -> I64:
     """Return the outermost operators of all nodes of each chain but the one of most device time."""
     nodes = np.flatnonzero(group >= 0)
     order = np.lexsort((graph.nodes.duration_ns[nodes], group[nodes]))
-    last = np.append(group[nodes][order][1:] != group[nodes][order][:-1], True)
+    last = ends_run(group[nodes][order])
     rows = graph.nodes.op[nodes[order[~last]]].astype(np.int64)
     return np.unique(_outermost_alone(case, graph, rows))
 
@@ -155,12 +156,12 @@ def _outermost_alone(case: RuleContext, graph: Graph, rows: I64) -> I64:
     launching = np.zeros(len(ops), np.int64)
     launching[graph.nodes.op] = 1
     total = groupby.with_descendants(ops.parent, launching)
-    alone = np.append((total == 1) & (ops.kind == OPERATOR), False)
+    alone = lookup((total == 1) & (ops.kind == OPERATOR), ops.parent, False)
     at = rows.copy()
-    climbing = np.flatnonzero(alone[ops.parent[at]])
+    climbing = np.flatnonzero(alone[at])
     while len(climbing):
         at[climbing] = ops.parent[at[climbing]]
-        climbing = climbing[alone[ops.parent[at[climbing]]]]
+        climbing = climbing[alone[at[climbing]]]
     outermost: I64 = at[at != NONE]
     return outermost
 
@@ -171,10 +172,9 @@ def in_chains(case: RuleContext) -> Bools:
     Rules on single kernels leave these to the rules on such chains.
     """
     chains, attention = chains_of(case.trace), attention_chains(case.trace)
-    saves = np.append((chains.table.saved_ns > 0) & chains.of(*PARTICULAR), False)
-    in_one = np.append(saves[chains.chain] | (attention.chain >= 0), False)
-    flags: Bools = in_one[chains.graph.kernel_node]
-    return flags
+    saves = (chains.table.saved_ns > 0) & chains.of(*PARTICULAR)
+    in_one = lookup(saves, chains.chain, False) | (attention.chain >= 0)
+    return lookup(in_one, chains.graph.kernel_node, False)
 
 
 def describe(case: RuleContext, found: Fusion) -> str:

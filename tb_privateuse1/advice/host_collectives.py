@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.roofs.best_rates import best_rate
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes, phase_kinds
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -68,8 +69,8 @@ def repeated_sums(case: RuleContext, rows: I64) -> I64:
     if not len(rows) or not len(passes.backward_ns):
         return rows[:0]
     start = trace.ops.start_ns[trace.collectives.op[rows]]
-    at = np.searchsorted(passes.backward_ns, start, side="right") - 1
-    following = np.searchsorted(passes.forward_ns, start, side="right") - 1
+    at = latest_not_after(passes.backward_ns, start)
+    following = latest_not_after(passes.forward_ns, start)
     if (following > at).any():
         return rows[:0]
     size = np.bincount(at, trace.collectives.bytes[rows], minlength=len(passes.backward_ns))
@@ -82,8 +83,8 @@ def _repeats(case: RuleContext, backward_ns: I64, count: I64, size: np.ndarray) 
     updates = np.sort(case.trace.ops.start_ns[phase_kinds(case.trace) == STEPPING])
     before = np.searchsorted(updates, backward_ns)
     first = np.searchsorted(before, before)
-    last = np.searchsorted(before, before, side="right") - 1
-    behind = np.append(before, len(updates))[last + 1] - before
+    last = latest_not_after(before, before)
+    behind = lookup(before, last + 1, len(updates)) - before
     same = (count > 0) & (count == count[last]) & (size == size[last])
     is_early = np.arange(len(before)) < last
     found: Bools = same & is_early & (behind > 0) & (behind < last - first + 1)

@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass, replayed_account
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -121,7 +122,7 @@ class RemovalReplay:
         """Return a flag per wait of the graph: it is removed."""
         waits = self._graph.waits
         # Rows of the excerpt to rows of the whole trace; the last entry stands for ``NONE``.
-        op = np.append(ops[self._part.ops], False)[waits.op]
-        launch = np.append(launches[self._part.launches], False)[waits.launch]
+        op = lookup(ops[self._part.ops], waits.op, False)
+        launch = lookup(launches[self._part.launches], waits.launch, False)
         freed: Bools = np.where(waits.launch >= 0, launch, op)
         return freed

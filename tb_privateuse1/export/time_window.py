@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.collective_calls import Collectives
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Memory, Tensors, Trace
 from tb_privateuse1.trace.recorded_counters import CounterSamples
@@ -68,8 +69,8 @@ def _of_collectives(trace: Trace) -> tuple[I64, I64]:
     columns = [
         np.where(
             device,
-            np.append(getattr(trace.kernels, name), 0)[talk.kernel],
-            np.append(getattr(trace.ops, name), 0)[talk.op],
+            lookup(getattr(trace.kernels, name), talk.kernel, 0),
+            lookup(getattr(trace.ops, name), talk.op, 0),
         )
         for name in ("start_ns", "end_ns")
     ]

@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, mod
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, sum_bounds, uncertainty
+from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
@@ -207,7 +208,7 @@ def kernels(
         bound_ns=(uncertainty.duration_sum_bound(table) if device_times.all_known(trace) else None),
         short=_short(duration[table.kind == KERNEL], short_ns),
         matrix=_matrix(trace, table, rows.matrix),
-        has_configs=bool((np.append(trace.configs.block, NONE)[table.config] >= 0).any()),
+        has_configs=bool((lookup(trace.configs.block, table.config, NONE) >= 0).any()),
         modelled=modelled_time(trace, inside),
     )
 
@@ -227,10 +228,8 @@ class _Members(Struct, frozen=True):
 
     def work(self, shown: I64) -> list[Figures]:
         """Return the work of some groups."""
-        place = np.full(len(self.first), NONE, np.int64)
-        place[shown] = np.arange(len(shown))
         group = np.full(len(self.trace.kernels), NONE, np.int64)
-        group[self.chosen] = place[self.member]
+        group[self.chosen] = positions(shown, len(self.first))[self.member]
         return group_figures(self.trace, group, len(shown))
 
     def ordered(self, rows: I64, key: str | None, descending: bool) -> I64:

@@ -11,6 +11,7 @@ from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
 from tb_privateuse1.trace import call_tree, device_times, sum_bounds
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import (
@@ -165,15 +166,13 @@ def _result(
     # An operator of the backward pass belongs to the module of its forward operator.
     ops, kernels = trace.ops, trace.kernels.take(in_step(trace.kernels.step, row))
     forward = call_tree.forward_of(ops)
-    back_of_op = call_tree.take(call_tree.take(nodes.of, ranges.of_op), forward)
-    first = (forward >= 0) & (call_tree.take(forward, ops.parent) < 0) & in_step(ops.step, row)
+    back_of_op = lookup(lookup(nodes.of, ranges.of_op, NONE), forward, NONE)
+    first = (forward >= 0) & (lookup(forward, ops.parent, NONE) < 0) & in_step(ops.step, row)
     back_host = sums(np.where(first, back_of_op, NONE), ops.end_ns - ops.start_ns, n)
     some = in_step(trace.kernels.step, row)
     regions = named_regions.kernel_regions(trace, ranges)
-    ahead, back = (
-        _device(kernels, call_tree.take(nodes.of, region[some]), n) for region in regions
-    )
-    node = np.where(some, call_tree.take(nodes.of, np.maximum(*regions)), NONE)
+    ahead, back = (_device(kernels, lookup(nodes.of, region[some], NONE), n) for region in regions)
+    node = np.where(some, lookup(nodes.of, np.maximum(*regions), NONE), NONE)
 
     # A module that ran in no chosen step has rows only if something of its backward pass did.
     used = with_descendants(nodes.parent, calls + ahead.kernels + back.kernels + back_host) > 0

@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, device_times, uncertainty
+from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.model import NONE, Trace
@@ -228,7 +229,7 @@ def _device_bound(trace: Trace, rows: I64) -> int | None:
     """Return the bound of the time of the activities that some operators launched themselves."""
     mine = np.zeros(len(trace.ops) + 1, np.bool_)  # the last entry is the one that NONE reads
     mine[rows] = True
-    launcher = call_tree.take(outermost_calls(trace.ops), trace.kernels.op)
+    launcher = lookup(outermost_calls(trace.ops), trace.kernels.op, NONE)
     return uncertainty.duration_sum_bound(trace.kernels.take(mine[launcher]))
 
 
@@ -241,12 +242,10 @@ class _Members:
     def work(self, shown: I64) -> list[Figures]:
         """Return the work of the activities that the operators of some groups launched."""
         trace = self._trace
-        place = np.full(self._groups, NONE, np.int64)
-        place[shown] = np.arange(len(shown))
         group = np.full(len(trace.ops), NONE, np.int64)
-        group[self._rows] = place[self._member]
-        launcher = call_tree.take(calls(trace.ops), trace.kernels.op)
-        return group_figures(trace, np.append(group, NONE)[launcher], len(shown))
+        group[self._rows] = positions(shown, self._groups)[self._member]
+        launcher = lookup(calls(trace.ops), trace.kernels.op, NONE)
+        return group_figures(trace, lookup(group, launcher, NONE), len(shown))
 
 
 def _by_time(rows: I64, figures: dict[str, I64]) -> I64:

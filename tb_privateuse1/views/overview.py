@@ -36,8 +36,9 @@ from tb_privateuse1.analysis.steps.table import (
 )
 from tb_privateuse1.analysis.steps.utilisation import utilisation
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import call_tree, device_times, intervals, sum_bounds, uncertainty
+from tb_privateuse1.trace import device_times, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.isolation import isolate_fields
@@ -337,8 +338,8 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
     whole = _unlinked_ns(trace, row) + int(time[rows].sum())
     member = np.full(len(ops), NONE, np.int32)
     member[rows] = group
-    launcher = call_tree.take(outermost_calls(ops), trace.kernels.op)
-    place = call_tree.take(member, launcher)
+    launcher = lookup(outermost_calls(ops), trace.kernels.op, NONE)
+    place = lookup(member, launcher, NONE)
     error = sum_bounds.duration_sum_bounds(place, trace.kernels, len(labels))
     error = device_times.known_bounds(trace, error) if len(trace.kernels) else error
     return _top(labels, group, time[rows], error, bounded[rows], whole)

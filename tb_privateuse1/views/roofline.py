@@ -31,6 +31,7 @@ from tb_privateuse1.analysis.roofs.roofs import Kind, Roof, Source
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, sum_bounds, uncertainty
+from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -216,9 +217,7 @@ def roofline(
 
 
 def _rows(trace: Trace, points: PointGroups, shown: I64, whole: int) -> tuple[RooflineRow, ...]:
-    place = np.full(points.count + 1, NONE, np.int64)
-    place[shown] = np.arange(len(shown))
-    group = place[points.group]  # the last entry is the one that NONE reads
+    group = lookup(positions(shown, points.count), points.group, NONE).astype(np.int64)
     count, longest = len(shown), points.longest[shown]
     kinds = breakdown.activity_kinds(trace.kernels.take(longest))
     rows, roofs = device_rates(trace).rows.take(longest), compute_roofs(trace)[longest]

@@ -8,6 +8,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.trace import call_tree, device_times, intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -141,7 +142,7 @@ class _Calls:
     def _operators(self, group: I64, duration: I64) -> I64:
         """Return by group the name of the operator with most of its time, or ``NONE``."""
         trace = self._trace
-        around = np.append(trace.ops.name, np.int32(NONE))[trace.launches.op[self._chosen]]
+        around = lookup(trace.ops.name, trace.launches.op[self._chosen], NONE)
         first, pair = group_rows(group, around)
         total = sums(pair, duration, len(first))
         # The last one of each group is the one with the most time.

@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.simulation.ranking import Gain
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import Trace
@@ -242,8 +243,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     name, shown = critical_path.piece_names(trace, path), display_names(trace)
     key = path.time_class.astype(np.int64) * (len(trace.strings) + 1) + name + 1
     keys, first, of = np.unique(key, return_index=True, return_inverse=True)
-    sums = np.zeros(len(keys), np.int64)
-    np.add.at(sums, of, spent)
+    total_ns = sums(of, spent, len(keys))
     counts = np.bincount(of)
     total = max(int(spent.sum()), 1)
     return tuple(
@@ -251,11 +251,11 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
             time_class=CLASSES[path.time_class[first[i]]].name,
             **name_fields(trace.text(name[first[i]]), kernel=int(name[first[i]]) in shown),
             pieces=float(counts[i]) / steps,
-            path_ns=round(int(sums[i]) / steps),
-            share=int(sums[i]) / total,
+            path_ns=round(int(total_ns[i]) / steps),
+            share=int(total_ns[i]) / total,
             label=CLASSES[path.time_class[first[i]]].label,
         )
-        for i in np.argsort(-sums, kind="stable").tolist()
+        for i in np.argsort(-total_ns, kind="stable").tolist()
     )
 
 

@@ -51,9 +51,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     name, op = _sites(case, own)
     first, group = groupby.group_rows(own.table, name, op)
     total = groupby.sums(group, own.end_ns - own.start_ns, len(first))
-    earliest = np.full(len(first), np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(earliest, group, own.start_ns)
-    total[earliest >= _last_work_ns(case)] = 0
+    total[groupby.minima(group, own.start_ns, len(first)) >= _last_work_ns(case)] = 0
     for i in np.argsort(-total, kind="stable")[:_MOST].tolist():
         if case.share(int(total[i])) >= MANY_PLACES:
             yield _finding(case, own.take(np.flatnonzero(group == i)), int(op[first[i]]))

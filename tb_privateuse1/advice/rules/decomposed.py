@@ -13,7 +13,8 @@ from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.nodes import graph
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.columns import lookup, positions
+from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.model import NONE
 
 _MANY = 3
@@ -26,11 +27,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     composite = case.around(nodes.op, case.named("ops", fusion.COMPOSITES))
     calls, count = np.unique(composite[composite != nodes.op], return_counts=True)
     built = calls[(count >= _MANY) & (calls != NONE)]
-    place = np.full(len(ops) + 1, -1, np.int64)
-    place[built] = np.arange(len(built))
-    group = place[composite]
-    longest = np.zeros(len(built), np.int64)
-    np.maximum.at(longest, group[group >= 0], nodes.duration_ns[group >= 0])
+    group = lookup(positions(built, len(ops)), composite, NONE).astype(np.int64)
+    longest = maxima(group, nodes.duration_ns, len(built))
     duration = sums(group, nodes.duration_ns, len(built))
     found = fusion.fuse(case, graph(case.trace), group, duration, longest)
     if found is None or case.share(intervals.length(found.claim)) < ONE_PLACE:

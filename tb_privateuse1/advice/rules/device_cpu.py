@@ -14,6 +14,7 @@ from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.work.arguments import typed_shapes
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.table import I64
 
 _NOTED = 0.03
@@ -82,7 +83,7 @@ def _names(case: RuleContext, rows: I64) -> str:
     """Return the operators, or else the kernels, with most of the time."""
     kernels, trace = case.trace.kernels, case.trace
     op = kernels.op[rows]
-    name = np.where(op >= 0, np.append(trace.ops.name, -1)[op], kernels.name[rows])
+    name = np.where(op >= 0, lookup(trace.ops.name, op, -1), kernels.name[rows])
     names, group = np.unique(name, return_inverse=True)
     total = groupby.sums(group, kernels.end_ns[rows] - kernels.start_ns[rows], len(names))
     order = np.argsort(-total, kind="stable")[:_TOP]

@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.columns import containing, lookup
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64
 
@@ -98,7 +99,7 @@ def _tensors(case: RuleContext) -> int:
     made = (memory.bytes > 0) & (memory.device_type != allocations.CPU)
     if not made.any():
         return max(int(case.judged_kernels.sum()), 1)
-    step = np.searchsorted(steps.host_start_ns, memory.ts_ns[made], side="right") - 1
+    step = containing(steps.host_start_ns, steps.host_end_ns, memory.ts_ns[made])
     return max(int(np.isin(step, case.steps).sum()), 1)
 
 
@@ -106,7 +107,7 @@ def _emptying(case: RuleContext, rows: I64) -> I64:
     """Return the calls below a frame that empties the allocator's cache."""
     trace = case.trace
     empties = call_tree.self_or_nearest(trace.frames.parent, case.named("frames", _EMPTIES))
-    return rows[np.append(empties, NONE)[trace.launches.frame[rows]] >= 0]
+    return rows[lookup(empties, trace.launches.frame[rows], NONE) >= 0]
 
 
 def _emptying_line(case: RuleContext, rows: I64) -> str | None:
@@ -128,8 +129,8 @@ def _sizes_vary(case: RuleContext) -> bool:
     """Return whether steps allocate blocks of other sizes than the step before did."""
     memory = case.trace.memory
     made = np.flatnonzero((memory.bytes > 0) & (memory.device_type != allocations.CPU))
-    begin = case.trace.steps.host_start_ns
-    step = np.searchsorted(begin, memory.ts_ns[made], side="right") - 1
+    steps = case.trace.steps
+    step = containing(steps.host_start_ns, steps.host_end_ns, memory.ts_ns[made])
     sizes = [np.unique(memory.bytes[made[step == one]]) for one in case.steps.tolist()]
     pairs = itertools.pairwise(one for one in sizes if len(one))
     differ = [not np.array_equal(before, after) for before, after in pairs]

@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import containing
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -23,8 +24,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if case.share(intervals.length(held)) < MANY_PLACES:
         return
     frames = case.trace.frames
-    begin = np.searchsorted(held[0], frames.start_ns, side="right") - 1
-    ran = np.flatnonzero((begin >= 0) & (frames.start_ns < np.append(held[1], 0)[begin]))
+    ran = np.flatnonzero(containing(*held, frames.start_ns) >= 0)
     thread = int(np.bincount(frames.thread[ran]).argmax())
     rows = ran[frames.thread[ran] == thread]
     name = int(np.bincount(frames.name[rows]).argmax())

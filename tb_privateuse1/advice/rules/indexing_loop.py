@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS, independen
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import following, previous, starts_run
 from tb_privateuse1.trace.table import I64
 
 _NAMES = r"^aten::(select|slice|narrow)$"
@@ -107,11 +108,9 @@ def _found(case: RuleContext) -> _Found:
 
 def _apart(ranges: Ranges) -> I64:
     """Return the ranges that begin behind all earlier ones of their thread."""
-    if not len(ranges):
-        return np.empty(0, np.int64)
-    before = np.append(0, intervals.running_max(ranges.end_ns, ranges.thread.astype(np.int64))[:-1])
-    first = np.append(True, ranges.thread[1:] != ranges.thread[:-1])
-    return np.flatnonzero(first | (ranges.start_ns >= before))
+    reach = intervals.running_max(ranges.end_ns, ranges.thread.astype(np.int64))
+    begins = starts_run(ranges.thread) | (ranges.start_ns >= previous(reach, 0))
+    return np.flatnonzero(begins)
 
 
 def _runs(case: RuleContext, top: I64, at: I64) -> _Found:
@@ -123,16 +122,11 @@ def _runs(case: RuleContext, top: I64, at: I64) -> _Found:
     # A loop may index several tensors in turn, so each shape is a separate series.
     at = at[np.lexsort((at, ops.shapes[top[at]]))]
     rows = top[at]
-    new = np.append(
-        True,
-        (np.diff(at) > _NEAR)
-        | (np.diff(ops.thread[rows]) != 0)
-        | (np.diff(ops.step[rows]) != 0)
-        | (np.diff(ops.shapes[rows]) != 0),
-    )[: len(rows)]
+    new = starts_run(ops.thread[rows], ops.step[rows], ops.shapes[rows])
+    new |= np.diff(at, prepend=0) > _NEAR
     run = np.cumsum(new) - 1
     first, count = np.flatnonzero(new), np.bincount(run)
-    last = np.append(first[1:], len(rows)) - 1
+    last = following(first, len(rows)) - 1
     long = count >= _MANY
     first, last = rows[first[long]], rows[last[: len(count)][long]]
     return _Found(

@@ -12,6 +12,7 @@ from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.analysis.memory import allocations, by_operator
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.trace.columns import containing, lookup
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I64
@@ -67,15 +68,13 @@ def _makers(case: RuleContext, use: memory_peak.DeviceMemory, growth: int) -> tu
     """
     trace = case.trace
     held = np.flatnonzero((use.blocks.fate == allocations.HELD) & (use.blocks.allocation >= 0))
-    begin, end = trace.steps.host_start_ns, trace.steps.host_end_ns
     at = use.events.ts_ns[use.blocks.allocation[held]]
-    step = np.searchsorted(begin, at, side="right") - 1
-    held, step = held[np.isin(step, case.steps)], step[np.isin(step, case.steps)]
+    step = containing(trace.steps.host_start_ns, trace.steps.host_end_ns, at)
+    inside = np.isin(step, case.steps)
+    held, step = held[inside], step[inside]
     rows = use.blocks.allocation[held]
-    inside = use.events.ts_ns[rows] < end[step]
-    held, step, rows = held[inside], step[inside], rows[inside]
     owner = by_operator.owning_operators(trace, use.events.op[rows])
-    name = np.append(trace.ops.name, NONE)[owner]
+    name = lookup(trace.ops.name, owner, NONE)
     names, group = np.unique(name, return_inverse=True)
     steps = np.array([len(np.unique(step[group == i])) for i in range(len(names))], np.int64)
     size = sums(group, use.blocks.bytes[held], len(names)) // max(len(case.steps), 1)

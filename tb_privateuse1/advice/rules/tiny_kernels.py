@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.table import I64
 
@@ -73,7 +74,7 @@ def _between_launches(case: RuleContext, rows: I64) -> float | None:
     """Return the median launch interval of the host in ns; None with too few launches."""
     kernels, trace = case.trace.kernels, case.trace
     launch = kernels.launch[rows]
-    by_launch = np.append(trace.launches.start_ns, 0)[launch]
+    by_launch = lookup(trace.launches.start_ns, launch, 0)
     at = np.where(launch >= 0, by_launch, trace.ops.start_ns[kernels.op[rows]])
     at = np.sort(at, kind="stable")  # fast: almost in order
     between = np.diff(at)

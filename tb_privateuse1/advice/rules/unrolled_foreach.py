@@ -13,6 +13,7 @@ from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64
 
@@ -84,7 +85,7 @@ def _calls_of_one(case: RuleContext, candidates: I64) -> I64:
     for name in np.unique(ops.name[candidates]):
         single_name = re.sub(r"_(foreach|fused)_", "", trace.text(name))
         single[name] = ids.get(single_name, ids.get(single_name.removesuffix("_"), NONE))
-    parent_name = np.append(ops.name, NONE)[ops.parent]
+    parent_name = lookup(ops.name, ops.parent, NONE)
     same = (single[parent_name] == ops.name) & (ops.parent >= 0)
     return np.bincount(ops.parent[same], minlength=len(ops))
 

@@ -11,6 +11,7 @@ from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, p
 from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import minima
 from tb_privateuse1.trace.model import MISSING
 
 _MANY = 3
@@ -28,8 +29,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     duration = kernels.end_ns[kernel] - kernels.start_ns[kernel]
     key = np.stack((calls.kind[rows], calls.group[rows], calls.bytes[rows]))
     _, group = np.unique(key, axis=1, return_inverse=True)
-    least = np.full(group.max() + 1, np.iinfo(np.int64).max)
-    np.minimum.at(least, group, duration)
+    least = minima(group, duration, int(group.max()) + 1)
     usable = np.bincount(group)[group] >= _MANY
     # The transfer is the end of the call: it starts when the last rank arrives.
     waiting = (kernels.start_ns[kernel], kernels.end_ns[kernel] - least[group])

@@ -36,6 +36,7 @@ from tb_privateuse1.export.perfetto.protobuf import (
 from tb_privateuse1.export.perfetto.tracks import Tracks
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import EVIDENCE, KERNEL, MEASURED, MISSING, NONE, Ops, Trace
 from tb_privateuse1.trace.perfetto_words import COUNTER, INSTANT, SLICE_BEGIN, SLICE_END
 from tb_privateuse1.trace.table import I64
@@ -149,8 +150,8 @@ class _Arrows:
     def parts(self, source: I64) -> Iterator[Part]:
         """Yield the link fields of the events of these ranges."""
         op = np.where(source < len(self._forward), source, NONE)
-        back = np.append(self._forward, NONE)[op]
-        for rows, flow in ((np.append(self._is_forward, False)[op], op), (back >= 0, back)):
+        back = lookup(self._forward, op, NONE)
+        for rows, flow in ((lookup(self._is_forward, op, False), op), (back >= 0, back)):
             if rows.any():
                 yield only(fixed64(47, flow + np.int64(1)), rows)
         first, last = (np.searchsorted(self._maker, source, side) for side in ("left", "right"))
@@ -202,9 +203,9 @@ def _begin(trace: Trace, host: _Host, arrows: _Arrows, track: Part, rows: I64) -
 
 def _shapes(ops: Ops, at: I64, chosen: I64) -> Iterator[Part]:
     """Yield the input shapes and types; ``at`` indexes ``chosen``, or is ``NONE``."""
-    own = np.append(chosen, NONE)[at]
+    own = lookup(chosen, at, NONE)
     for name, column in (("Input shapes", ops.shapes), ("Input types", ops.dtypes)):
-        string = np.append(column, NONE)[own]
+        string = lookup(column, own, NONE)
         if (string >= 0).any():
             value = varint(17, np.maximum(string, 0) + 1)
             yield only(packets.argument(name, value), string >= 0)
@@ -255,7 +256,7 @@ def _argument(name: str, value: Part) -> Part:
 
 
 def _operators(trace: Trace, op: NDArray[np.int32]) -> Part:
-    ids, chosen = np.unique(np.append(trace.ops.name, NONE)[op], return_inverse=True)
+    ids, chosen = np.unique(lookup(trace.ops.name, op, NONE), return_inverse=True)
     texts = [trace.text(name)[:_LONGEST].encode("utf-8", "replace") for name in ids]
     return text(chosen, texts)
 

@@ -12,6 +12,7 @@ from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace import intervals, labels, sum_bounds, uncertainty
+from tb_privateuse1.trace.groupby import maxima, sums
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import chosen_tracks
@@ -142,10 +143,8 @@ def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) ->
     inside = length
     if len(starts) and (starts.min() < start or ends.max() > stop):
         inside = np.minimum(ends, stop) - np.maximum(starts, start)
-    sums, totals, longest = np.zeros((3, len(strings)), np.int64)
-    np.add.at(sums, group, inside)
-    np.add.at(totals, group, length)
-    np.maximum.at(longest, group, length)
+    clipped, totals = (sums(group, ns, len(strings)) for ns in (inside, length))
+    longest = maxima(group, length, len(strings))
     none: list[int | None] = [0] * len(strings)
     bounds: tuple[list[int | None], ...] = (none, none, none)
     if table == "kernels" and not uncertainty.all_measured(trace.kernels):
@@ -155,7 +154,7 @@ def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) ->
             table=table,
             **name_fields(trace.text(string), kernel=table == "kernels"),
             ranges=int(counts[i]),
-            inside_ns=int(sums[i]),
+            inside_ns=int(clipped[i]),
             mean_ns=round(int(totals[i]) / int(counts[i])),
             max_ns=int(longest[i]),
             bound_ns=bounds[0][i],
@@ -181,8 +180,7 @@ def _bounds(
     inside = uncertainty.sums_inside(kernels, group, groups, start, stop)
     total = sum_bounds.duration_sum_bounds(group, kernels, groups)
     lost = total == MISSING
-    greatest = np.zeros(groups, np.int64)
-    np.maximum.at(greatest, group, np.maximum(kernels.duration_bound_ns, 0))
+    greatest = maxima(group, kernels.duration_bound_ns, groups)
     mean = np.rint(np.where(lost, 0, total) / counts).astype(np.int64)
     return _known(inside, inside == MISSING), _known(mean, lost), _known(greatest, lost)
 

@@ -26,6 +26,7 @@ from tb_privateuse1.trace import (
     labels,
     uncertainty,
 )
+from tb_privateuse1.trace.columns import positions
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import chosen_tracks
@@ -180,8 +181,7 @@ def _operators(
     host, calls = _by(place, own, 2 * strings + 1), _by(place, here, 2 * strings + 1)
     device, count = _by(key, part.ns, 2 * strings + 1), _by(key, part.shown, 2 * strings + 1)
     found = np.flatnonzero((calls > 0) | (count > 0))
-    number = np.full(2 * strings + 1, NONE, np.int32)
-    number[found] = np.arange(len(found))
+    number = positions(found, 2 * strings + 1)
     bound = tree_bounds(np.full(len(found), NONE, np.int32), number[key], part)
     order = np.lexsort((found, -host[found], -device[found])).tolist()
     rows = [

@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.analysis.steps.breakdown import KINDS
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, groupby, intervals, sum_bounds, uncertainty
+from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
@@ -171,9 +172,7 @@ def _rows(
     window_ns: int,
 ) -> tuple[Hotspot, ...]:
     """Return the rows of the groups ``shown``; ``inside`` is each item's group in the steps."""
-    place = np.full(len(items.groups.labels) + 1, NONE, np.int64)
-    place[shown] = np.arange(len(shown))
-    place = place[inside]
+    place = lookup(positions(shown, len(items.groups.labels)), inside, NONE).astype(np.int64)
     bounds = sum_bounds.sum_bounds(place, items.bound_ns, items.error_group, max(len(shown), 1))
     operators = _with_most(place, items.ns, items.operators)
     lines = _with_most(place, items.ns, items.lines)

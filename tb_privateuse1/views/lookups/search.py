@@ -10,6 +10,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.kernel_names import display_names, name_fields, strings_with
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace import device_times, uncertainty
+from tb_privateuse1.trace.columns import flag_names
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.lookups.base import TABLES, Item, TableName, item
@@ -89,9 +90,7 @@ def _named(trace: Trace, text: str, exact: bool) -> Bools:
     """Return which of the trace's strings match."""
     if text and not exact:
         return strings_with(trace, text)
-    mask = np.zeros(len(trace.strings) + 1, np.bool_)  # the last is for NONE
-    mask[[i for i, string in enumerate(trace.strings) if text and string == text]] = True
-    return mask
+    return flag_names(trace.strings, lambda string: text and string == text)
 
 
 def _page(
