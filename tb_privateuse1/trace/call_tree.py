@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import intervals, step_names
+from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup
 from tb_privateuse1.trace.model import NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -88,8 +89,8 @@ def number_keys(key: I64) -> tuple[I64, I64]:
 
 
 def starts_with(trace: Trace, *prefixes: str) -> Bools:
-    """Return a mask of the trace's strings that start with one of the prefixes."""
-    return np.array([text.startswith(prefixes) for text in trace.strings], np.bool_)
+    """Return ``flag_names`` of the strings that start with one of the prefixes."""
+    return flag_names(trace.strings, lambda text: text.startswith(prefixes))
 
 
 def is_module(trace: Trace) -> Bools:
@@ -134,11 +135,6 @@ def self_or_nearest(parent: I32, wanted: Bools) -> I32:
     return np.where(wanted, rows, intervals.nearest(parent, wanted)).astype(np.int32)
 
 
-def take(column: I32 | I64, rows: I32) -> I32:
-    """Return ``column[rows]``, and ``NONE`` for the rows that are ``NONE``."""
-    return np.where(rows >= 0, np.append(column, NONE)[rows], NONE).astype(np.int32)
-
-
 def forward_of(ops: Ops) -> I32:
     """Return the forward operator whose gradient each operator computes, or ``NONE``.
 
@@ -148,7 +144,7 @@ def forward_of(ops: Ops) -> I32:
     operator belong to the same forward operator.
     """
     forward = linked_forward(ops)
-    return take(forward, self_or_nearest(ops.parent, forward >= 0))
+    return lookup(forward, self_or_nearest(ops.parent, forward >= 0), NONE)
 
 
 def linked_forward(ops: Ops) -> I32:
@@ -158,7 +154,7 @@ def linked_forward(ops: Ops) -> I32:
     if not len(forward) or not backward.any():
         return np.full(len(ops), NONE, np.int32)
     order = forward[np.lexsort((ops.start_ns[forward], ops.sequence[forward]))]
-    last = np.searchsorted(ops.sequence[order], ops.sequence, side="right") - 1
+    last = latest_not_after(ops.sequence[order], ops.sequence)
     latest = order[np.maximum(last, 0)]
     hit = backward & (last >= 0) & (ops.sequence[latest] == ops.sequence)
     return np.where(hit, latest, NONE).astype(np.int32)

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.captures import Captures
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, Bools
 
@@ -31,7 +32,7 @@ def place_captures(captures: Captures, wanted: Bools, holder: I32, node: I32) ->
 
     ``node`` is the row of ``captures`` of each activity, ``holder`` any number of its place.
     """
-    node = call_tree.take(call_tree.self_or_nearest(captures.parent, wanted), node)
+    node = lookup(call_tree.self_or_nearest(captures.parent, wanted), node, NONE)
     up = intervals.nearest(captures.parent, wanted)
     here = np.flatnonzero(node >= 0)
     own = (holder[here].astype(np.int64) + 1) << 32 | node[here]
@@ -62,4 +63,4 @@ def first_of_same_path(nodes: call_tree.Nodes) -> I32:
     first = np.full(len(nodes), NONE, np.int32)
     of = nodes.of[::-1]
     first[of[of >= 0]] = rows[of >= 0]  # reversed, so that the first is written last
-    return call_tree.take(first, nodes.of)
+    return lookup(first, nodes.of, NONE)

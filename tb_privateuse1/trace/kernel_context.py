@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import FRAME, NONE, OPERATOR, Kernels, Trace
 from tb_privateuse1.trace.table import I32, Bools
@@ -29,7 +30,7 @@ class Context(Struct, frozen=True):
 def launch_context(trace: Trace) -> Context:
     """Return the context of each row of ``trace.launches``."""
     launches = trace.launches
-    of_op = call_tree.take(trace.ops.frame, launches.op)
+    of_op = lookup(trace.ops.frame, launches.op, NONE)
     return Context(
         launches.around, np.where(launches.op >= 0, of_op, launches.frame).astype(np.int32)
     )
@@ -40,9 +41,9 @@ def kernel_context(trace: Trace) -> Context:
     """Return the context of each row of ``trace.kernels``."""
     op, launch, called = trace.kernels.op, trace.kernels.launch, launch_context(trace)
     return Context(
-        np.where(op >= 0, op, call_tree.take(called.around, launch)).astype(np.int32),
+        np.where(op >= 0, op, lookup(called.around, launch, NONE)).astype(np.int32),
         np.where(
-            op >= 0, call_tree.take(trace.ops.frame, op), call_tree.take(called.frame, launch)
+            op >= 0, lookup(trace.ops.frame, op, NONE), lookup(called.frame, launch, NONE)
         ).astype(np.int32),
     )
 
@@ -62,7 +63,7 @@ def kernel_parents(trace: Trace) -> I32:
 def launching_call(trace: Trace) -> I32:
     """Return the string that names the launch of each activity without an operator, or ``NONE``."""
     kernels = trace.kernels
-    name = call_tree.take(trace.launches.name, kernels.launch)
+    name = lookup(trace.launches.name, kernels.launch, NONE)
     return np.where(kernels.op >= 0, NONE, name).astype(np.int32)
 
 
@@ -71,7 +72,7 @@ def operator_names(trace: Trace, kernels: Kernels) -> I32:
 
     For the replay of a graph it is the operator that launched it in the graph's capture.
     """
-    own = call_tree.take(trace.ops.name, kernels.op)
+    own = lookup(trace.ops.name, kernels.op, NONE)
     return np.where(kernels.op >= 0, own, captured_operators(trace, kernels)).astype(np.int32)
 
 
@@ -87,7 +88,7 @@ def captured_modules(trace: Trace, kernels: Kernels) -> I32:
 
 def is_captured_module(trace: Trace) -> Bools:
     """Return which rows of ``trace.captures`` are calls of an nn.Module."""
-    named = np.append(call_tree.starts_with(trace, call_tree.MODULE), False)
+    named = call_tree.starts_with(trace, call_tree.MODULE)
     is_module: Bools = (trace.captures.kind == FRAME) & named[trace.captures.name]
     return is_module
 
@@ -107,5 +108,5 @@ def captured_stack(trace: Trace, row: int) -> str | None:
 
 def _captured(trace: Trace, kernels: Kernels, wanted: Bools) -> I32:
     captures = trace.captures
-    name = call_tree.take(captures.name, call_tree.self_or_nearest(captures.parent, wanted))
-    return call_tree.take(name, kernels.capture)
+    name = lookup(captures.name, call_tree.self_or_nearest(captures.parent, wanted), NONE)
+    return lookup(name, kernels.capture, NONE)

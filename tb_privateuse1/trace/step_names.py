@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
+from tb_privateuse1.trace.columns import flag_names
 from tb_privateuse1.trace.table import Bools
 
 PREFIX = "ProfilerStep#"
@@ -17,5 +16,5 @@ def is_step(name: str) -> bool:
 
 
 def step_strings(strings: Iterable[str]) -> Bools:
-    """Return which strings name a step."""
-    return np.array([is_step(text) for text in strings], np.bool_)
+    """Return ``flag_names`` of the strings that name a step."""
+    return flag_names(strings, is_step)

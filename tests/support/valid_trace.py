@@ -1,4 +1,4 @@
-"""The one check of what the types of columns declare (``trace.column_types``), of traces and tables."""
+"""The one check of the declared types of columns (``trace.column_types``)."""
 
 from __future__ import annotations
 

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators import groups, module_of, named_regions, source_lines
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import call_tree, kernel_context
+from tb_privateuse1.trace import kernel_context
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.memory_budget import BUDGET
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 By = Literal["operator", "kernel", "module", "line", "annotation"]
@@ -100,7 +101,7 @@ def _of_activities(trace: Trace, by: By) -> Groups:
         case "annotation":
             regions = named_regions.find_regions(trace, "annotations")
             region = np.maximum(*named_regions.kernel_regions(trace, regions))
-            return _named(trace, by, call_tree.take(regions.name, region))
+            return _named(trace, by, lookup(regions.name, region, NONE))
 
 
 def _of_operators(trace: Trace, by: By) -> Groups:
@@ -116,8 +117,8 @@ def _of_operators(trace: Trace, by: By) -> Groups:
         case "annotation":
             regions = named_regions.find_regions(trace, "annotations")
             ahead = module_of.forward_operators(trace)
-            of = np.where(ahead >= 0, call_tree.take(regions.of_op, ahead), regions.of_op)
-            return _named(trace, by, call_tree.take(regions.name, of.astype(np.int32)))
+            of = np.where(ahead >= 0, lookup(regions.of_op, ahead, NONE), regions.of_op)
+            return _named(trace, by, lookup(regions.name, of.astype(np.int32), NONE))
 
 
 def _text(trace: Trace, string: np.integer) -> str | None:
@@ -156,10 +157,10 @@ def _lines(trace: Trace, stack: I32, line: I32) -> Groups:
 def _activity_modules(trace: Trace) -> I32:
     """Return the innermost module of each activity; of a graph's replay that of the capture."""
     kernels = trace.kernels
-    called = module_of.frame_modules(trace, call_tree.take(trace.launches.frame, kernels.launch))
+    called = module_of.frame_modules(trace, lookup(trace.launches.frame, kernels.launch, NONE))
     captured = kernel_context.captured_modules(trace, kernels)
     without = np.where(captured >= 0, captured, called)
-    linked = call_tree.take(groups.innermost_modules(trace), kernels.op)
+    linked = lookup(groups.innermost_modules(trace), kernels.op, NONE)
     return np.where(kernels.op >= 0, linked, without).astype(np.int32)
 
 
@@ -168,9 +169,9 @@ def _activity_lines(trace: Trace) -> tuple[I32, I32]:
     kernels = trace.kernels
     stack, line = source_lines.operator_lines(trace)
     captured, called = source_lines.captured_lines(trace), source_lines.frame_lines(trace)
-    of_launch = call_tree.take(called, kernel_context.kernel_context(trace).frame)
-    of_capture = call_tree.take(captured, kernels.capture)
+    of_launch = lookup(called, kernel_context.kernel_context(trace).frame, NONE)
+    of_capture = lookup(captured, kernels.capture, NONE)
     without = np.where(of_capture >= 0, of_capture, of_launch)
-    of_op = call_tree.take(line, kernels.op)
+    of_op = lookup(line, kernels.op, NONE)
     found = np.where(kernels.op >= 0, of_op, without).astype(np.int32)
-    return call_tree.take(stack, kernels.op), found
+    return lookup(stack, kernels.op, NONE), found

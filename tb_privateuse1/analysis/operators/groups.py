@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators import kinds_of_work, module_of
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.columns import flag_names, lookup
+from tb_privateuse1.trace.groupby import distinct_values, maxima, minima
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -62,10 +63,10 @@ def innermost_modules(trace: Trace) -> I32:
     """
     frames, ops = trace.frames, trace.ops
     inner = call_tree.self_or_nearest(frames.parent, call_tree.is_module(trace))
-    own = call_tree.take(inner, ops.frame)
+    own = lookup(inner, ops.frame, NONE)
     forward = module_of.forward_operators(trace)
-    frame = np.where(forward >= 0, call_tree.take(own, forward), own).astype(np.int32)
-    return call_tree.take(frames.name, frame)
+    frame = np.where(forward >= 0, lookup(own, forward, NONE), own).astype(np.int32)
+    return lookup(frames.name, frame, NONE)
 
 
 def _module_classes(trace: Trace) -> I32:
@@ -146,8 +147,7 @@ def matching_rows(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
     """Return which rows contain a text, ignoring case, in their group's columns or kind of work."""
     ops, frames = trace.ops, trace.frames
     text = text.lower()
-    # The appended last entry is the one that ``NONE`` reads.
-    has = np.array([text in string.lower() for string in trace.strings] + [False], np.bool_)
+    has = flag_names(trace.strings, lambda string: text in string.lower())
     kinds = np.array([text in kind for kind in kinds_of_work.KINDS], np.bool_)
     found: Bools = kinds[name_categories(trace)[ops.name[rows]]]
     if group != "category":
@@ -156,11 +156,12 @@ def matching_rows(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
         found |= has[ops.shapes[rows]]
     if group == "module":
         module = innermost_modules(trace)[rows]
-        classes = [text in (module_class(string) or "").lower() for string in trace.strings]
-        found |= np.array([*classes, False], np.bool_)[module]
+        found |= flag_names(trace.strings, lambda name: text in (module_class(name) or "").lower())[
+            module
+        ]
     if group == "stack":
         within = call_tree.self_or_nearest(frames.parent, has[frames.name]) >= 0
-        found |= has[ops.stack[rows]] | np.append(within, False)[ops.frame[rows]]
+        found |= has[ops.stack[rows]] | lookup(within, ops.frame[rows], False)
     return found
 
 
@@ -172,8 +173,6 @@ def forward_names(trace: Trace, forward: I32, member: I64, groups: int) -> I64:
     """
     linked = forward >= 0
     name = trace.ops.name[forward[linked]].astype(np.int64)
-    least = np.full(groups, np.iinfo(np.int64).max)
-    most = np.full(groups, -1)
-    np.minimum.at(least, member[linked], name)
-    np.maximum.at(most, member[linked], name)
+    least = minima(member[linked], name, groups)
+    most = maxima(member[linked], name, groups, NONE)
     return np.where(least == most, most, NONE)

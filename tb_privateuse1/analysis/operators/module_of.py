@@ -11,6 +11,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.timeline import appearance
 from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, Bools
@@ -49,7 +50,7 @@ def modules_of(trace: Trace, table: I8, index: I32) -> I32:
 
 def _called_modules(trace: Trace, op: I32, launch: I32) -> I32:
     """Return the module of each operator, or without one that of its launch call."""
-    called = frame_modules(trace, call_tree.take(trace.launches.frame, launch))
+    called = frame_modules(trace, lookup(trace.launches.frame, launch, NONE))
     return np.where(op >= 0, operator_modules(trace, op), called).astype(np.int32)
 
 
@@ -58,8 +59,8 @@ def operator_modules(trace: Trace, rows: I32) -> I32:
 
     A row that is ``NONE`` has no module.
     """
-    ahead = call_tree.take(forward_operators(trace), rows)
-    return frame_modules(trace, call_tree.take(trace.ops.frame, np.where(ahead >= 0, ahead, rows)))
+    ahead = lookup(forward_operators(trace), rows, NONE)
+    return frame_modules(trace, lookup(trace.ops.frame, np.where(ahead >= 0, ahead, rows), NONE))
 
 
 def frame_modules(trace: Trace, rows: I32) -> I32:
@@ -71,7 +72,7 @@ def frame_modules(trace: Trace, rows: I32) -> I32:
         at = at[~named[frames.name[found[at]]]]
         found[at] = frames.parent[found[at]]
         at = at[found[at] >= 0]
-    return call_tree.take(frames.name, found)
+    return lookup(frames.name, found, NONE)
 
 
 @memoize

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, captured_ranges, intervals, kernel_context
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
@@ -48,7 +49,7 @@ def _with_captured(trace: Trace, found: Regions) -> Regions:
         return found
     n = len(found.name)
     nodes = call_tree.merge_calls(found.parent, found.name, np.ones(n, np.bool_))
-    holder = call_tree.take(captured_ranges.first_of_same_path(nodes), found.of_kernel)
+    holder = lookup(captured_ranges.first_of_same_path(nodes), found.of_kernel, NONE)
     placed = captured_ranges.place_captures(trace.captures, wanted, holder, kernels.capture)
     parent = np.where(placed.parent >= 0, placed.parent + n, placed.holder)
     none = np.full(len(parent), NONE, np.int64)
@@ -72,8 +73,8 @@ def kernel_regions(trace: Trace, regions: Regions) -> tuple[I32, I32]:
     """
     kernels, forward = trace.kernels, call_tree.forward_of(trace.ops)
     ahead = np.where(forward >= 0, NONE, regions.of_op).astype(np.int32)
-    of_kernel = np.where(kernels.op >= 0, call_tree.take(ahead, kernels.op), regions.of_kernel)
-    back = call_tree.take(call_tree.take(regions.of_op, forward), kernels.op)
+    of_kernel = np.where(kernels.op >= 0, lookup(ahead, kernels.op, NONE), regions.of_kernel)
+    back = lookup(lookup(regions.of_op, forward, NONE), kernels.op, NONE)
     return of_kernel.astype(np.int32), back
 
 
@@ -92,16 +93,16 @@ def _modules(trace: Trace) -> Regions:
     frames = trace.frames
     wanted = call_tree.is_module(trace)
     number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = call_tree.take(number, intervals.nearest(frames.parent, wanted))
-    inner = call_tree.take(number, call_tree.self_or_nearest(frames.parent, wanted))
+    up = lookup(number, intervals.nearest(frames.parent, wanted), NONE)
+    inner = lookup(number, call_tree.self_or_nearest(frames.parent, wanted), NONE)
     return Regions(
         "modules",
         frames.name[wanted],
         frames.start_ns[wanted],
         frames.end_ns[wanted],
         up[wanted],
-        call_tree.take(inner, trace.ops.frame),
-        call_tree.take(inner, kernel_context.kernel_context(trace).frame),
+        lookup(inner, trace.ops.frame, NONE),
+        lookup(inner, kernel_context.kernel_context(trace).frame, NONE),
         int(wanted.sum()),
     )
 
@@ -112,8 +113,8 @@ def _annotations(trace: Trace) -> Regions:
         trace, call_tree.STEP, call_tree.LOADER
     )[ops.name]
     number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = call_tree.take(number, intervals.nearest(ops.parent, wanted))
-    of_op = call_tree.take(number, call_tree.self_or_nearest(ops.parent, wanted))
+    up = lookup(number, intervals.nearest(ops.parent, wanted), NONE)
+    of_op = lookup(number, call_tree.self_or_nearest(ops.parent, wanted), NONE)
     return Regions(
         "annotations",
         ops.name[wanted],
@@ -121,6 +122,6 @@ def _annotations(trace: Trace) -> Regions:
         ops.end_ns[wanted],
         up[wanted],
         of_op,
-        call_tree.take(of_op, kernel_context.kernel_context(trace).around),
+        lookup(of_op, kernel_context.kernel_context(trace).around, NONE),
         int(wanted.sum()),
     )

@@ -11,6 +11,7 @@ from tb_privateuse1.analysis.operators import module_of
 from tb_privateuse1.analysis.operators.groups import frame_stack, python_stack
 from tb_privateuse1.analysis.operators.library_frames import is_library, is_torch
 from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import FRAME, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -63,7 +64,7 @@ def _nearest_lines(trace: Trace, name: I32, parent: I32) -> I32:
         if _LINE.search(text):
             own[i], foreign[i] = not is_library(text), not is_torch(text)
     nearest = [call_tree.self_or_nearest(parent, wanted[name]) for wanted in (own, foreign)]
-    return call_tree.take(name, np.where(nearest[0] >= 0, *nearest).astype(np.int32))
+    return lookup(name, np.where(nearest[0] >= 0, *nearest).astype(np.int32), NONE)
 
 
 def operator_lines(trace: Trace) -> tuple[I32, I32]:
@@ -72,7 +73,7 @@ def operator_lines(trace: Trace) -> tuple[I32, I32]:
     An operator of the backward pass has no Python stack: it has its forward operator's.
     """
     ops = trace.ops
-    line = call_tree.take(frame_lines(trace), ops.frame)
+    line = lookup(frame_lines(trace), ops.frame, NONE)
     ahead = module_of.forward_operators(trace)
     own = (ops.stack >= 0) | (line >= 0) | (ahead < 0)
     return _choose(own, ops.stack, ahead), _choose(own, line, ahead)
@@ -80,7 +81,7 @@ def operator_lines(trace: Trace) -> tuple[I32, I32]:
 
 def _choose(own: Bools, column: I32, ahead: I32) -> I32:
     """Return a column's own values, and elsewhere those of the forward operators."""
-    return np.where(own, column, call_tree.take(column, ahead)).astype(np.int32)
+    return np.where(own, column, lookup(column, ahead, NONE)).astype(np.int32)
 
 
 def operator_line(trace: Trace, ops: I64, weight_ns: I64 | None = None) -> str | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.trace import call_tree, sum_bounds, uncertainty
-from tb_privateuse1.trace.groupby import outermost_calls, sums, with_descendants
+from tb_privateuse1.trace import sum_bounds, uncertainty
+from tb_privateuse1.trace.columns import lookup, starts_run
+from tb_privateuse1.trace.groupby import maxima, outermost_calls, sums, with_descendants
 from tb_privateuse1.trace.model import NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -26,7 +27,7 @@ def own(trace: Trace) -> Own:
     """Return each operator's own host time, and the time of the activities that it launched."""
     ops, kernels = trace.ops, trace.kernels
     call, duration = outermost_calls(ops), kernels.end_ns - kernels.start_ns
-    launcher = call_tree.take(call, kernels.op)
+    launcher = lookup(call, kernels.op, NONE)
     return Own(
         host_ns=sums(call, ops.self_ns, len(ops)),
         device_ns=sums(launcher, duration, len(ops)),
@@ -46,13 +47,13 @@ def operator_totals(
     """
     ops, kernels, launches = trace.ops, trace.kernels, trace.launches
     call = outermost_calls(ops)
-    launcher = call_tree.take(call, kernels.op)
-    caller = call_tree.take(call, launches.op)
+    launcher = lookup(call, kernels.op, NONE)
+    caller = lookup(call, launches.op, NONE)
     one = np.ones(max(len(kernels), len(launches)), np.int64)
     each = own(trace)
-    of_call = call_tree.take(call, forward)
-    row_of_kernel = call_tree.take(_column(member, rows, len(ops)), launcher)
-    ahead = call_tree.take(_column(member, rows, len(ops)), call_tree.take(of_call, kernels.op))
+    of_call = lookup(call, forward, NONE)
+    row_of_kernel = lookup(_column(member, rows, len(ops)), launcher, NONE)
+    ahead = lookup(_column(member, rows, len(ops)), lookup(of_call, kernels.op, NONE), NONE)
 
     def summed(column: I64) -> I64:
         return sums(member, column[rows], groups)
@@ -91,14 +92,13 @@ def nested_in_group(ops: Ops, rows: I64, member: I64) -> Bools:
     # Rows are by thread and start: each is inside the earlier one that ends last, or inside none.
     place = np.argsort(np.argsort(ops.end_ns[rows], kind="stable"), kind="stable")
     order = np.lexsort((-ops.end_ns[rows], ops.start_ns[rows], ops.thread[rows], member))
-    change = (np.diff(member[order]) != 0) | (np.diff(ops.thread[rows][order]) != 0)
-    segment = np.concatenate(([0], np.cumsum(change)))[: len(rows)]
+    starts = starts_run(member[order], ops.thread[rows][order])
+    segment = np.cumsum(starts) - 1
     last = np.maximum.accumulate(segment * len(rows) + place[order]) - segment * len(rows)
     nested = np.zeros(len(rows), np.bool_)
     ends = ops.end_ns[rows][order]
     latest = np.sort(ops.end_ns[rows])[last]
-    same = np.concatenate(([False], ~change))[: len(rows)]
-    nested[order[1:]] = (latest[:-1] >= ends[1:]) & same[1:]
+    nested[order[1:]] = (latest[:-1] >= ends[1:]) & ~starts[1:]
     return nested
 
 
@@ -131,8 +131,7 @@ def _total_bounds(trace: Trace, launcher: I32, group: I32, groups: int) -> I64:
 
 def _longest(duration: I64, member: I64) -> I64:
     """Return by group the index of the longest member, the first of equal ones."""
-    most = np.full(int(member.max(initial=-1)) + 1, -1)
-    np.maximum.at(most, member, duration)
+    most = maxima(member, duration, int(member.max(initial=-1)) + 1, -1)
     hits = np.flatnonzero(duration == most[member])[::-1]
     longest = np.zeros(len(most), np.int64)
     longest[member[hits]] = hits  # reversed, so that the first of equal ones is written last

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import kinds_of_work, module_of
 from tb_privateuse1.analysis.operators.groups import Group, call_site_of, frame_stack, module_class
-from tb_privateuse1.trace import call_tree, kernel_context, uncertainty
+from tb_privateuse1.trace import kernel_context, uncertainty
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -68,7 +69,7 @@ def _origins(trace: Trace, rows: I64, group: Group) -> tuple[list[Origin], I64]:
     launcher = kernel_context.launching_call(trace)[rows]
     module = frame = capture = none
     if group == "module":
-        called = call_tree.take(trace.launches.frame, kernels.launch)
+        called = lookup(trace.launches.frame, kernels.launch, NONE)
         captured = kernel_context.captured_modules(trace, kernels)
         module = np.where(captured >= 0, captured, module_of.frame_modules(trace, called))
     if group == "stack":

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.roofs.roofs import Ceilings, compute_ceilings
 from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
-from tb_privateuse1.trace.groupby import with_descendants
+from tb_privateuse1.trace.groupby import sums, with_descendants
 from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
 
@@ -138,8 +138,8 @@ def figures(
     """
 
     def total(column: I64, mask: Bools) -> I64:
-        sums = _sums(column, mask, group, count)
-        return sums if parent is None else with_descendants(parent, sums)
+        total = sums(group[mask], column[mask], count)
+        return total if parent is None else with_descendants(parent, total)
 
     has_flops, has_bytes = rows.flops != MISSING, rows.bytes != MISSING
     both, roofed = has_flops & has_bytes, values.attainable_ns != MISSING
@@ -170,16 +170,11 @@ def figures(
     return [Figures(*row) for row in zip(*columns, strict=True)]
 
 
-def _sums(column: I64, mask: Bools, group: I64, count: int) -> I64:
-    """Return the sum of each group's rows in the mask: exact, unlike sums of floats."""
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, group[mask], column[mask])
-    return sums
-
-
-def _known(sums: I64, known: Bools) -> list[Any]:
-    """Return sums as numbers; None where they are unknown."""
-    return [one if some else None for one, some in zip(sums.tolist(), known.tolist(), strict=True)]
+def _known(totals: I64, known: Bools) -> list[Any]:
+    """Return totals as numbers; None where they are unknown."""
+    return [
+        one if some else None for one, some in zip(totals.tolist(), known.tolist(), strict=True)
+    ]
 
 
 def _ratios(above: I64, below: I64, factor: float = 1.0) -> list[Any]:

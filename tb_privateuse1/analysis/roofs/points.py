@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.analysis.roofs.rates import compute_roofs, device_rates
 from tb_privateuse1.analysis.steps.breakdown import activity_kinds
-from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import NONE, Trace
@@ -57,7 +57,7 @@ def point_groups(trace: Trace, chosen: Bools, by: By) -> PointGroups:
     own = trace.kernels.take(rows[first])
     operators = operator_names(trace, own) if by in ("operator", "shape") else None
     lost = [True] * len(first) if operators is None else (operators < 0).tolist()
-    shaped = call_tree.take(trace.ops.shapes, own.op)
+    shaped = lookup(trace.ops.shapes, own.op, NONE)
     return PointGroups(
         group=group,
         count=len(first),
@@ -85,7 +85,7 @@ def _columns(trace: Trace, rows: I64, by: By) -> tuple[list[str], tuple[NDArray[
     name = np.where(operator >= 0, operator, table.name)
     if by == "operator":
         return names, (name, operator)
-    return names, (name, operator, call_tree.take(trace.ops.shapes, table.op))
+    return names, (name, operator, lookup(trace.ops.shapes, table.op, NONE))
 
 
 def _modules(trace: Trace) -> tuple[list[str], I32]:
@@ -93,4 +93,4 @@ def _modules(trace: Trace) -> tuple[list[str], I32]:
     regions = named_regions.find_regions(trace)
     labels, label = named_regions.region_labels(trace, regions.name, "instance")
     ahead, back = named_regions.kernel_regions(trace, regions)
-    return labels, call_tree.take(label, np.where(ahead >= 0, ahead, back).astype(np.int32))
+    return labels, lookup(label, np.where(ahead >= 0, ahead, back).astype(np.int32), NONE)

@@ -27,7 +27,7 @@ from tb_privateuse1.analysis.roofs.work_rows import WorkRows, clock_resolution_n
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.kernel_work import KernelWork, kernel_work
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.groupby import distinct_values, named_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MEMCPY, MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
@@ -159,10 +159,8 @@ def over_links(trace: Trace) -> Bools:
     """Return which activities copy from or to the host or another device, by their names."""
     kernels = trace.kernels
     copies = kernels.kind == MEMCPY
-    within = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in distinct_values(kernels.name[copies]).tolist():
-        within[name] = _WITHIN_DEVICE.search(trace.text(name)) is not None
-    found: Bools = copies & ~within[kernels.name]
+    names = np.where(copies, kernels.name, NONE)
+    found: Bools = copies & ~named_rows(trace.strings, names, _WITHIN_DEVICE.search)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.groupby import group_rows, minima
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, Bools
 
@@ -34,9 +34,8 @@ def recomputed_operators(trace: Trace, rows: I32) -> Bools:
         on = (up >= 0) & ~node
         left, at = left[on], up[on]
     first, group = group_rows(ops.name[distinct], ops.shapes[distinct], ops.step[distinct])
-    earliest = np.full(len(first), np.iinfo(np.int64).max)
     ahead = ~inside
-    np.minimum.at(earliest, group[ahead], ops.start_ns[distinct[ahead]])
+    earliest = minima(group[ahead], ops.start_ns[distinct[ahead]], len(first))
     repeats &= (earliest[group] < ops.start_ns[distinct]) & (ops.shapes[distinct] != NONE)
     found: Bools = repeats[place]
     return found

@@ -148,12 +148,10 @@ def compute_ceilings(rows: WorkRows, limits: Ceilings, *, tf32: bool = False) ->
         vector = np.where(narrow, limits.vector[FP32], vector)
         product = np.where(np.isfinite(unit), _faster(unit, vector), limits.vector[kind])
         rate = np.where(rows.product, product, vector)
-    known: F64 = np.where(rows.type == NONE, np.inf, rate)
-    return known
+    return np.where(rows.type == NONE, np.inf, rate)
 
 
 def _faster(first: F64, second: F64) -> F64:
     """Return the greater of two rates; infinite ones are unknown."""
     both = np.isfinite(first) & np.isfinite(second)
-    faster: F64 = np.where(both, np.maximum(first, second), np.minimum(first, second))
-    return faster
+    return np.where(both, np.maximum(first, second), np.minimum(first, second))

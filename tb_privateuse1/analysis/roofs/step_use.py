@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -55,8 +56,7 @@ def step_use(
 
     needed = total(least_s, known & ~recomputed) * 1e9
     done = total(least_s, known) * 1e9
-    flops = np.zeros(count, np.int64)
-    np.add.at(flops, step[known], rows.flops[known])
+    flops = sums(step[known], rows.flops[known], count)
     covered, time = total(rows.duration_ns, known), total(rows.duration_ns, products)
     found: list[StepUse | None] = []
     for i, (length, bound) in enumerate(zip(duration_ns.tolist(), bound_ns.tolist(), strict=True)):

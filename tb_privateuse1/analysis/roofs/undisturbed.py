@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.trace.columns import following, previous
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -30,8 +31,7 @@ def _alone(start_ns: I64, end_ns: I64) -> Bools:
         return np.ones(len(start_ns), np.bool_)
     allowed = ((end_ns - start_ns) * _TOLERANCE).astype(np.int64)
     reach = np.maximum.accumulate(end_ns)
-    first = np.iinfo(np.int64).min // 2
-    before = np.concatenate(([first], reach[:-1])) > start_ns + allowed
-    behind = np.concatenate((start_ns[1:], [np.iinfo(np.int64).max])) < end_ns - allowed
+    before = previous(reach, np.iinfo(np.int64).min // 2) > start_ns + allowed
+    behind = following(start_ns, np.iinfo(np.int64).max) < end_ns - allowed
     alone: Bools = ~(before | behind)
     return alone

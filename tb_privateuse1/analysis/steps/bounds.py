@@ -14,6 +14,8 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, intervals, sum_bounds, uncertainty
+from tb_privateuse1.trace.columns import containing, previous
+from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Steps, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
@@ -84,7 +86,7 @@ def _ends(steps: Steps, step: I32, ends: I64) -> I64:
 
 
 def _starts(steps: Steps, ends: I64) -> I64:
-    before = np.concatenate((steps.host_start_ns[:1], np.maximum.accumulate(ends)[:-1]))
+    before = previous(np.maximum.accumulate(ends), np.iinfo(np.int64).min)
     starts: I64 = np.maximum(steps.host_start_ns, before)
     return starts
 
@@ -262,10 +264,8 @@ def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
 
 def _total(step: I64, kind: I8, values: I64, kinds: range, steps: int) -> I64:
     """Return by step the sum of the values of some kinds of activities."""
-    chosen = (step >= 0) & (kind >= kinds.start) & (kind < kinds.stop)
-    result = np.zeros(steps, np.int64)
-    np.add.at(result, step[chosen], values[chosen])
-    return result
+    chosen = (kind >= kinds.start) & (kind < kinds.stop)
+    return sums(step[chosen], values[chosen], steps)
 
 
 def _durations(step: I64, kind: I8, kernels: Kernels, kinds: range, steps: int) -> I64:
@@ -276,6 +276,5 @@ def _durations(step: I64, kind: I8, kernels: Kernels, kinds: range, steps: int) 
 
 def _within(steps: Steps, kernels: Kernels) -> I64:
     """Return the step of each activity, or else the step whose window contains its start."""
-    at = np.searchsorted(steps.start_ns, kernels.start_ns, side="right") - 1
-    at = np.where((at >= 0) & (kernels.start_ns < steps.end_ns[np.maximum(at, 0)]), at, -1)
-    return np.where(kernels.step >= 0, kernels.step, at)
+    around = containing(steps.start_ns, steps.end_ns, kernels.start_ns)
+    return np.where(kernels.step >= 0, kernels.step, around)

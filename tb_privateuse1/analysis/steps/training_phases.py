@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.columns import containing, flag_names, following, lookup, previous
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
@@ -60,7 +61,7 @@ def phase_kinds(trace: Trace) -> I8:
     """Return the phase that each row of ``trace.ops`` stands for; ``NONE`` for others."""
     named = np.full(len(trace.strings) + 1, NONE, np.int8)
     for kind, prefix in enumerate((ENGINE, OPTIMIZER, ZERO_GRAD, call_tree.LOADER)):
-        named[:-1][call_tree.starts_with(trace, prefix)] = kind
+        named[call_tree.starts_with(trace, prefix)] = kind
     found: I8 = named[trace.ops.name]
     return found
 
@@ -85,27 +86,27 @@ def phases_around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
     in_module, makes = _frames_around(trace, ops.frame[rows])
     whole = np.full(len(op), NONE)
     whole[op >= 0] = place
-    range_of = np.append(row, NONE)[whole].astype(np.int32)
+    range_of = lookup(row, whole, NONE).astype(np.int32)
     bare = op < 0
     wanted = np.flatnonzero(kind_of != NONE)
     inner = intervals.innermost(
         ops.thread[wanted], ops.start_ns[wanted], ops.end_ns[wanted], thread[bare], at_ns[bare]
     )
-    range_of[bare] = np.append(wanted, NONE)[inner]
+    range_of[bare] = lookup(wanted, inner, NONE)
     return Around(
-        kind=np.append(kind_of, NONE)[range_of].astype(np.int8),
+        kind=lookup(kind_of, range_of, NONE).astype(np.int8),
         row=range_of,
-        outermost=np.append(outermost, NONE)[whole].astype(np.int32),
-        in_module=np.append(in_module, False)[whole],
-        makes_module=np.append(makes & ~in_module, False)[whole],
+        outermost=lookup(outermost, whole, NONE).astype(np.int32),
+        in_module=lookup(in_module, whole, False),
+        makes_module=lookup(makes & ~in_module, whole, False),
     )
 
 
 def _frames_around(trace: Trace, frame: I32) -> tuple[Bools, Bools]:
     """Return by frame whether a module's call is around it, and whether code makes parameters."""
     called = call_tree.starts_with(trace, call_tree.MODULE)
-    makes = np.array(
-        [t.endswith(_MAKING) and any(m in t for m in _MAKERS) for t in trace.strings], np.bool_
+    makes = flag_names(
+        trace.strings, lambda t: t.endswith(_MAKING) and any(maker in t for maker in _MAKERS)
     )
     inside, making = np.zeros(len(frame), np.bool_), np.zeros(len(frame), np.bool_)
     left = np.flatnonzero(frame >= 0)
@@ -131,12 +132,11 @@ def find_passes(trace: Trace) -> Passes:
     forward = call_tree.linked_forward(ops)
     forward_ns = np.sort(ops.start_ns[np.unique(forward[forward >= 0])])
     # A forward operator that runs inside the engine recomputes: a checkpoint.
-    at = np.searchsorted(start, forward_ns, side="right") - 1
-    forward_ns = forward_ns[(at < 0) | (forward_ns >= end[np.maximum(at, 0)])]
+    forward_ns = forward_ns[containing(start, end, forward_ns) < 0]
     marks = np.sort(np.concatenate((forward_ns, ops.start_ns[kind == STEPPING])))
     new = np.searchsorted(marks, start[1:]) > np.searchsorted(marks, end[:-1])
     first = np.flatnonzero(np.append(True, new))
-    begin, stop = start[first], end[np.append(first[1:], len(end)) - 1]
-    after = np.searchsorted(forward_ns, np.append(np.iinfo(np.int64).min, stop[:-1]))
-    padded = np.append(forward_ns, np.iinfo(np.int64).max)
-    return Passes(np.minimum(padded[after], begin), begin, stop)
+    begin, stop = start[first], end[following(first, len(end)) - 1]
+    after = np.searchsorted(forward_ns, previous(stop, np.iinfo(np.int64).min))
+    next_ns = lookup(forward_ns, after, np.iinfo(np.int64).max)
+    return Passes(np.minimum(next_ns, begin), begin, stop)

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import KERNEL, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -72,8 +73,8 @@ def step_rows(trace: Trace) -> Bools:
 def launching_threads(trace: Trace) -> I64:
     """Return the thread that launched each device activity, by call or operator, or ``NONE``."""
     kernels = trace.kernels
-    by_call = np.append(trace.launches.thread, np.int32(NONE))[kernels.launch]
-    by_op = np.append(trace.ops.thread, np.int32(NONE))[kernels.op]
+    by_call = lookup(trace.launches.thread, kernels.launch, NONE)
+    by_op = lookup(trace.ops.thread, kernels.op, NONE)
     return np.where(kernels.launch >= 0, by_call, by_op).astype(np.int64)
 
 

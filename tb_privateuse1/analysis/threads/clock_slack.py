@@ -10,6 +10,7 @@ import numpy as np
 
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
+from tb_privateuse1.trace.columns import latest_before, lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -58,8 +59,8 @@ def _late_copies(trace: Trace) -> I64:
     Only for long calls that lasted beyond the middle of the copy: others do not wait for it.
     """
     kernels, launches = trace.kernels, trace.launches
-    long = np.append(launches.end_ns - launches.start_ns >= WAITED_NS, False)
-    rows = np.flatnonzero((kernels.kind == MEMCPY) & long[kernels.launch])
+    long = launches.end_ns - launches.start_ns >= WAITED_NS
+    rows = np.flatnonzero((kernels.kind == MEMCPY) & lookup(long, kernels.launch, False))
     back = launches.end_ns[kernels.launch[rows]]
     start, end = kernels.start_ns[rows], kernels.end_ns[rows]
     return (end - back)[back - start >= end - back]
@@ -71,13 +72,11 @@ def _late_waits(trace: Trace) -> I64:
     Of several streams, the one whose end is nearest counts: the synchronization may be for it.
     """
     kernels, launches = trace.kernels, trace.launches
-    used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
-    named = np.zeros(len(trace.strings) + 1, np.bool_)
-    named[[name for name in used if blocks(trace.strings[name])]] = True
+    named = groupby.named_rows(trace.strings, launches.name, blocks)
     started = np.zeros(len(launches), np.bool_)
     started[kernels.launch[(kernels.kind == KERNEL) & (kernels.launch >= 0)]] = True
     long = launches.end_ns - launches.start_ns >= WAITED_NS
-    wait = np.flatnonzero(named[launches.name] & ~started & long)
+    wait = np.flatnonzero(named & ~started & long)
     nearest = np.full(len(wait), np.iinfo(np.int64).max)
     rows = np.flatnonzero(kernels.launch >= 0)
     for _, of_lane in groupby.split_by_value(kernels.lane[rows]):
@@ -85,8 +84,8 @@ def _late_waits(trace: Trace) -> I64:
         called = launches.start_ns[kernels.launch[lane]]
         order = np.argsort(called, kind="stable")
         ends = np.maximum.accumulate(kernels.end_ns[lane[order]])
-        last = np.searchsorted(called[order], launches.start_ns[wait]) - 1
-        late = np.append(ends, 0)[last] - launches.end_ns[wait]
+        last = latest_before(called[order], launches.start_ns[wait])
+        late = lookup(ends, last, 0) - launches.end_ns[wait]
         closer = (last > NONE) & (np.abs(late) < np.abs(nearest))
         nearest[closer] = late[closer]
     return nearest[nearest < np.iinfo(np.int64).max]

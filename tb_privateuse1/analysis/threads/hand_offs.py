@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.column_types import ThreadRow
+from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.table import I64, Table
 
 _LONG_NS = 5_000
@@ -67,11 +68,11 @@ def turns_between(
     long = back - leave >= _LONG_NS
     leave, back = leave[long], back[long]
     first = np.searchsorted(starts, leave)
-    last = np.searchsorted(ends, back, side="right") - 1
+    last = latest_not_after(ends, back)
     some = np.flatnonzero(first <= last)
     leave, back, first, last = leave[some], back[some], first[some], last[some]
-    earlier = np.append(ends, np.iinfo(np.int64).min)[first - 1]
-    later = np.append(starts, np.iinfo(np.int64).max)[last + 1]
+    earlier = lookup(ends, first - 1, np.iinfo(np.int64).min)
+    later = lookup(starts, last + 1, np.iinfo(np.int64).max)
     apart = np.flatnonzero((earlier <= leave) & (later >= back))
     return Turns(
         np.full(len(apart), thread, np.int32),

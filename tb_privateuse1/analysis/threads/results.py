@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.threads import activity
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.column_types import ThreadRow
+from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table
 
@@ -75,8 +76,8 @@ def find_results(
 def _run_ends(trace: Trace) -> dict[int, I64]:
     """Return by thread when its work ends: outermost ranges but steps, and calls outside of any."""
     ops, calls = trace.ops, trace.launches
-    free = np.append(activity.step_rows(trace), True)  # the last entry stands for ``NONE``
-    outer, alone = free[ops.parent] & ~free[:-1], free[calls.around]
+    free = activity.step_rows(trace)
+    outer, alone = lookup(free, ops.parent, True) & ~free, lookup(free, calls.around, True)
     thread = np.concatenate((ops.thread[outer], calls.thread[alone]))
     end = np.concatenate((ops.end_ns[outer], calls.end_ns[alone]))
     return {one: np.sort(end[rows]) for one, rows in groupby.split_by_value(thread)}
@@ -93,8 +94,8 @@ def _pauses(work: intervals.Set) -> intervals.Set:
 def _handed(thread: int, pauses: intervals.Set, worker: int, ends: I64, pairs: int) -> Results:
     """Return the pauses that end soon behind a worker's work; none if that may be chance."""
     leave, back = pauses
-    at = np.searchsorted(ends, back, side="right") - 1
-    some = (at >= 0) & (np.append(ends, 0)[at] > leave)
+    at = latest_not_after(ends, back)
+    some = (at >= 0) & (lookup(ends, at, 0) > leave)
     leave, back, done = leave[some], back[some], ends[at[some]]
     if len(done) < _FEWEST:
         return Results.empty()

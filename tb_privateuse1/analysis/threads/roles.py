@@ -22,6 +22,7 @@ from tb_privateuse1.analysis.threads.hand_offs import (
 from tb_privateuse1.analysis.threads.results import Results, find_results
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.blocking_names import blocks, polls, sleeps
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
@@ -138,12 +139,10 @@ def _turns(
 def _backward_shares(trace: Trace) -> Shares:
     """Return by thread the share of its outermost operators that belong to backward passes."""
     ops, n = trace.ops, len(trace.threads)
-    named = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in groupby.distinct_values(ops.name[ops.name >= 0]).tolist():
-        named[name] = bool(_BACKWARD.search(trace.strings[name]))
-    rows = named[ops.name] | ((ops.sequence >= 0) & (ops.forward_thread > 0))
+    named = groupby.named_rows(trace.strings, ops.name, _BACKWARD.search)
+    rows = named | ((ops.sequence >= 0) & (ops.forward_thread > 0))
     operator = (ops.kind == OPERATOR) & ~activity.step_rows(trace)
-    outer = operator & ~np.append(operator, False)[ops.parent]
+    outer = operator & ~lookup(operator, ops.parent, False)
     known = ops.thread >= 0
     some = np.bincount(ops.thread[known & outer & rows], minlength=n)
     inner = np.bincount(ops.thread[known & rows], minlength=n) > 0
@@ -154,8 +153,8 @@ def _backward_shares(trace: Trace) -> Shares:
 def _loader_threads(trace: Trace) -> I64:
     """Return the threads that run a data loader's ranges or code."""
     ops, frames = trace.ops, trace.frames
-    row = np.append(call_tree.starts_with(trace, call_tree.LOADER), False)[ops.name]
-    code = np.append(call_tree.starts_with(trace, _LOADER_CODE), False)[frames.name]
+    row = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
+    code = call_tree.starts_with(trace, _LOADER_CODE)[frames.name]
     threads = np.concatenate((ops.thread[row], frames.thread[code]))
     return groupby.distinct_values(threads[threads >= 0])
 
@@ -167,22 +166,17 @@ def _waiting_threads(trace: Trace, counts: activity.Counts) -> Bools:
     that spans the recording, or in frames that wait by their names.
     """
     n, calls, frames = len(trace.threads), trace.launches, trace.frames
-    idle_call = np.zeros(len(trace.strings) + 1, np.bool_)
-    for name in groupby.distinct_values(calls.name[calls.name >= 0]).tolist():
-        idle_call[name] = blocks(trace.strings[name]) or polls(trace.strings[name])
-    other_calls = np.bincount(calls.thread[~idle_call[calls.name]], minlength=n)
+    idle = groupby.named_rows(trace.strings, calls.name, lambda name: blocks(name) or polls(name))
+    other_calls = np.bincount(calls.thread[~idle], minlength=n)
     launched = counts.kernels + counts.communication + counts.copies
     ranges = counts.operators + counts.annotations + counts.steps
     still: Bools = counts.active & (ranges + launched + other_calls == 0)
-    own = np.flatnonzero(np.append(still, False)[frames.thread])
+    own = np.flatnonzero(lookup(still, frames.thread, False))
     thread, self_ns = frames.thread[own], frames.self_ns[own]
-    used = groupby.distinct_values(frames.name[own]).tolist()
-    sleeping = np.zeros(len(trace.strings) + 1, np.bool_)
-    sleeping[[name for name in used if name >= 0 and sleeps(trace.strings[name])]] = True
+    sleeping = groupby.named_rows(trace.strings, frames.name[own], sleeps)
     total = groupby.sums(thread, self_ns, n)
-    asleep = groupby.sums(thread, np.where(sleeping[frames.name[own]], self_ns, 0), n)
-    longest = np.zeros(n, np.int64)
-    np.maximum.at(longest, thread, self_ns)
+    asleep = groupby.sums(thread, np.where(sleeping, self_ns, 0), n)
+    longest = groupby.maxima(thread, self_ns, n)
     return still & (np.maximum(longest, asleep) >= _MOSTLY * total)
 
 
@@ -202,7 +196,7 @@ def _main_thread(
     able = counts.active & ~waiting & (counts.operators + counts.calls + counts.steps > 0)
     if not able.any():
         return NONE
-    loop = np.append(call_tree.starts_with(trace, *_PROGRAM), False)[ops.name]
+    loop = call_tree.starts_with(trace, *_PROGRAM)[ops.name]
     loops = np.bincount(ops.thread[loop & (ops.thread >= 0)], minlength=n)
     outer = frames.parent < 0
     python = groupby.sums(frames.thread[outer], frames.end_ns[outer] - frames.start_ns[outer], n)

@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.timeline import rectangles
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.column_types import SmallNumber
+from tb_privateuse1.trace.columns import sums_before
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Table
 
@@ -140,7 +141,7 @@ def _coarser(level: Level, bin_ns: int) -> Level | None:
         at.append(row[heads])
     if sum(map(len, at)) > _WORTH * len(level.ranges):
         return None
-    edges = np.append(0, np.cumsum(np.bincount(np.concatenate(at), minlength=rows)))
+    edges = sums_before(np.bincount(np.concatenate(at), minlength=rows))
     joined = [rectangles.join_groups(_each(level, low, high), heads) for low, high, heads in parts]
     return Level(bin_ns, edges, Ranges(**{
         name: np.concatenate([getattr(one, name) for one in joined])

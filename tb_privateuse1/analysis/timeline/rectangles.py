@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.trace.column_types import SmallNumber
+from tb_privateuse1.trace.columns import following, range_rows
 from tb_privateuse1.trace.table import I64, Table
 
 
@@ -55,7 +56,7 @@ def bin_heads(row: I64, ranges: Ranges, bin_ns: int) -> I64:
 
 def join_groups(ranges: Ranges, at: I64) -> Ranges:
     """Return one rectangle for each group; groups start at ``at``."""
-    last = np.append(at[1:], len(ranges)) - 1
+    last = following(at, len(ranges)) - 1
     return Ranges(
         ranges.start_ns[at],
         ranges.end_ns[last],
@@ -68,14 +69,13 @@ def join_groups(ranges: Ranges, at: I64) -> Ranges:
 def _longest(length: I64, at: I64) -> I64:
     """Return the first of the longest entries of each group; groups start at ``at``."""
     best = at.copy()
-    counts = np.diff(np.append(at, len(length)))
+    counts = np.diff(at, append=len(length))
     several = np.flatnonzero(counts > 1)  # most groups have one entry
     counts = counts[several]
     if not len(several):
         return best
     first = np.cumsum(counts) - counts
-    group = np.repeat(np.arange(len(several)), counts)
-    entry = np.arange(len(group)) + (at[several] - first)[group]
+    group, entry = range_rows(at[several], counts)
     inside = length[entry]
     longest = np.flatnonzero(inside == np.maximum.reduceat(inside, first)[group])
     # Reversed, so that the first of equal ones is written last.

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.trace import call_tree, groupby, kernel_context, sum_bounds, uncertainty
+from tb_privateuse1.trace.groupby import without_children
 from tb_privateuse1.trace.model import MISSING, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -137,8 +138,4 @@ def host_self_ns(trace: Trace, window: Window) -> I64:
     ops = trace.ops
     end = call_tree.clip_ends(ops.thread, ops.parent, ops.start_ns, ops.end_ns)
     inside = window.overlap(ops.start_ns, end)
-    nested = np.zeros(len(ops), np.int64)
-    within = ops.parent >= 0
-    np.add.at(nested, ops.parent[within], inside[within])
-    own: I64 = inside - nested
-    return own
+    return without_children(ops.parent, inside)
