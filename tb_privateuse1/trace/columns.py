@@ -19,10 +19,18 @@ T = TypeVar("T", bound=np.generic)
 Integers = NDArray[np.integer[Any]]
 Scalar = float | np.integer[Any]
 
+_FEW = 8
+"""Rows are looked up one by one if a column has this many times as many: a copy takes longer."""
+
 
 def lookup(column: NDArray[T], rows: Integers, missing: Scalar) -> NDArray[T]:
     """Return the column's value at each row; ``missing`` for ``NONE`` and for one past the end."""
-    return np.append(column, np.asarray(missing, column.dtype))[rows]
+    if _FEW * len(rows) > len(column):
+        return np.append(column, np.asarray(missing, column.dtype))[rows]
+    known = (rows >= 0) & (rows < len(column))
+    values = np.full(len(rows), missing, column.dtype)
+    values[known] = column[rows[known]]
+    return values
 
 
 def positions(rows: Integers, length: int) -> I32:

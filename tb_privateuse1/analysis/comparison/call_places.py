@@ -169,8 +169,9 @@ def _units(tree: _Tree, shared: Bools) -> I64:
 def _work(trace: Trace, calls: _Calls, unit: I64) -> Work:
     own = unit[calls.place]
     row = calls.op.copy()
+    of_op = np.append(calls.of_op, NONE)  # not copied in each round
     while True:
-        inner = np.flatnonzero((row >= 0) & (own >= 0) & (lookup(calls.of_op, row, NONE) != own))
+        inner = np.flatnonzero((row >= 0) & (own >= 0) & (of_op[row] != own))
         if not len(inner):
             break
         row[inner] = calls.parent[row[inner]]

@@ -87,9 +87,10 @@ def _gradients(trace: Trace, found: Graph, loss: I64) -> I64:
     ops, nodes = trace.ops, found.nodes
     of_op = np.full(len(ops) + 1, -1, np.int64)
     at, own = nodes.op[loss >= 0].astype(np.int64), loss[loss >= 0]
+    inside_operator = lookup(ops.kind == OPERATOR, ops.parent, False)
     while len(at):
         of_op[at] = own
         up = ops.parent[at].astype(np.int64)
-        climbs = lookup(ops.kind == OPERATOR, up, False)
+        climbs = inside_operator[at]
         at, own = up[climbs], own[climbs]
     return of_op[call_tree.forward_of(ops)[nodes.op]]

@@ -27,6 +27,9 @@ def test_lookup_reads_missing_for_none_and_past_the_end(
     read = columns.lookup(column(values).astype(np.int32), np.array(rows, np.int32), 9)
     assert read.tolist() == [values[row] if 0 <= row < len(values) else 9 for row in rows]
     assert read.dtype == np.int32
+    few = columns.lookup(np.arange(99, dtype=np.int32), np.array(rows, np.int32), 9)
+    assert few.tolist() == [row if row >= 0 else 9 for row in rows]
+    assert columns.lookup(np.arange(99), np.array([99, 98]), 9).tolist() == [9, 98]
 
 
 @settings(max_examples=30)
