@@ -18,7 +18,7 @@ from tb_privateuse1.inference.base import MetadataClaims, Strings, rows_of
 from tb_privateuse1.inference.host_events import Host
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.collective_calls import Collectives
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -76,8 +76,7 @@ def build_collectives(
     if not len(hosted) and not len(device):
         return Collectives.empty()
     maker = np.concatenate((kernels.op[device], hosted))
-    claiming = np.zeros(len(ops), np.bool_)
-    claiming[host.claims.row] = True
+    claiming = mask_of(host.claims.row, len(ops))
     claimant = call_tree.self_or_nearest(ops.parent, claiming)
     inside = _inside(ops, _named(ops.name, _ANNOTATED, strings))
     caller = call_tree.self_or_nearest(ops.parent, _named(ops.name, _CALL, strings))

@@ -6,7 +6,7 @@ import numpy as np
 
 from tb_privateuse1.inference.base import Strings, priming_ranges
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.columns import containing, previous
+from tb_privateuse1.trace.columns import containing, mask_of, previous
 from tb_privateuse1.trace.model import NONE, Kernels, Launches, Ops, Steps
 from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -84,6 +84,4 @@ def _incomplete(activities: I64, duration_ns: I64) -> Bools:
 
 def _primed(steps: int, of: I32) -> Bools:
     """Return in which steps capture kept the device busy."""
-    primed = np.zeros(steps, np.bool_)
-    primed[of[of >= 0]] = True
-    return primed
+    return mask_of(of, steps)

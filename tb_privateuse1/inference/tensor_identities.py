@@ -11,6 +11,7 @@ import numpy as np
 
 from tb_privateuse1.inference.base import rows_of
 from tb_privateuse1.readers.raw import TensorUses
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.model import NONE, OPERATOR, RETURNED, Ops, Tensors
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -66,8 +67,7 @@ def _without_numbers(numbers: I32, elements: I64, made: Bools, returned: Bools) 
     count = int(numbers.max()) + 1
     of_made, of_all = maxima(numbers[made], elements[made], count), maxima(numbers, elements, count)
     size = np.where(of_made > 0, of_made, of_all)
-    viewed = np.zeros(len(size), np.bool_)
-    viewed[numbers[returned & single]] = True
+    viewed = mask_of(numbers[returned & single], len(size))
     known = (size[numbers] > 1) & (~single | returned | viewed[numbers])
     return np.where(known, numbers, NONE).astype(np.int32)
 
@@ -83,8 +83,7 @@ def _makers(storage: I64, returned: Bools, op: I32, ops: Ops) -> Bools:
     same = storage[before] == storage[behind]
     inside = same & (ops.thread[op[before]] == ops.thread[op[behind]])
     inside &= (ops.end_ns[op[behind]] <= ops.end_ns[op[before]]) & (op[before] != op[behind])
-    made = np.zeros(len(storage), np.bool_)
-    made[rows] = True
+    made = mask_of(rows, len(storage))
     made[before[inside]] = False
     return made
 

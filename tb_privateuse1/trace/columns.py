@@ -43,6 +43,13 @@ def positions(rows: Integers, length: int) -> I32:
     return index
 
 
+def mask_of(rows: Integers, length: int) -> Bools:
+    """Return a mask of ``length`` rows that has the listed ones; ``NONE`` is none."""
+    mask = np.zeros(length + 1, np.bool_)
+    mask[rows] = True  # ``NONE`` sets the last entry, which is cut off
+    return mask[:-1]
+
+
 def latest_not_after(times: I64, at: I64) -> I64:
     """Return the last row of the ascending times at or before each instant, or ``NONE``."""
     return np.searchsorted(times, at, side="right") - 1

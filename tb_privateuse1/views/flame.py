@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.timeline import window as windows
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, device_times, intervals, uncertainty
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -152,9 +153,7 @@ def largest(size: I64, below: Bools, whole: int, limit: int) -> Bools:
     """
     shown = below & (size > 0) & (size >= whole * turned.LEAST_SHARE)
     first = np.lexsort((np.arange(len(shown)), -size, ~shown))[: int(shown.sum())][:limit]
-    chosen = np.zeros(len(shown), np.bool_)
-    chosen[first] = True
-    return chosen
+    return mask_of(first, len(shown))
 
 
 def ordered(parent: I32, size: I64, chosen: Bools, above: int) -> tuple[list[int], dict[int, int]]:

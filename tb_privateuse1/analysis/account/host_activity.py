@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.idle import blocking_calls
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import LOADER, STEP, starts_with
 from tb_privateuse1.trace.column_types import Code, ThreadRow
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import ANNOTATION, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, RowsBy, Table
@@ -77,8 +78,7 @@ def host_activity(trace: Trace) -> Mapping[ClassName, HostRanges]:
     steps = starts_with(trace, STEP)[ops.name]
     operators = (ops.kind == OPERATOR) & ~steps
     notes = (ops.kind == ANNOTATION) & ~steps
-    hosted = np.zeros(len(ops), np.bool_)
-    hosted[collectives.op[collectives.op >= 0]] = True
+    hosted = mask_of(collectives.op, len(ops))
     frame = _Named(trace, trace.frames.name)
     op = _Named(trace, ops.name)
     copies = blocking_calls.blocking_copies(trace)

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.trace import call_tree, groupby, intervals
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.model import KERNEL, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -121,8 +121,7 @@ def _calls(trace: Trace, tree: _Tree, on_device: bool) -> _Calls:
 
 def _numbers(trace: Trace, tree: _Tree, nodes: call_tree.Nodes, used: I32) -> I64:
     """Return the place of each node that is used, or around one; others are ``NONE``."""
-    wanted = np.zeros(len(nodes), np.bool_)
-    wanted[used[used >= 0]] = True
+    wanted = mask_of(used, len(nodes))
     wanted |= intervals.enclosing(nodes.parent, wanted)
     place = np.full(len(nodes) + 1, NONE, np.int64)
     for node in np.flatnonzero(wanted).tolist():

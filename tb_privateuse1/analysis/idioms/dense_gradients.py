@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
@@ -62,8 +63,7 @@ def dense_gradients(trace: Trace) -> DenseGradients:
         return DenseGradients(none, np.empty(0), none, 0.0)
     ops = trace.ops
     phases = phase_kinds(trace)
-    around = np.zeros(len(ops), np.bool_)
-    around[accumulations(trace).op] = True
+    around = mask_of(accumulations(trace).op, len(ops))
     around |= np.isin(phases, (STEPPING, RESETTING))
     inside = (intervals.nearest(ops.parent, around) >= 0) & (ops.kind == OPERATOR)
     outermost = inside & (groupby.outermost_operators(ops) | around[ops.parent])

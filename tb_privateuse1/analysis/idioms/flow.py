@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idioms.nodes import COPY, ELEMENTWISE, FUSIBLE, TOTAL, Graph
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.columns import following, previous, starts_run
+from tb_privateuse1.trace.columns import following, mask_of, previous, starts_run
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools, Table
@@ -102,8 +102,7 @@ def flow_within(graph: Graph, stretch: I64) -> Flow:
     node, size, writes = node[order], size[order], writes[order]
     source = _sources(node, size, writes, stretch[node])
     internal = source >= 0
-    consumed = np.zeros(len(nodes), np.bool_)
-    consumed[node[source[internal]]] = True
+    consumed = mask_of(node[source[internal]], len(nodes))
     outside = ~writes & ~internal
     read_bytes = sums(np.where(outside, node, -1), size, len(nodes))
     written = np.where(nodes.written_bytes == MISSING, 0, nodes.written_bytes)

@@ -12,7 +12,7 @@ import numpy as np
 from tb_privateuse1.analysis.idioms.accumulations import accumulations
 from tb_privateuse1.analysis.steps.training_phases import RESETTING, STEPPING, phase_kinds
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import latest_not_after, lookup, positions
+from tb_privateuse1.trace.columns import latest_not_after, lookup, mask_of, positions
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -32,8 +32,7 @@ def repeated_nodes(trace: Trace) -> I64:
     again = first[group] != np.arange(len(nodes))
     if not again.any():
         return np.empty(0, np.int64)
-    of_graph = np.zeros(len(first), np.bool_)
-    of_graph[group[_makes_graph(trace, nodes)]] = True
+    of_graph = mask_of(group[_makes_graph(trace, nodes)], len(first))
     # Within one sum of gradients: no reset and no step from the first pass to this one.
     marks = np.sort(ops.start_ns[np.isin(phase_kinds(trace), (STEPPING, RESETTING))])
     period = np.searchsorted(marks, ops.start_ns[nodes])
@@ -53,15 +52,12 @@ def _makes_graph(trace: Trace, nodes: I64) -> Bools:
     inside = around >= 0
     recorded, around = recorded[inside], around[inside]
     own = ops.sequence[recorded] == ops.sequence[around]
-    flags = np.zeros(len(nodes), np.bool_)
-    flags[place[around[~own]]] = True
-    return flags
+    return mask_of(place[around[~own]], len(nodes))
 
 
 def _in_fresh_passes(trace: Trace, nodes: I64) -> Bools:
     """Return which nodes run in a pass that adds to no gradient of an earlier one."""
     found = accumulations(trace)
-    adds = np.zeros(len(found.passes.backward_ns), np.bool_)
-    adds[found.backward[~found.is_fresh]] = True
+    adds = mask_of(found.backward[~found.is_fresh], len(found.passes.backward_ns))
     backward = latest_not_after(found.passes.backward_ns, trace.ops.start_ns[nodes])
     return ~lookup(adds, backward, False)

@@ -23,7 +23,13 @@ from tb_privateuse1.analysis.steps.training_phases import STEPPING, phase_kinds
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, typed_shapes
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import following, latest_not_after, range_rows, sums_before
+from tb_privateuse1.trace.columns import (
+    following,
+    latest_not_after,
+    mask_of,
+    range_rows,
+    sums_before,
+)
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -211,8 +217,7 @@ def _work_of(trace: Trace, found: Accumulations, lost: Bools) -> I64:
     read = np.flatnonzero(~lost)
     read_ns[found.backward[read]] = np.iinfo(np.int64).min
     np.maximum.at(read_ns, found.backward[read], ops.end_ns[found.op[read]])
-    has_lost = np.zeros(len(read_ns), np.bool_)
-    has_lost[found.backward[lost]] = True
+    has_lost = mask_of(found.backward[lost], len(read_ns))
     at = latest_not_after(passes.backward_ns, ops.start_ns[found.engine])
     behind = (at >= 0) & has_lost[at] & (ops.start_ns[found.engine] >= read_ns[at])
     return np.union1d(found.engine[behind], _weight_products(trace, found, lost, behind))
@@ -221,8 +226,7 @@ def _work_of(trace: Trace, found: Accumulations, lost: Bools) -> I64:
 def _weight_products(trace: Trace, found: Accumulations, lost: Bools, behind: Bools) -> I64:
     """Return the products whose result is a lost gradient: the last of its size before it."""
     ops, work = trace.ops, operator_work(trace)
-    inside = np.zeros(len(ops), np.bool_)
-    inside[found.engine[~behind]] = True
+    inside = mask_of(found.engine[~behind], len(ops))
     products = np.flatnonzero(work.matrix & (work.written_bytes > 0))
     products = products[intervals.nearest(ops.parent, inside)[products] >= 0]
     item = np.array([max(size, 1) for size in ITEM_BYTES.values()], np.int64)

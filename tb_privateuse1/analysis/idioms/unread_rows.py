@@ -22,7 +22,7 @@ from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import lookup, range_rows, starts_run, sums_before
+from tb_privateuse1.trace.columns import lookup, mask_of, range_rows, starts_run, sums_before
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -79,8 +79,7 @@ def unread_rows(trace: Trace) -> UnreadRows:
     writes = reads.what < 0
     stretch = np.cumsum(writes | starts_run(reads.thread, reads.elements)) - 1
     count = int(stretch[-1]) + 1 if len(stretch) else 0
-    written = np.zeros(count, np.bool_)
-    written[stretch[writes]] = True
+    written = mask_of(stretch[writes], count)
     part = np.bincount(stretch, weights=reads.part, minlength=count)
     takes = reads.what == _PART
     first_part = groupby.minima(stretch[takes], np.flatnonzero(takes), count, len(stretch))
@@ -88,8 +87,9 @@ def unread_rows(trace: Trace) -> UnreadRows:
     columns, rowwise = np.zeros((2, count), np.bool_)
     columns[stretch[takes & ~reads.of_rows]] = True
     rowwise[stretch[reads.what == _ROWWISE]] = True
-    whole = np.zeros(count, np.bool_)
-    whole[stretch[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))]] = True
+    whole = mask_of(
+        stretch[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))], count
+    )
     good = written & (part > 0) & (part <= _LITTLE) & ~whole & ~(columns & rowwise)
     chosen = good[stretch] & (writes | np.isin(reads.what, (_ALONG, _ROWWISE)))
     rows, shares = reads.op[chosen], 1 - part[stretch[chosen]]
@@ -134,8 +134,7 @@ def _results(trace: Trace, rows: I64) -> tuple[I64, I64]:
     """Return the outermost operators with a single product, and the elements of its result."""
     ops, work = trace.ops, operator_work(trace)
     products = np.flatnonzero(work.matrix & (work.written_bytes > 0))
-    outermost = np.zeros(len(ops), np.bool_)
-    outermost[rows] = True
+    outermost = mask_of(rows, len(ops))
     top = np.where(
         outermost[products], products, intervals.nearest(ops.parent, outermost)[products]
     )
@@ -185,8 +184,7 @@ def _beyond_reading(trace: Trace, rows: I64) -> F64:
     if not np.isfinite(rate):
         return np.ones(len(rows))
     ops, kernels, work = trace.ops, trace.kernels, operator_work(trace)
-    outermost = np.zeros(len(ops), np.bool_)
-    outermost[rows] = True
+    outermost = mask_of(rows, len(ops))
     around = intervals.nearest(ops.parent, outermost)
     around[rows] = rows
     owner = lookup(around, kernels.op, NONE)

@@ -19,7 +19,7 @@ from tb_privateuse1.analysis.ranks.recorder_entries import RankEntries, reduce_e
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, intervals
-from tb_privateuse1.trace.columns import lookup, starts_run
+from tb_privateuse1.trace.columns import lookup, mask_of, starts_run
 from tb_privateuse1.trace.groupby import group_rows, maxima, minima
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Timeline, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -161,8 +161,7 @@ def _work(trace: Trace) -> tuple[intervals.Set, intervals.Set]:
     kernels, ops = trace.kernels, trace.ops
     if device_times.known_times(trace) != "host":
         return breakdown.busy(breakdown.compute_kernels(kernels)), breakdown.busy(kernels)
-    hosted = np.zeros(len(ops), np.bool_)
-    hosted[trace.collectives.op[trace.collectives.op >= 0]] = True
+    hosted = mask_of(trace.collectives.op, len(ops))
     own = (ops.kind == OPERATOR) & ~hosted
     work = intervals.union(ops.start_ns[own], ops.end_ns[own])
     return work, work

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.analysis.ranks.steps import RankSteps
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -81,8 +82,7 @@ class Job(Struct, frozen=True):
         """Return the rows of each named process group that has calls."""
         names, group = self.group_numbers()
         ranks = len(self.parts)
-        pairs = np.zeros(len(names) * ranks, np.bool_)
-        pairs[group[self.calls.shape] * ranks + self.calls.rank] = True
+        pairs = mask_of(group[self.calls.shape] * ranks + self.calls.rank, len(names) * ranks)
         row = np.flatnonzero(pairs)
         ends = np.searchsorted(row, np.arange(1, len(names)) * ranks)
         found = np.split(row % max(ranks, 1), ends)

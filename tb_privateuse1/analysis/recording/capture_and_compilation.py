@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import ends_run, following, lookup, starts_run
+from tb_privateuse1.trace.columns import ends_run, following, lookup, mask_of, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -99,8 +99,7 @@ def _first_lost(trace: Trace, made: I64) -> I64:
     if not len(made) or not len(kernels):
         return np.full(len(made), -1)
     order = np.lexsort((launches.start_ns, launches.thread))
-    has_activity = np.zeros(len(launches), np.bool_)
-    has_activity[kernels.launch[kernels.launch >= 0]] = True
+    has_activity = mask_of(kernels.launch, len(launches))
     thread = launches.thread[order]
     place = np.arange(len(order))
     is_new = starts_run(thread)

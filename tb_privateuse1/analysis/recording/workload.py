@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.recording import capture_and_compilation
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, groupby, intervals
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -103,8 +104,7 @@ def _outermost(trace: Trace, rows: I64, pattern: re.Pattern[str]) -> I64:
     found = found[order]
     if len(found) < 2:
         return found
-    wanted = np.zeros(len(ops), np.bool_)
-    wanted[found] = True
+    wanted = mask_of(found, len(ops))
     inside = np.zeros(len(found), np.bool_)
     at = ops.parent[found]
     while (at >= 0).any():

@@ -12,6 +12,7 @@ import numpy as np
 from tb_privateuse1.analysis.roofs.achieved import LIMITS
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.roofs.work_rows import F64
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools, Table
@@ -114,8 +115,7 @@ def group_limits(trace: Trace, group: I64, count: int) -> I64:
     inside = np.flatnonzero((group >= 0) & (limit != NONE))
     kernels = trace.kernels
     total = np.zeros((count, len(LIMITS)), np.int64)
-    some = np.zeros(count, np.bool_)
-    some[group[inside]] = True
+    some = mask_of(group[inside], count)
     duration = kernels.end_ns[inside] - kernels.start_ns[inside]
     np.add.at(total, (group[inside], limit[inside]), duration)
     return np.where(some, np.argmax(total, axis=1), NONE).astype(np.int64)

@@ -27,6 +27,7 @@ from tb_privateuse1.analysis.roofs.work_rows import WorkRows, clock_resolution_n
 from tb_privateuse1.analysis.work.arguments import DTYPES
 from tb_privateuse1.analysis.work.kernel_work import KernelWork, kernel_work
 from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import distinct_values, named_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MEMCPY, MISSING, NONE, Trace
@@ -148,8 +149,7 @@ def _work_rows(trace: Trace) -> WorkRows:
 def _with_parts(on_unit: Bools, work: KernelWork) -> Bools:
     """Return also the other kernels of products on the matrix unit: they share the FLOPs."""
     products = work.matrix & (work.op >= 0)
-    of_operator = np.zeros(int(work.op.max(initial=-1)) + 1, np.bool_)
-    of_operator[work.op[products & on_unit]] = True
+    of_operator = mask_of(work.op[products & on_unit], int(work.op.max(initial=-1)) + 1)
     found = on_unit.copy()
     found[products] = of_operator[work.op[products]]
     return found

@@ -20,7 +20,7 @@ from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.simulation.time_apart import TimeApart, find_apart
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -137,8 +137,7 @@ def _host_launches(graph: Graph, weights: Weights) -> Weights:
     guess = graph.edges.kind == GUESS
     source, target = graph.edges.source, graph.edges.target
     kept = graph.time_ns[target] - graph.time_ns[source]
-    moved = np.zeros(len(graph.time_ns), np.bool_)
-    moved[target[guess]] = True
+    moved = mask_of(target[guess], len(graph.time_ns))
     return replace(
         weights.without_delays(moved),
         edge_gap=np.where(guess, kept, weights.edge_gap),

@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.simulation import submissions
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels
 from tb_privateuse1.trace.table import I8, I64, Bools
 
@@ -72,8 +72,7 @@ def wait_delays(
     """
     known = submission.at_ns[submission.thread >= 0]
     first = int(known.min(initial=np.iinfo(np.int64).max))
-    full = np.zeros(len(waits.start_ns), np.bool_)
-    full[waits.wait] = True
+    full = mask_of(waits.wait, len(waits.start_ns))
     full &= waits.queue
     alone = np.ones(len(full), np.bool_)
     alone[waits.wait] = False

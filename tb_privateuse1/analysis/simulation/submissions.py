@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.simulation import recorded_waits
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup
+from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup, mask_of
 from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.model import NONE, Frames, Kernels, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -83,8 +83,7 @@ def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
     at[by_launch] = np.where(blocked, end, start)
     op = kernels.op[by_op]
     thread[by_op] = ops.thread[op]
-    waiting = np.zeros(len(ops), np.bool_)
-    waiting[calls.op[calls.launch < 0]] = True
+    waiting = mask_of(calls.op[calls.launch < 0], len(ops))
     launched = np.clip(at[by_op] - launch_latency_ns(trace), ops.start_ns[op], ops.end_ns[op])
     # On an idle stream nothing delays the activity but the operator itself, before it submits.
     behind = waiting[op] & (_stream_free_ns(kernels)[by_op] >= launched)

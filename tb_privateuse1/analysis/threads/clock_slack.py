@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
-from tb_privateuse1.trace.columns import latest_before, lookup
+from tb_privateuse1.trace.columns import latest_before, lookup, mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -73,8 +73,7 @@ def _late_waits(trace: Trace) -> I64:
     """
     kernels, launches = trace.kernels, trace.launches
     named = groupby.named_rows(trace.strings, launches.name, blocks)
-    started = np.zeros(len(launches), np.bool_)
-    started[kernels.launch[(kernels.kind == KERNEL) & (kernels.launch >= 0)]] = True
+    started = mask_of(kernels.launch[kernels.kind == KERNEL], len(launches))
     long = launches.end_ns - launches.start_ns >= WAITED_NS
     wait = np.flatnonzero(named & ~started & long)
     nearest = np.full(len(wait), np.iinfo(np.int64).max)

@@ -22,7 +22,7 @@ from tb_privateuse1.analysis.threads.hand_offs import (
 from tb_privateuse1.analysis.threads.results import Results, find_results
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.blocking_names import blocks, polls, sleeps
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
@@ -210,8 +210,7 @@ def _main_thread(
     for evidence in (counts.steps, loops, python, handed):
         if (evidence[able] > 0).any():
             return int(np.argmax(np.where(able, evidence, NONE)))
-    loading = np.zeros(n, np.bool_)
-    loading[_loader_threads(trace)] = True
+    loading = mask_of(_loader_threads(trace), n)
     for unlikely in (loading & ~launches, backward >= _MOSTLY):
         if (able & ~unlikely).any():
             able &= ~unlikely

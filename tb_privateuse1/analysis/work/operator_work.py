@@ -15,6 +15,7 @@ from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
 from tb_privateuse1.analysis.work.base import Related, Work
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.models import compiled
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import group_rows, named_rows
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
@@ -179,8 +180,7 @@ def _own(trace: Trace, found: I32, table: OperatorWork) -> Bools:
     weight[table.matrix] = _MULTIPLIES
     weight[-1] = _NOTHING
     level = weight[found]
-    launches = np.zeros(len(found), np.bool_)
-    launches[trace.kernels.op[trace.kernels.op >= 0]] = True
+    launches = mask_of(trace.kernels.op, len(found))
     own = level > _NOTHING
     for least in (_MOVES, _COMPUTES, _MULTIPLIES):
         inside = _around(trace.ops.parent, np.flatnonzero(level >= least))

@@ -45,6 +45,7 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import Joins
 from tb_privateuse1.readers.raw import StepMarkers
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING, Ops
@@ -157,8 +158,7 @@ def solve_likely(stream: StreamInput, behind: Bools, cautious: Cautious) -> Like
     assumptions, the less is used of them.
     """
     ops, c = stream.ops, stream.c
-    launching = np.zeros(len(stream.events), np.bool_)
-    launching[cautious.sites.first] = True
+    launching = mask_of(cautious.sites.first, len(stream.events))
     if stream.known is not None:
         launching = stream.known.launching
     idle = solver.host_paced(stream.events, ops, c)

@@ -24,6 +24,7 @@ from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration, EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
 from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import maxima, named_rows
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops
 from tb_privateuse1.trace.table import I64, Bools
@@ -198,8 +199,7 @@ def correct_by_evidence(
     count = int(key.max(initial=-1)) + 1
     works = np.bincount(key[segments.op[surely]], minlength=count)
     works += np.bincount(key[unexplained], minlength=count)
-    unsure = np.zeros(len(ops), np.bool_)
-    unsure[segments.op[~none]] = True
+    unsure = mask_of(segments.op[~none], len(ops))
     rests = np.bincount(key[segments.op[segments.closing & ~unsure[segments.op]]], minlength=count)
     idle = (rests >= _ENOUGH) & (works * 3 < rests)
     host = _median(key, ops.end_ns - ops.start_ns, count)
@@ -210,8 +210,7 @@ def correct_by_evidence(
     quick = host < fastest * _QUICK_SHARE
     launches: Bools = may & ~(idle | never | (quick & (works == 0)))[key]
     # A call that shows its own work, or that there was none, is no matter of its like.
-    rested = np.zeros(len(ops), np.bool_)
-    rested[segments.op] = True
+    rested = mask_of(segments.op, len(ops))
     launches &= ~(rested & ~unsure)
     shown = unexplained.copy()
     shown[segments.op[surely]] = True
@@ -286,8 +285,7 @@ def operators_with_unexplained_time(
 
 def closing_segments_of(segments: Segments, use: Bools, unexplained: Bools) -> Bools:
     """Return the closing segments of operators with unexplained time and no segment in use."""
-    done = np.zeros(len(unexplained), np.bool_)
-    done[segments.op[use]] = True
+    done = mask_of(segments.op[use], len(unexplained))
     more: Bools = segments.closing & unexplained[segments.op] & ~done[segments.op]
     return more
 

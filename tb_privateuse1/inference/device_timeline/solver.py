@@ -30,7 +30,7 @@ from tb_privateuse1.inference.device_timeline.base import (
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
 from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.columns import latest_not_after, sums_before
+from tb_privateuse1.trace.columns import latest_not_after, mask_of, sums_before
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -98,9 +98,7 @@ def host_paced(events: EventPairs, ops: Ops, c: Calibration) -> Bools:
     paced = same[order]
     run = np.cumsum(~paced)
     long = np.bincount(run[paced], minlength=len(order) + 1) >= _PACED_RUN
-    result = np.zeros(len(ops), np.bool_)
-    result[order[paced & long[run]]] = True
-    return result
+    return mask_of(order[paced & long[run]], len(ops))
 
 
 def elapsed_limits(elapsed_ns: I64, calibration: Calibration) -> tuple[I64, I64]:
@@ -144,8 +142,7 @@ class _Attempts:
         begun, due, done = low[events.start], ready[events.start], low[events.end]
         pushes = (problem.floor < due) & (begun <= due) & (done > late)
         pushes &= done <= begun + node[0] + 1000
-        pushed = np.zeros(len(events), np.bool_)
-        pushed[events.end[pushes]] = True
+        pushed = mask_of(events.end[pushes], len(events))
         ends = np.flatnonzero(pushed)
         self._first = low if self._first is None else self._first
         at = np.flatnonzero(low != self._first)

@@ -17,7 +17,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.base import rows_of
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.columns import lookup, positions
+from tb_privateuse1.trace.columns import lookup, mask_of, positions
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, NONE, Ops
@@ -67,8 +67,7 @@ def split_streams(ops: Ops, sidecar: Sidecar) -> list[Stream]:
 
 def select_operators(ops: Ops, row: I64) -> Ops:
     """Return the operators of some rows as a table, with their nearest parents among them."""
-    chosen = np.zeros(len(ops), np.bool_)
-    chosen[row] = True
+    chosen = mask_of(row, len(ops))
     up = lookup(positions(row, len(ops)), intervals.nearest(ops.parent, chosen), NONE)
     taken = ops.take(row)
     columns = {name: column for name, column in taken.columns() if name != "parent"}

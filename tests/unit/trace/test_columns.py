@@ -41,6 +41,12 @@ def test_positions_are_where_rows_are_listed(length: int, data: st.DataObject) -
 
 
 @settings(max_examples=30)
+@given(st.lists(st.integers(NONE, 5), max_size=8))
+def test_a_mask_has_the_listed_rows(rows: list[int]) -> None:
+    assert columns.mask_of(column(rows), 6).tolist() == [row in rows for row in range(6)]
+
+
+@settings(max_examples=30)
 @given(TIMES, INSTANTS)
 def test_latest_times(times: list[int], at: list[int]) -> None:
     not_after = [max((r for r, t in enumerate(times) if t <= one), default=NONE) for one in at]
