@@ -7,6 +7,7 @@ parent comes before its children. Modules are Python frames that torch names ``n
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator
 
 import numpy as np
@@ -90,7 +91,7 @@ def number_keys(key: I64) -> tuple[I64, I64]:
 
 def starts_with(trace: Trace, *prefixes: str) -> Bools:
     """Return ``flag_names`` of the strings that start with one of the prefixes."""
-    return flag_names(trace.strings, lambda text: text.startswith(prefixes))
+    return flag_names(trace.strings, operator.methodcaller("startswith", prefixes))
 
 
 def is_module(trace: Trace) -> Bools:

@@ -129,4 +129,4 @@ def following(column: NDArray[T], last: Scalar) -> NDArray[T]:
 
 def flag_names(strings: Iterable[str], chosen: Callable[[str], object]) -> Bools:
     """Return which strings are chosen, and one more False: ``flags[name]`` of ``NONE`` is False."""
-    return np.array([*(bool(chosen(text)) for text in strings), False], np.bool_)
+    return np.array([*map(bool, map(chosen, strings)), False], np.bool_)

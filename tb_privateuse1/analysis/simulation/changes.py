@@ -22,7 +22,6 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.columns import containing, latest_before, lookup
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -150,7 +149,7 @@ def change_scope(trace: Trace, change: Change) -> Scope:
     nowhere = Ranges.of(ops, np.zeros(len(ops), np.bool_))
     match change.kind:
         case "kernel":
-            return Scope(nowhere, named_rows(trace.strings, kernels.name, change.name.__eq__))
+            return Scope(nowhere, kernels.name == _number(trace, change.name))
         case "communication":
             own = trace.collectives.op[trace.collectives.op >= 0]
             return Scope(Ranges.of(ops, own), kernels.communication)
@@ -164,7 +163,7 @@ def change_scope(trace: Trace, change: Change) -> Scope:
         case "data_loader":
             rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
         case "operator":
-            rows = named_rows(trace.strings, ops.name, change.name.__eq__)
+            rows = ops.name == _number(trace, change.name)
         case "category":
             wanted = kinds_of_work.KINDS.index(change.name)
             rows = groups.name_categories(trace)[ops.name] == wanted
@@ -180,6 +179,11 @@ def change_scope(trace: Trace, change: Change) -> Scope:
             return Scope(ranges, _launched(trace, inside | back))
     ranges = Ranges.of(ops, rows)
     return Scope(ranges, _launched(trace, _inside(trace, ranges)))
+
+
+def _number(trace: Trace, name: str) -> int:
+    """Return the index of a string; one past the last if the trace does not have it."""
+    return trace.strings.index(name) if name in trace.strings else len(trace.strings)
 
 
 def _inside(trace: Trace, ranges: Ranges) -> Bools:
