@@ -10,12 +10,20 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
-from tb_privateuse1.trace.column_types import Code, MaybeText, Name, SmallNumber, ThreadRow
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Threads
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.table import I32, I64, Table
+from tb_privateuse1.trace.table import (
+    I32,
+    I64,
+    Code,
+    MaybeText,
+    Name,
+    SmallNumber,
+    Table,
+    ThreadRow,
+)
 
 _IDS = (
     "external_id",

@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache
-from tb_privateuse1.trace.column_types import SmallNumber
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import F64, I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.table import F64, I8, I32, I64, Bools, SmallNumber, Table
 
 _T = TypeVar("_T")
 

@@ -7,7 +7,6 @@ __all__ = [
     "captures",
     "collective_calls",
     "collective_entries",
-    "column_types",
     "columns",
     "device_times",
     "errors",

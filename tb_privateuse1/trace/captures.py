@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace.column_types import (
+from tb_privateuse1.trace.table import (
     Code,
     MaybeCapturedOpRow,
     MaybeCaptureRow,
     MaybeText,
     Name,
+    Table,
 )
-from tb_privateuse1.trace.table import Table
 
 
 class Captures(Table, frozen=True):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace.column_types import (
+from tb_privateuse1.trace.table import (
     MaybeKernelRow,
     MaybeOpRow,
     MaybeText,
     Name,
     Number,
     SmallNumber,
+    Table,
 )
-from tb_privateuse1.trace.table import Table
 
 
 class Collectives(Table, frozen=True):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace.column_types import (
+from tb_privateuse1.trace.table import (
+    Bools,
     Code,
     MaybeText,
     Name,
     Nanoseconds,
     Number,
     SmallNumber,
+    Table,
 )
-from tb_privateuse1.trace.table import Bools, Table
 
 SCHEDULED, STARTED, COMPLETED, RETIRED = range(4)
 """``RETIRED``: the backend has dropped it, and records no times: it ended, or failed."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace.column_types import LaneRow, LaunchRow, MaybeLaneRow, MaybeLaunchRow
-from tb_privateuse1.trace.table import Table
+from tb_privateuse1.trace.table import LaneRow, LaunchRow, MaybeLaneRow, MaybeLaunchRow, Table
 
 
 class EventWaits(Table, frozen=True):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace.column_types import (
+from tb_privateuse1.trace.table import (
+    Bools,
     Number,
+    Table,
 )
-from tb_privateuse1.trace.table import Bools, Table
 
 
 class Checkpoints(Table, frozen=True):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace.column_types import (
+from tb_privateuse1.trace.table import (
     MaybeText,
     Number,
+    Table,
 )
-from tb_privateuse1.trace.table import Table
 
 
 class Configs(Table, frozen=True):

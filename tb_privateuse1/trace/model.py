@@ -17,7 +17,15 @@ from msgspec import Struct, field
 from tb_privateuse1.trace.captures import CapturedOps, Captures
 from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
-from tb_privateuse1.trace.column_types import (
+from tb_privateuse1.trace.event_waits import EventWaits
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.inference_basis import InferenceBasis
+from tb_privateuse1.trace.launch_configs import Configs
+from tb_privateuse1.trace.process_groups import ProcessGroup
+from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
+from tb_privateuse1.trace.table import (
+    Bools,
     Code,
     LaneRow,
     MaybeCapturedOpRow,
@@ -33,16 +41,9 @@ from tb_privateuse1.trace.column_types import (
     Number,
     OpRow,
     SmallNumber,
+    Table,
     ThreadRow,
 )
-from tb_privateuse1.trace.event_waits import EventWaits
-from tb_privateuse1.trace.file_checkpoints import Checkpoints
-from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.launch_configs import Configs
-from tb_privateuse1.trace.process_groups import ProcessGroup
-from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.table import Bools, Table
 from tb_privateuse1.trace.vendor import GENERIC, Vendor
 
 NONE = -1

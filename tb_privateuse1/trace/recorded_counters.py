@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace.column_types import (
+from tb_privateuse1.trace.table import (
+    F64,
     MaybeText,
     Nanoseconds,
     SeriesRow,
     SmallNumber,
+    Table,
 )
-from tb_privateuse1.trace.table import F64, Table
 
 COMPUTED = "tb_privateuse1"
 """The category of counters that our export computed from the rest of the trace: none is read."""

@@ -1,10 +1,14 @@
-"""Tables of read-only numpy columns."""
+"""Tables of read-only numpy columns, and the types of columns.
+
+Each integer is plain, or a row of a table, or an index of the strings. ``Maybe…`` columns hold
+``NONE`` where there is no row. ``references`` maps rows by these types.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from msgspec import Struct
@@ -49,6 +53,36 @@ class Plain(Struct, frozen=True):
     """Annotation of integers that refer to no row: times, sizes, ids, codes."""
 
 
+Code = Annotated[I8, Plain()]
+Number = Annotated[I64, Plain()]
+SmallNumber = Annotated[I32, Plain()]
+Nanoseconds = Annotated[I64, Plain()]
+
+Name = Annotated[I32, Rows("strings")]
+MaybeText = Annotated[I32, Rows("strings", optional=True)]
+
+ThreadRow = Annotated[I32, Rows("threads")]
+MaybeThreadRow = Annotated[I32, Rows("threads", optional=True)]
+OpRow = Annotated[I32, Rows("ops")]
+MaybeOpRow = Annotated[I32, Rows("ops", optional=True)]
+MaybeFrameRow = Annotated[I32, Rows("frames", optional=True)]
+LaunchRow = Annotated[I32, Rows("launches")]
+MaybeLaunchRow = Annotated[I32, Rows("launches", optional=True)]
+LaneRow = Annotated[I32, Rows("lanes")]
+MaybeLaneRow = Annotated[I32, Rows("lanes", optional=True)]
+MaybeKernelRow = Annotated[I32, Rows("kernels", optional=True)]
+MaybeConfigRow = Annotated[I32, Rows("configs", optional=True)]
+MaybeCaptureRow = Annotated[I32, Rows("captures", optional=True)]
+MaybeCapturedOpRow = Annotated[I32, Rows("captured_ops", optional=True)]
+MaybeStepRow = Annotated[I32, Rows("steps", optional=True)]
+SeriesRow = Annotated[I32, Rows("counter_series")]
+
+OpRow64 = Annotated[I64, Rows("ops")]
+StepRow64 = Annotated[I64, Rows("steps")]
+ThreadRow64 = Annotated[I64, Rows("threads")]
+MaybeThreadRow64 = Annotated[I64, Rows("threads", optional=True)]
+
+
 class ColumnType(Struct, frozen=True):
     """The type of a column: its dtype, and whether its values refer to rows."""
 
@@ -60,7 +94,7 @@ class ColumnType(Struct, frozen=True):
 class Table(Struct, frozen=True, eq=False):
     """Equally long read-only columns.
 
-    The type of a field is the name of a type of columns, see ``column_types``.
+    The type of a field is the name of a type of columns, in its module.
     """
 
     ORDER: ClassVar[tuple[str, ...]] = ()

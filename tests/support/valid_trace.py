@@ -1,4 +1,4 @@
-"""The one check of the declared types of columns (``trace.column_types``)."""
+"""The one check of the declared types of columns (``trace.table``)."""
 
 from __future__ import annotations
 

@@ -16,11 +16,10 @@ from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.idle import blocking_calls
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.call_tree import LOADER, STEP, starts_with
-from tb_privateuse1.trace.column_types import Code, ThreadRow
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import ANNOTATION, NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools, RowsBy, Table
+from tb_privateuse1.trace.table import I32, I64, Bools, Code, RowsBy, Table, ThreadRow
 
 OPS, LAUNCHES, FRAMES, KERNELS = range(4)
 """Values of a column ``table``: where the row of the responsible event is."""

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import EventRow
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.column_types import Code, MaybeThreadRow
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I8, I32, I64, Table
+from tb_privateuse1.trace.table import I8, I32, I64, Code, MaybeThreadRow, Table
 
 
 class Stretches(Table, frozen=True):

@@ -12,11 +12,10 @@ from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.analysis.work.arguments import Tensor
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.column_types import ThreadRow
 from tb_privateuse1.trace.columns import ends_run, following, lookup
 from tb_privateuse1.trace.groupby import containing_by, group_rows, maxima, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools, Table
+from tb_privateuse1.trace.table import I32, I64, Bools, Table, ThreadRow
 
 _TILE = 64
 """Rows that matrix units multiply at a time: fewer take as long."""

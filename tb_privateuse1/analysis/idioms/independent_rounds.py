@@ -25,11 +25,10 @@ from tb_privateuse1.analysis.work.arguments import (
 )
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.registry import reduced_name
-from tb_privateuse1.trace.column_types import OpRow64, ThreadRow
 from tb_privateuse1.trace.columns import ends_run, following, lookup
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64, Bools, Table
+from tb_privateuse1.trace.table import I64, Bools, OpRow64, Table, ThreadRow
 
 PLACES = ("select", "slice", "narrow")
 PARTS = ("unbind", "split", "chunk")

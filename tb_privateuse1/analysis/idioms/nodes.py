@@ -17,11 +17,10 @@ from tb_privateuse1.analysis.work.list_types import types_by_shape, with_types
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.column_types import MaybeStepRow, OpRow, ThreadRow
 from tb_privateuse1.trace.columns import positions, range_rows, sums_before
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, OPERATOR, Trace
-from tb_privateuse1.trace.table import I8, I64, Bools, Table
+from tb_privateuse1.trace.table import I8, I64, Bools, MaybeStepRow, OpRow, Table, ThreadRow
 
 OTHER, PRODUCT, SOFTMAX, ELEMENTWISE, COPY, CAST, ROWS, TOTAL = range(8)
 """``Nodes.role``. ``ROWS`` reduces the last dimension, ``TOTAL`` any other: a pass of its own."""

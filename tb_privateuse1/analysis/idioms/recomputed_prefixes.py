@@ -16,11 +16,10 @@ from tb_privateuse1.analysis.work.calls import known_call, read_call
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.registry import reduced_name
 from tb_privateuse1.trace import call_tree, groupby
-from tb_privateuse1.trace.column_types import ThreadRow64
 from tb_privateuse1.trace.columns import ends_run, following, starts_run
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import OPERATOR, Trace
-from tb_privateuse1.trace.table import I64, Table
+from tb_privateuse1.trace.table import I64, Table, ThreadRow64
 
 F64 = NDArray[np.float64]
 

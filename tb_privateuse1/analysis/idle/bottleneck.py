@@ -16,10 +16,9 @@ from tb_privateuse1.analysis.idle import blocking_calls as waiting
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
-from tb_privateuse1.trace.column_types import MaybeLaunchRow, MaybeOpRow
 from tb_privateuse1.trace.columns import following, latest_not_after, lookup, previous
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
-from tb_privateuse1.trace.table import I64, Bools, Table
+from tb_privateuse1.trace.table import I64, Bools, MaybeLaunchRow, MaybeOpRow, Table
 
 BLOCKED_NS = 500_000
 """A launch takes some µs. One that takes this long while the device is busy waits for a place in

@@ -17,11 +17,10 @@ from tb_privateuse1.analysis.memory.categories import Split
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES
 from tb_privateuse1.analysis.work.calls import read_call
-from tb_privateuse1.trace.column_types import StepRow64
 from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.groupby import distinct_values, group_rows
 from tb_privateuse1.trace.model import NONE, Memory, Trace
-from tb_privateuse1.trace.table import I64, Bools, Table
+from tb_privateuse1.trace.table import I64, Bools, StepRow64, Table
 
 _ROUNDING = 512
 """Allocators round sizes up to this many bytes, and to an eighth of large ones."""

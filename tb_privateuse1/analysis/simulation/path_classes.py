@@ -15,10 +15,9 @@ from tb_privateuse1.analysis.account import host_chain, stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, EventRow64
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.column_types import MaybeThreadRow64, StepRow64
 from tb_privateuse1.trace.columns import ends_run, latest_not_after, lookup, range_rows, starts_run
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, OPERATOR, UNKNOWN, Trace
-from tb_privateuse1.trace.table import I8, I64, Bools, Table
+from tb_privateuse1.trace.table import I8, I64, Bools, MaybeThreadRow64, StepRow64, Table
 
 RAN = np.array([one.group == "device" for one in CLASSES])
 """By number of a class: it is time in which an activity runs."""

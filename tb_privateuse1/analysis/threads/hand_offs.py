@@ -13,9 +13,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.column_types import ThreadRow
 from tb_privateuse1.trace.columns import latest_not_after, lookup
-from tb_privateuse1.trace.table import I64, Table
+from tb_privateuse1.trace.table import I64, Table, ThreadRow
 
 _LONG_NS = 5_000
 """To wake a thread takes this long: a shorter pause is none."""

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.threads import activity
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.column_types import ThreadRow
 from tb_privateuse1.trace.columns import latest_not_after, lookup
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I32, I64, Bools, Table
+from tb_privateuse1.trace.table import I32, I64, Bools, Table, ThreadRow
 
 _LONG_NS = 5_000
 """To wake a thread takes this long: a shorter pause is none."""

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.timeline import rectangles
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.column_types import SmallNumber
 from tb_privateuse1.trace.columns import sums_before
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I32, I64, Table
+from tb_privateuse1.trace.table import I32, I64, SmallNumber, Table
 
 STEPS, OPERATORS, FRAMES, DEVICE, ANNOTATIONS = range(5)
 """``Tracks.kind``."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.trace.column_types import SmallNumber
 from tb_privateuse1.trace.columns import following, range_rows
-from tb_privateuse1.trace.table import I64, Table
+from tb_privateuse1.trace.table import I64, SmallNumber, Table
 
 
 class Ranges(Table, frozen=True):

@@ -6,12 +6,11 @@ import numpy as np
 
 from tb_privateuse1.analysis.work.operator_work import operator_work
 from tb_privateuse1.analysis.work.replays import with_replays, working_operators
-from tb_privateuse1.trace.column_types import MaybeOpRow
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, MaybeOpRow, Table
 
 
 class KernelWork(Table, frozen=True):
