@@ -25,7 +25,7 @@ OPEN: dict[str, str] = {
     "analysis/memory/categories.py": "_MOST_GRANULARITY",
     "analysis/ranks/arrivals.py": "_LEAST_WAIT_NS",
     "analysis/ranks/chance.py": "_TRIM",
-    "analysis/ranks/clock_alignment.py": "_ROUNDS; _CLOSE_NS; _CONFIDENCE",
+    "analysis/ranks/clock_alignment.py": "_ROUNDS; _CLOSE_NS",
     "analysis/ranks/culprits.py": "_MOST",
     "analysis/ranks/host_causes.py": "_NAMES",
     "analysis/ranks/open_collectives.py": "MOST; _MOST_RANKS",
