@@ -35,14 +35,19 @@ test("imports point down, within a page, and never round", () => {
   ]);
 });
 
-test("fetch, the URL, the language and markup have one place or none", () => {
-  const text = 'fetch("x"); history.replaceState(0); x["Accept-Language"]; e.innerHTML = x;';
-  const places = { "api/client.ts": 'fetch("x")', "state/url.ts": "location.href" };
+test("fetch, the URL, the language, preferences and markup have one place or none", () => {
+  const text = 'fetch(1); history.replaceState(0); x["Accept-Language"]; localStorage; e.innerHTML = x;';
+  const places = {
+    "api/client.ts": 'fetch("x")',
+    "state/url.ts": "location.href",
+    "preference.ts": "localStorage",
+  };
   const found = onePlace(sources({ "lib/a.ts": text, ...places }));
   expect(found.map((one) => one.split(", wh")[0])).toEqual([
     "lib/a.ts: has \\bfetch\\(",
     "lib/a.ts: has replaceState|location\\.href",
     "lib/a.ts: has Accept-Language",
+    "lib/a.ts: has localStorage",
     "lib/a.ts: has innerHTML|insertAdjacentHTML|document\\.write",
     "api/client.ts: lacks Accept-Language",
   ]);

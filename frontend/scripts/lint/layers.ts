@@ -3,7 +3,18 @@ import { dirname, join } from "node:path/posix";
 import type { Sources } from "./sources";
 
 /** The rooms, lowest first: a file imports from its own room and from those before it. */
-const ROOMS = ["i18n", "lib", "widgets", "api", "state", "pages", "app", "report", "index.ts"];
+const ROOMS = [
+  "preference.ts",
+  "i18n",
+  "lib",
+  "widgets",
+  "api",
+  "state",
+  "pages",
+  "app",
+  "report",
+  "index.ts",
+];
 /** Generated declarations that import nothing: every room may name the types of a result. */
 const TYPES = "api/types.ts";
 
@@ -64,10 +75,11 @@ const ONLY: readonly [RegExp, readonly string[]][] = [
   [/\bfetch\(/, ["api/client.ts"]],
   [/replaceState|location\.href/, ["state/url.ts"]],
   [/Accept-Language/, ["api/client.ts"]],
+  [/localStorage/, ["preference.ts"]],
   [/innerHTML|insertAdjacentHTML|document\.write/, []],
 ];
 
-/** One place of fetch, one of the URL, and no text that becomes markup. */
+/** One place of fetch, one of the URL, one of preferences, and no text that becomes markup. */
 export const onePlace = (sources: Sources): string[] => [
   ...[...sources].flatMap(([file, text]) =>
     ONLY.filter(([pattern, files]) => pattern.test(text) && !files.includes(file)).map(

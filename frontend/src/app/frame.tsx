@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Overview, Runs } from "../api/types";
 import { isCovered, isTyping } from "../lib/dom";
-import { store, stored } from "../lib/preference";
+import { store, stored } from "../preference";
 import { onKeyDown } from "../lib/tensorboard-host";
 import { useLatestCallback } from "../lib/use-latest-callback";
 import { useWidth } from "../lib/use-width";
@@ -146,7 +146,7 @@ function Main({ page, busy, children }: MainProps) {
   );
 }
 
-const COLLAPSED = "privateuse1.rail";
+const COLLAPSED = "rail";
 
 function Rail({ page }: { page: Page }) {
   const [collapsed, setCollapsed] = useState(() => stored(COLLAPSED) === "collapsed");

@@ -1,6 +1,7 @@
 // The texts in the reader's language: `t.<component>.<text>`, a string or a function of the values in it.
 // English is the source; a text that a translation lacks is shown in English. Other languages are
 // loaded on demand, and modules that use `t` wait for that; to change the language, the page reloads.
+import { store, stored } from "../preference";
 import { en } from "./en";
 import { withEnglish } from "./translation";
 
@@ -10,7 +11,7 @@ export type Texts = typeof en;
 export const LANGUAGES = { en: "English", zh: "中文" } as const;
 export type Language = keyof typeof LANGUAGES;
 
-const KEY = "tb_privateuse1.language";
+const KEY = "language";
 
 /** The language that was chosen, else the first of the browser's that we have. */
 export const language = wanted();
@@ -18,25 +19,13 @@ export const t: Texts = language === "zh" ? withEnglish(en, (await import("./zh"
 
 /** Another language, from now on; the page starts again where it is. */
 export function choose(chosen: Language): void {
-  try {
-    localStorage.setItem(KEY, chosen);
-  } catch {
-    return; // A browser that stores nothing for this page speaks its own language.
-  }
-  location.reload();
+  if (store(KEY, chosen)) location.reload();
 }
 
 function wanted(): Language {
   // A document in one language, such as a report, says which.
   const own = globalThis.document?.documentElement?.dataset["language"];
-  const told = [own, stored(), ...(globalThis.navigator?.languages ?? [])].map((name) => name?.split("-")[0]);
+  const wished = [own, stored(KEY), ...(globalThis.navigator?.languages ?? [])];
+  const told = wished.map((name) => name?.split("-")[0]);
   return told.find((name): name is Language => name !== undefined && Object.hasOwn(LANGUAGES, name)) ?? "en";
-}
-
-function stored(): string | undefined {
-  try {
-    return localStorage.getItem(KEY) ?? undefined;
-  } catch {
-    return undefined;
-  }
 }

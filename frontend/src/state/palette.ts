@@ -1,9 +1,9 @@
 // Which palette the charts are in is the reader's, not the link's: kept in the browser, if it allows
 // that. theme.css has the colours of both.
 import { signal } from "@preact/signals";
-import { store, stored } from "../lib/preference";
+import { store, stored } from "../preference";
 
-const KEY = "tb_privateuse1.palette";
+const KEY = "palette";
 const SAFE = "safe";
 
 /** Whether the colours are those that remain apart for every kind of colour blindness. */

@@ -1,9 +1,10 @@
 // Which columns the tables show: in the URL for tables that were changed on this page, and in the
 // browser for all.
+import { store, stored } from "../preference";
 import { go, state } from "./url";
 import type { ColumnMemory } from "../widgets/table/column-chooser";
 
-const KEY = "tb_privateuse1.columns.";
+const keyOf = (table: string): string => `columns.${table}`;
 
 /** In the URL alone: for tables whose columns have no meaning beyond it. */
 export const inLink: ColumnMemory = {
@@ -17,14 +18,9 @@ export const inLink: ColumnMemory = {
 };
 
 export const columnMemory: ColumnMemory = {
-  get: (table) => (choices().has(table) ? inLink.get(table) : stored(table)),
+  get: (table) => (choices().has(table) ? inLink.get(table) : stored(keyOf(table))),
   set: (table, choice) => {
-    try {
-      if (choice === null) localStorage.removeItem(KEY + table);
-      else localStorage.setItem(KEY + table, choice);
-    } catch {
-      // A browser that stores nothing for this page: the URL has it.
-    }
+    store(keyOf(table), choice);
     inLink.set(table, choice);
   },
 };
@@ -40,12 +36,4 @@ function choices(): Map<string, string> {
         return [table, columns.join(":")];
       }),
   );
-}
-
-function stored(table: string): string | null {
-  try {
-    return localStorage.getItem(KEY + table);
-  } catch {
-    return null;
-  }
 }

@@ -1,7 +1,7 @@
 // What flame graphs have in common: the search, the way to the first box, and what is ignored.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { joinNames } from "../../lib/name-path";
-import { store, stored } from "../../lib/preference";
+import { store, stored } from "../../preference";
 import { linkProps } from "../../state/links";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
@@ -80,8 +80,8 @@ export function zoomOut(names: readonly string[]): void {
   if (names.length > 0) go({ zoom: names.length > 1 ? joinNames(names.slice(0, -1)) : null });
 }
 
-const LIBRARIES = "tb_privateuse1.flame.libraries";
-const PATTERNS = "tb_privateuse1.flame.ignore";
+const LIBRARIES = "flame.libraries";
+const PATTERNS = "flame.ignore";
 const HIDDEN = "ignored";
 
 export interface Ignored {

@@ -13,7 +13,7 @@ import {
   USUAL,
   type Editor,
 } from "../../lib/editor-link";
-import { store, stored } from "../../lib/preference";
+import { store, stored } from "../../preference";
 import { isAlone } from "../../state/links";
 import { t } from "../../i18n";
 import { Modal } from "../../widgets/controls/modal";
@@ -21,7 +21,7 @@ import { Modal } from "../../widgets/controls/modal";
 const texts = t.sourceLink;
 
 /** The reader's, not the link's: kept in the browser, if it allows that. */
-const KEY = "privateuse1.editor";
+const KEY = "editor";
 const editor = signal<Editor>(parseEditor(stored(KEY)) ?? USUAL);
 
 function keep(next: Editor): void {

@@ -1,11 +1,11 @@
 // The width of tracks' names and the heights of their rows: the reader's, kept in the browser.
 import { useState } from "preact/hooks";
-import { store, stored } from "../../lib/preference";
+import { store, stored } from "../../preference";
 import { fittingHeads, HEADS_PX } from "../../widgets/timeline/canvas";
 import type { RowHeights } from "../../widgets/timeline/track-layout";
 
-const HEADS = "privateuse1.timeline.heads";
-const ROWS = "privateuse1.timeline.rows";
+const HEADS = "timeline.heads";
+const ROWS = "timeline.rows";
 export const LEAST_ROW_PX = 9;
 export const MOST_ROW_PX = 120;
 

@@ -5,7 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import { PanelEdge } from "../inspector/panel-edge";
 import { storedSize, storeSize } from "../inspector/size";
 
-const KEY = "privateuse1.panel";
+const KEY = "panel";
 
 interface PanelProps {
   class: string;

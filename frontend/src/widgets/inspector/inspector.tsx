@@ -12,8 +12,8 @@ import { PanelEdge } from "./panel-edge";
 import { NARROW, storedSize, storeSize, type Side } from "./size";
 
 const KEYS: Readonly<Record<Side, string>> = {
-  right: "privateuse1.inspector.width",
-  bottom: "privateuse1.inspector.height",
+  right: "inspector.width",
+  bottom: "inspector.height",
 };
 
 /** Of all that there are on a page: one lies over the other. */

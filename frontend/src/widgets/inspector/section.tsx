@@ -1,9 +1,9 @@
 // A part of the inspector that folds; whether it is open is the reader's, for all that has such a part.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { store, stored } from "../../lib/preference";
+import { store, stored } from "../../preference";
 
-const KEY = "privateuse1.inspector.sections";
+const KEY = "inspector.sections";
 
 interface SectionProps {
   /** By this name it is remembered, and found in tests. */

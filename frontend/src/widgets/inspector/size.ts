@@ -1,5 +1,5 @@
 // How large a docked panel may be, and the size that the reader chose.
-import { store, stored } from "../../lib/preference";
+import { store, stored } from "../../preference";
 
 export type Side = "right" | "bottom";
 

@@ -40,5 +40,5 @@ test.each([true, false])("folded %s at first, and remembered", async (folded) =>
   expect(second.open).toBe(folded);
   await toggle(second);
   expect((await draw(folded)).open).toBe(!folded);
-  expect(localStorage.getItem("privateuse1.inspector.sections")).toBeNull();
+  expect(localStorage.getItem("tb_privateuse1.inspector.sections")).toBeNull();
 });

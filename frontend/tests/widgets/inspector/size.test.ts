@@ -23,8 +23,8 @@ test("a size is kept, and what is none is as if it were not there", () => {
   expect(storedSize("some")).toBeNull();
   storeSize("some", 410);
   expect(storedSize("some")).toBe(410);
-  localStorage.setItem("some", "wide");
+  localStorage.setItem("tb_privateuse1.some", "wide");
   expect(storedSize("some")).toBeNull();
   storeSize("some", null);
-  expect(localStorage.getItem("some")).toBeNull();
+  expect(localStorage.getItem("tb_privateuse1.some")).toBeNull();
 });
