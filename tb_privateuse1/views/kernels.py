@@ -36,6 +36,7 @@ from tb_privateuse1.views.sorting import (
     order_by_text,
     order_by_work,
     parse_sort,
+    sorts,
 )
 
 _SORTS = ("name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns")
@@ -155,6 +156,7 @@ class KernelTable(Result, frozen=True):
     """How much of the time of these activities has a model of its work."""
 
 
+@sorts(_SORTS)
 def kernels(
     trace: Trace,
     *,

@@ -30,6 +30,7 @@ from tb_privateuse1.views.sorting import (
     order_by_text,
     order_by_work,
     parse_sort,
+    sorts,
 )
 
 _SORTS = {
@@ -110,6 +111,7 @@ class Modules(Result, frozen=True):
     """How much of the device's time has a model of its work."""
 
 
+@sorts(_SORTS)
 def modules(
     trace: Trace,
     *,

@@ -37,6 +37,7 @@ from tb_privateuse1.views.sorting import (
     order_by_text,
     order_by_work,
     parse_sort,
+    sorts,
 )
 
 _SORTS = (
@@ -153,6 +154,7 @@ class Operators(Result, frozen=True):
     """How much of the device's time has a model of its work."""
 
 
+@sorts(_SORTS)
 def operators(
     trace: Trace,
     *,

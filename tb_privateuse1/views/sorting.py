@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Annotated
+from collections.abc import Callable, Collection, Sequence
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
@@ -12,9 +12,27 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.table import I64
 
+_View = TypeVar("_View", bound=Callable[..., Any])
+
 SortOption = Annotated[
     str | None, "a column, for descending order with a minus before it; by default the most time"
 ]
+
+
+def sorts(columns: Collection[str]) -> Callable[[_View], _View]:
+    """Declare which columns a view's option ``sort`` names, besides the figures of work."""
+
+    def declare(view: _View) -> _View:
+        vars(view)["sorts"] = (*columns, *COLUMNS)
+        return view
+
+    return declare
+
+
+def sorts_of(view: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the columns that a view's rows can be sorted by; none without that option."""
+    columns: tuple[str, ...] = vars(view).get("sorts", ())
+    return columns
 
 
 def parse_sort(sort: str | None, columns: Collection[str]) -> tuple[str | None, bool]:

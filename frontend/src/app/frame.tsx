@@ -8,7 +8,7 @@ import { onKeyDown } from "../lib/tensorboard-host";
 import { useLatestCallback } from "../lib/use-latest-callback";
 import { useWidth } from "../lib/use-width";
 import { Help } from "./help";
-import { useLatest, useRuns, useView, type Resource } from "../state/use-result";
+import { traceOf, useLatest, useRuns, useView, type Latest } from "../state/use-result";
 import { select, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
 import { t } from "../i18n";
@@ -68,7 +68,7 @@ function OfTrace({
   page: Page;
   help: () => void;
 }) {
-  const { base, isStale } = useBase(selected, page);
+  const base = useBase(selected, page);
   const overview = base.loaded.status === "ready" ? base.loaded.value : null;
   const Component = page.component;
   const Alone = page.alone;
@@ -77,7 +77,7 @@ function OfTrace({
     <>
       <TopBar runs={runs} selected={selected} overview={overview} help={help} />
       <Rail page={page} />
-      <Main page={page} busy={isStale}>
+      <Main page={page} busy={base.isStale}>
         {Alone && (
           <ErrorBoundary key={own}>
             <Alone selected={selected} runs={runs} />
@@ -107,15 +107,13 @@ function OfTrace({
 
 /** The overview over all steps: the step selector, the badges and the chart need it whatever is
  * selected. A page that does without goes before. */
-function useBase(selected: Selected, page: Page): { base: Resource<Overview>; isStale: boolean } {
+function useBase(selected: Selected, page: Page): Latest<Overview> {
   const base = useView("overview", selected, { brief: true }, null, page.alone !== undefined);
-  const { run, rank, span } = selected.place;
   // A trace may change, or be listed only after it was asked for: the page stays until it is known
   // that reading takes its time, so that nothing typed is lost.
-  const latest = useLatest(base.loaded, `${run}/${rank}/${span}`);
+  const latest = useLatest(base, traceOf(selected.place));
   const takesTime = base.loaded.status === "loading" && base.loaded.progress !== null;
-  const loaded = takesTime ? base.loaded : latest;
-  return { base: { ...base, loaded }, isStale: loaded !== base.loaded };
+  return takesTime ? { ...base, isStale: false } : latest;
 }
 
 /** Below it, what stands side by side on a page stands one below the other: beside the inspector there

@@ -140,19 +140,8 @@ function failed(error: string): Parsed {
   return { terms: null, error };
 }
 
-/** The first text that rows must contain, or that a column must equal; null if there is none.
- * Columns whose names end in a unit are of its kind, `texts` are text, and others counts. */
-export function firstWord(
-  expression: string | null,
-  texts: readonly string[],
-  numbers: readonly string[],
-): string | null {
-  const kindOf = (key: string): Kind =>
-    key.endsWith("_ns") ? "time" : key.endsWith("_bytes") ? "bytes" : key === "share" ? "share" : "count";
-  const fields = [
-    ...texts.map((key): Field => ({ key, kind: "text" })),
-    ...numbers.map((key) => ({ key, kind: kindOf(key) })),
-  ];
+/** The first text that rows must contain, or that a column must equal; null if there is none. */
+export function firstWord(expression: string | null, fields: readonly Field[]): string | null {
   for (const term of parseFilter(expression ?? "", fields).terms ?? []) {
     if (term.type !== "number" && !term.negated) return term.text;
   }

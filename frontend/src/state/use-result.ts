@@ -119,13 +119,23 @@ export function useFurtherRanks(selected: Selected, ranks: readonly number[]): R
   });
 }
 
+/** A result, or the last one while the next is on its way: it is stale then. */
+export interface Latest<T> extends Resource<T> {
+  isStale: boolean;
+}
+
 /** While another part of the same thing is asked for, the last one stays: a chart that vanishes
  * cannot be zoomed. */
-export function useLatest<T>(loaded: Loaded<T>, of: string): Loaded<T> {
+export function useLatest<T>(resource: Resource<T>, of: string): Latest<T> {
+  const { loaded } = resource;
   const last = useRef<{ of: string; loaded: Loaded<T> } | null>(null);
   if (loaded.status === "ready") last.current = { of, loaded };
-  return loaded.status === "loading" && last.current?.of === of ? last.current.loaded : loaded;
+  const isStale = loaded.status === "loading" && last.current?.of === of;
+  return { ...resource, loaded: isStale && last.current ? last.current.loaded : loaded, isStale };
 }
+
+/** The trace of a place, whatever its step. */
+export const traceOf = ({ run, rank, span }: Place): string => JSON.stringify([run, rank, span]);
 
 /** The record of an event, named as in the URL: `table/row`. */
 export function useEventRecord(selected: Selected, name: string): Resource<EventRecord> {
@@ -158,7 +168,7 @@ function setCancelled(trace: string, now: boolean): void {
 function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => Promise<T>): Resource<T> {
   const [now, setNow] = useState<{ key: string; loaded: Loaded<T> } | null>(null);
   const [attempt, setAttempt] = useState(0);
-  const trace = JSON.stringify([place.run, place.rank, place.span]);
+  const trace = traceOf(place);
   const isCancelled = cancelled.value.has(trace);
   const ask = useLatestCallback(load);
   // A layout effect: others wait for the next frame, and so would the server.

@@ -18,6 +18,17 @@ def test_api_ts_is_fresh() -> None:
     assert typescript.API.read_text() == typescript.typescript(), "run `make api`"
 
 
+def test_every_view_with_an_option_to_sort_says_by_what() -> None:
+    assert typescript.SORTS.read_text() == typescript.sort_keys(), "run `make api`"
+    sorted_by = re.findall(r"^  (\w+): \[", typescript.sort_keys(), re.MULTILINE)
+    with_option = [
+        name
+        for name, view in views.VIEWS.items()
+        if "sort" in {option for option, _, _ in signature.query_of(view)}
+    ]
+    assert sorted_by == with_option
+
+
 def test_the_options_are_fresh() -> None:
     assert typescript.OPTIONS.read_text() == typescript.all_options(), "run `make api`"
     assert typescript.OPTIONS_DOC.read_text() == typescript.options_documented(), "run `make api`"

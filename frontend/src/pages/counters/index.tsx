@@ -2,7 +2,7 @@
 import type { CounterOfKernel, CounterOfStep, CounterRow, Counters as Result } from "../../api/types";
 import { tableInUrl } from "../../state/table-in-url";
 import { go, state } from "../../state/url";
-import { useLatest, useView } from "../../state/use-result";
+import { traceOf, useLatest, useView } from "../../state/use-result";
 import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
 import { field, type Column } from "../../widgets/table/columns";
@@ -17,13 +17,11 @@ const TABS = ["counters", "kernels", "steps"] as const;
 type Tab = (typeof TABS)[number];
 
 export function Counters({ selected }: PageProps) {
-  const { run, rank, span } = selected.place;
   const { counter } = state.value;
-  const resource = useView("counters", selected, { counter });
-  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  const latest = useLatest(useView("counters", selected, { counter }), traceOf(selected.place));
   return (
-    <div class="fill" aria-busy={loaded !== resource.loaded}>
-      <Show resource={{ ...resource, loaded }}>{(result) => <Tables result={result} />}</Show>
+    <div class="fill" aria-busy={latest.isStale}>
+      <Show resource={latest}>{(result) => <Tables result={result} />}</Show>
     </div>
   );
 }

@@ -46,11 +46,13 @@ export function FlameDiff({ selected, other }: FlameDiffProps) {
     ...ignoring(ignored),
     ...(zoom !== null && { root: zoom }),
   };
-  const resource = useFlameDiff(selected, other, options);
-  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, other.place]));
+  const latest = useLatest(
+    useFlameDiff(selected, other, options),
+    JSON.stringify([selected.place, other.place]),
+  );
   return (
-    <div class="flamediff" aria-busy={loaded !== resource.loaded}>
-      <Show resource={{ ...resource, loaded }}>
+    <div class="flamediff" aria-busy={latest.isStale}>
+      <Show resource={latest}>
         {(result) => <Graph result={result} levels={options.levels ?? "all"} ignored={ignored} />}
       </Show>
     </div>

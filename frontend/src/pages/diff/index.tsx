@@ -54,22 +54,17 @@ function Compared({ selected, base, runs }: ComparedProps) {
   const { group, by: time } = state.value;
   const shown: Shown = OTHERS.find((k) => k === group) ?? KINDS.find((k) => k === group) ?? "operators";
   const by: By = KINDS.find((k) => k === shown) ?? "operators";
-  const resource = useDiff(selected, other, {
-    by,
-    time: time === "device" || time === "host" ? time : "best",
-  });
-  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, other.place, by]));
+  const diff = useDiff(selected, other, { by, time: time === "device" || time === "host" ? time : "best" });
+  const latest = useLatest(diff, JSON.stringify([selected.place, other.place, by]));
   return (
-    <div class="diff fill" aria-busy={loaded !== resource.loaded}>
+    <div class="diff fill" aria-busy={latest.isStale}>
       <BaseBar {...{ selected, base, runs }} />
       {other.place.rank !== selected.place.rank && (
         <p class="notice warn" data-testid="ranks-differ">
           {texts.ranksDiffer(selected.place.rank, other.place.rank)}
         </p>
       )}
-      <Show resource={{ ...resource, loaded }}>
-        {(result) => <Page {...{ result, shown, selected, other }} />}
-      </Show>
+      <Show resource={latest}>{(result) => <Page {...{ result, shown, selected, other }} />}</Show>
     </div>
   );
 }

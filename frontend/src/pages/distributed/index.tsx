@@ -26,14 +26,11 @@ const texts = t.distributed;
 export function Distributed({ selected }: Pick<PageProps, "selected">) {
   const measure = MEASURES.find((m) => m.value === state.value.by)?.value ?? "step";
   const all = ofAllRanks(selected);
-  const resource = useView("distributed", all, { measure });
   // While another measure is asked for, the page stays.
-  const loaded = useLatest(resource.loaded, JSON.stringify([all.place, all.stamp]));
+  const latest = useLatest(useView("distributed", all, { measure }), JSON.stringify([all.place, all.stamp]));
   return (
     <div class="distributed fill">
-      <Show resource={{ ...resource, loaded }}>
-        {(result) => <Page result={result} rank={selected.place.rank} />}
-      </Show>
+      <Show resource={latest}>{(result) => <Page result={result} rank={selected.place.rank} />}</Show>
     </div>
   );
 }

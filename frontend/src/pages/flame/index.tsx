@@ -51,13 +51,12 @@ export function Flame({ selected, base }: PageProps) {
     ...(kind === "bottom_up" && { direction: kind }),
     ...(frame !== null ? { frame } : zoom !== null && { root: zoom }),
   };
-  const resource = useView("flame", selected, options);
-  const { run, rank, span, step } = selected.place;
-  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}/${step}/${kind}`);
+  const { step } = selected.place;
+  const latest = useLatest(useView("flame", selected, options), JSON.stringify([selected.place, kind]));
   return (
-    <div class="flame fill" aria-busy={loaded !== resource.loaded}>
+    <div class="flame fill" aria-busy={latest.isStale}>
       {host && <NoDeviceTimes overview={base} />}
-      <Show resource={{ ...resource, loaded }}>
+      <Show resource={latest}>
         {(result) => (
           <>
             {result.by === "device" && <MissingStreams streams={result.provenance.missing_streams} />}
@@ -65,7 +64,7 @@ export function Flame({ selected, base }: PageProps) {
           </>
         )}
       </Show>
-      {loaded.status === "failed" && (zoom !== null || frame !== null) && (
+      {latest.loaded.status === "failed" && (zoom !== null || frame !== null) && (
         <p class="state">
           <button type="button" data-testid="zoom-reset" onClick={() => go({ zoom: null, frame: null })}>
             {texts.showAll}

@@ -18,12 +18,11 @@ const texts = t.history;
 export function History() {
   const { by, matching } = state.value;
   const figure = FIGURES.find((f) => f === by) ?? "step_ns";
-  const resource = useHistory({ figure, ...(matching !== null && { matching }) });
   // While another figure is asked for, the page stays.
-  const loaded = useLatest(resource.loaded, "history");
+  const latest = useLatest(useHistory({ figure, ...(matching !== null && { matching }) }), "history");
   return (
-    <div class="history fill" aria-busy={loaded !== resource.loaded}>
-      <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} />}</Show>
+    <div class="history fill" aria-busy={latest.isStale}>
+      <Show resource={latest}>{(result) => <Page result={result} />}</Show>
     </div>
   );
 }

@@ -1,12 +1,11 @@
 // The kernels page: device activities by name and launching operator.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { KernelRow, KernelTable as Result } from "../../api/types";
 import { categoryOf } from "../../lib/color";
-import { firstWord } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";
-import { useLatest, useView } from "../../state/use-result";
 import { rowOfStep, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
+import { useServerTable } from "../../state/use-server-table";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { fitting, type Column } from "../../widgets/table/columns";
@@ -18,51 +17,17 @@ import { RowInspector } from "../shared/inspector/row-inspector";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
-import { ModelledNote, WORK_KEYS } from "../shared/work";
+import { ModelledNote } from "../shared/work";
 import { columnsOf, type Group } from "./columns";
 
 const texts = t.kernels;
 
 const GROUPS: readonly Group[] = ["operator", "name", "launch"];
 
-const TEXTS = ["name", "kind", "operator", "grid", "block", "matrix_unit"];
-const NUMBERS = [
-  "share",
-  "total_ns",
-  "calls",
-  "mean_ns",
-  "median_ns",
-  "p95_ns",
-  "min_ns",
-  "max_ns",
-  "registers",
-  "shared_bytes",
-  "occupancy",
-  "blocks_per_sm",
-  "short_calls",
-  ...WORK_KEYS,
-];
-/** What the server sorts by. */
-const SORTED = ["name", "total_ns", "calls", "mean_ns", "min_ns", "max_ns", ...WORK_KEYS];
-
 export function Kernels({ selected, base }: PageProps) {
   const group = GROUPS.find((g) => g === state.value.group) ?? "operator";
-  const { filter, sort } = state.value;
-  // With more rows than a page takes, the server looks for the first word and puts them in order.
-  const [many, setMany] = useState(false);
-  const find = many ? firstWord(filter, TEXTS, NUMBERS) : null;
-  const key = many ? (sort?.split(",")[0] ?? "") : "";
-  const resource = useView("kernels", selected, {
-    group,
-    ...(find !== null && { find }),
-    ...(SORTED.includes(key.replace(/^-/, "")) && { sort: key }),
-  });
-  // While the server looks, the table stays: what is typed must not lose its field.
-  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, group]));
-  const rows = loaded.status === "ready" ? loaded.value : null;
-  useEffect(() => {
-    if (rows) setMany(rows.total_rows > rows.rows.length);
-  }, [rows]);
+  const inferred = base.provenance.timeline === "inferred";
+  const latest = useServerTable("kernels", selected, group, (result) => columnsOf(inferred, result, group));
   if (base.provenance.timeline === "none")
     return (
       <div class="fill">
@@ -70,9 +35,9 @@ export function Kernels({ selected, base }: PageProps) {
       </div>
     );
   return (
-    <div class="fill" aria-busy={loaded !== resource.loaded}>
+    <div class="fill" aria-busy={latest.isStale}>
       <DataWarnings findings={base.provenance.warnings} figures={["kernels"]} />
-      <Show resource={{ ...resource, loaded }}>
+      <Show resource={latest}>
         {(result) => (
           <KernelTable
             result={result}

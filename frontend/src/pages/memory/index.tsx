@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Finding, MemoryDevice, MemoryUse, MemoryWindow } from "../../api/types";
 import { bytes, duration, percent, signedBytes } from "../../lib/format";
 import { parseRange } from "../../lib/time-range";
-import { useLatest, useView } from "../../state/use-result";
+import { traceOf, useLatest, useView } from "../../state/use-result";
 import { stepNumber } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
@@ -29,20 +29,17 @@ export function Memory({ selected, base }: PageProps) {
   const { device, range } = state.value;
   const part = parseRange(range);
   const [limit, setLimit] = useState(MOST);
-  const resource = useView("memory", selected, {
+  const asked = useView("memory", selected, {
     limit,
     ...(device !== null && { device }),
     ...(part && { start_ns: part.start, end_ns: part.end }),
   });
-  const { run, rank, span } = selected.place;
-  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  const latest = useLatest(asked, traceOf(selected.place));
   return (
-    <div class="memory fill" aria-busy={loaded !== resource.loaded}>
+    <div class="memory fill" aria-busy={latest.isStale}>
       <DataWarnings findings={base.provenance.warnings} figures={["memory"]} />
-      <Show resource={{ ...resource, loaded }}>
-        {(result) => <Page result={result} onAll={() => setLimit(ALL)} />}
-      </Show>
-      {loaded.status === "failed" && (device !== null || range !== null) && (
+      <Show resource={latest}>{(result) => <Page result={result} onAll={() => setLimit(ALL)} />}</Show>
+      {latest.loaded.status === "failed" && (device !== null || range !== null) && (
         <p class="state">
           <button
             type="button"

@@ -28,12 +28,11 @@ type Group = "instance" | "class";
 export function Modules({ selected, base }: PageProps) {
   const group: Group = state.value.group === "instance" ? "instance" : "class";
   const { run, rank, span } = selected.place;
-  const resource = useView("modules", selected, { group });
   // From step to step what is open stays open.
-  const loaded = useLatest(resource.loaded, JSON.stringify([run, rank, span, group]));
+  const latest = useLatest(useView("modules", selected, { group }), JSON.stringify([run, rank, span, group]));
   return (
-    <div class="fill" aria-busy={loaded !== resource.loaded}>
-      <Show resource={{ ...resource, loaded }}>
+    <div class="fill" aria-busy={latest.isStale}>
+      <Show resource={latest}>
         {(result) =>
           result.source === "none" ? (
             <NoModules result={result} />

@@ -1,11 +1,11 @@
 // The operators page: by name, input shapes, call stack, module or category.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { OperatorRow, Operators as Result } from "../../api/types";
-import { firstWord, quote } from "../../lib/filter";
+import { quote } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";
-import { useLatest, useView } from "../../state/use-result";
 import { rowOfStep, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
+import { useServerTable } from "../../state/use-server-table";
 import { linkProps } from "../../state/links";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
@@ -19,7 +19,7 @@ import { RowInspector } from "../shared/inspector/row-inspector";
 import { Stack } from "../shared/inspector/stack";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
-import { ModelledNote, WORK_KEYS } from "../shared/work";
+import { ModelledNote } from "../shared/work";
 import { Show } from "../shared/load-states";
 import { columnsOf, whole, wordOf, type Group } from "./columns";
 
@@ -35,27 +35,12 @@ const GROUPS: readonly { value: Group; needs: "has_shapes" | "has_stacks" | "has
 
 export function Operators({ selected, base }: PageProps) {
   const group = GROUPS.find((g) => g.value === state.value.group)?.value ?? "name";
-  const { filter, sort } = state.value;
-  // With more rows than a page takes, the server looks for the words and puts them in order.
-  const [many, setMany] = useState(false);
-  const find = many ? firstWord(filter, TEXTS, [...SORTED, ...WORK_KEYS, "share"]) : null;
-  const key = many ? (sort?.split(",")[0] ?? "") : "";
-  const resource = useView("operators", selected, {
-    group,
-    ...(find !== null && { find }),
-    ...(["name", ...SORTED, ...WORK_KEYS].includes(key.replace(/^-/, "")) && { sort: key }),
-  });
-  // While the server looks or sorts, the table stays: what is typed must not lose its field.
-  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, group]));
-  const rows = loaded.status === "ready" ? loaded.value : null;
-  useEffect(() => {
-    if (rows) setMany(rows.total_rows > rows.found_rows || rows.others !== null);
-  }, [rows]);
+  const latest = useServerTable("operators", selected, group, (result) => columnsOf(result, group));
   return (
-    <div class="fill" aria-busy={loaded !== resource.loaded}>
+    <div class="fill" aria-busy={latest.isStale}>
       {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
       <DataWarnings findings={base.provenance.warnings} figures={["operators"]} />
-      <Show resource={{ ...resource, loaded }}>
+      <Show resource={latest}>
         {(result) => (
           <OperatorTable
             result={result}
@@ -68,19 +53,6 @@ export function Operators({ selected, base }: PageProps) {
     </div>
   );
 }
-
-const TEXTS = ["name", "category", "input_shapes", "module", "stack", "forward"];
-const SORTED = [
-  "calls",
-  "host_self_ns",
-  "host_total_ns",
-  "device_self_ns",
-  "device_total_ns",
-  "kernels",
-  "launches",
-  "launch_ns",
-  "backward_device_ns",
-];
 
 interface OperatorTableProps {
   result: Result;

@@ -7,7 +7,7 @@ import { sourceOf, withoutFolders } from "../../lib/python-stack";
 import { linkProps, type LinkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
-import { useLatest, useView } from "../../state/use-result";
+import { traceOf, useLatest, useView } from "../../state/use-result";
 import { t } from "../../i18n";
 import { Bars, type BarRow } from "../../widgets/charts/bars";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -21,12 +21,10 @@ const BY: readonly By[] = ["operator", "kernel", "module", "line", "annotation"]
 
 export function Hotspots({ selected }: { selected: Selected }) {
   const by = BY.find((one) => one === state.value.by) ?? "operator";
-  const { run, rank, span } = selected.place;
-  const resource = useView("hotspots", selected, { by });
-  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  const latest = useLatest(useView("hotspots", selected, { by }), traceOf(selected.place));
   return (
-    <Card title={texts.title} lines={12} resource={{ ...resource, loaded }}>
-      {(result) => <Content result={result} by={by} isLate={loaded !== resource.loaded} />}
+    <Card title={texts.title} lines={12} resource={latest}>
+      {(result) => <Content result={result} by={by} isLate={latest.isStale} />}
     </Card>
   );
 }

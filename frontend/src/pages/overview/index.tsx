@@ -1,6 +1,6 @@
 // The overview: what limits the recording, where its time goes, and what to fix first.
 import type { Overview as Result } from "../../api/types";
-import { useLatest, useView, type Resource } from "../../state/use-result";
+import { traceOf, useLatest, useView, type Resource } from "../../state/use-result";
 import { t } from "../../i18n";
 import { TopFindings } from "./top-findings";
 import { KeyFigures } from "./key-figures";
@@ -23,14 +23,13 @@ const texts = t.overview;
 /** Each card asks for its own data and comes when that is there. Of a selected step the last figures
  * stay until the next are there, and with them the place on the page and the focus. */
 export function Overview({ selected, base }: PageProps) {
-  const { run, rank, span, step } = selected.place;
+  const { step } = selected.place;
   const all = useView("overview", selected, {}, null);
   const ofStep = useView("overview", selected, step === null ? null : {});
   const asked = step === null ? all : ofStep;
-  const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}`);
-  const now: Resource<Result> = { ...asked, loaded };
+  const now = useLatest(asked, traceOf(selected.place));
   return (
-    <div class="overview" aria-busy={loaded !== asked.loaded}>
+    <div class="overview" aria-busy={now.isStale}>
       <Card lines={2} resource={all}>
         {(result) => (
           <div>

@@ -5,7 +5,7 @@ import { duration, percent } from "../../lib/format";
 import { rowOfStep, type Selected } from "../../state/selection";
 import { tableInUrl } from "../../state/table-in-url";
 import { go, state } from "../../state/url";
-import { useLatest, useView } from "../../state/use-result";
+import { traceOf, useLatest, useView } from "../../state/use-result";
 import { t } from "../../i18n";
 import { CodeBlock } from "../../widgets/controls/code-block";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -34,10 +34,8 @@ type List = (typeof LISTS)[number];
 export function Roofline({ selected, base }: PageProps) {
   const by = BY.find((one) => one === state.value.by) ?? "operator";
   const dtype = DTYPES.find((one) => one === state.value.dtype) ?? "all";
-  const resource = useView("roofline", selected, { by, dtype });
-  const { run, rank, span } = selected.place;
   // From step to step and choice to choice what is shown stays until the next comes.
-  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  const latest = useLatest(useView("roofline", selected, { by, dtype }), traceOf(selected.place));
   if (base.provenance.timeline === "none")
     return (
       <div class="fill">
@@ -45,9 +43,9 @@ export function Roofline({ selected, base }: PageProps) {
       </div>
     );
   return (
-    <div class="roofline fill" aria-busy={loaded !== resource.loaded}>
+    <div class="roofline fill" aria-busy={latest.isStale}>
       <DataWarnings findings={base.provenance.warnings} figures={["kernels"]} />
-      <Show resource={{ ...resource, loaded }}>
+      <Show resource={latest}>
         {(result) => (
           <Page {...{ result, by, dtype, selected }} step={rowOfStep(base.steps, selected.place.step)} />
         )}

@@ -5,7 +5,7 @@ import { duration } from "../../lib/format";
 import { linkProps } from "../../state/links";
 import { tableInUrl } from "../../state/table-in-url";
 import { go } from "../../state/url";
-import { useLatest, useView } from "../../state/use-result";
+import { traceOf, useLatest, useView } from "../../state/use-result";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
@@ -16,12 +16,10 @@ const texts = t.runtime;
 const heads = texts.columns;
 
 export function Runtime({ selected }: PageProps) {
-  const { run, rank, span } = selected.place;
-  const resource = useView("runtime", selected, {});
-  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  const latest = useLatest(useView("runtime", selected, {}), traceOf(selected.place));
   return (
-    <div class="fill" aria-busy={loaded !== resource.loaded}>
-      <Show resource={{ ...resource, loaded }}>{(result) => <Calls result={result} />}</Show>
+    <div class="fill" aria-busy={latest.isStale}>
+      <Show resource={latest}>{(result) => <Calls result={result} />}</Show>
     </div>
   );
 }

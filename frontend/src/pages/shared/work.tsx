@@ -17,16 +17,6 @@ interface WorkRow {
   above_roof_ns: number | null;
 }
 
-export const WORK_KEYS: readonly (keyof WorkRow)[] = [
-  "flops",
-  "bytes",
-  "tflop_per_s",
-  "gb_per_s",
-  "flops_per_byte",
-  "roof_share",
-  "above_roof_ns",
-];
-
 /** Columns of what the rows have; empty without any model. Rows within rows do not add up. */
 export function workColumns<Row extends WorkRow>(rows: readonly Row[], additive = true): Column<Row>[] {
   if (rows.every((r) => r.flops === null && r.bytes === null)) return [];

@@ -25,12 +25,14 @@ export function AreaCallers(props: AreaTabProps) {
   const by = isHost(lane) ? "host" : "device";
   const levels = levelsOf();
   const asked = { ...windowOf(options), by, levels, direction: "bottom_up" } as const;
-  const resource = useView("flame", lane.selected, asked, null);
-  const loaded = useLatest(resource.loaded, JSON.stringify([lane.rank, options, by, levels]));
+  const latest = useLatest(
+    useView("flame", lane.selected, asked, null),
+    JSON.stringify([lane.rank, options, by, levels]),
+  );
   return (
     <>
       <WhoseTime {...props} />
-      <Show resource={{ ...resource, loaded }}>{(flame) => <Callers flame={flame} />}</Show>
+      <Show resource={latest}>{(flame) => <Callers flame={flame} />}</Show>
     </>
   );
 }

@@ -69,8 +69,10 @@ export function AreaFlame(props: AreaTabProps) {
   const by = isHost(lane) ? "host" : "device";
   const levels = levelsOf();
   const asked = { ...window, by, levels, ...(zoom !== null && { root: zoom }) } as const;
-  const resource = useView("flame", lane.selected, asked, null);
-  const loaded = useLatest(resource.loaded, JSON.stringify([lane.rank, window, by, levels]));
+  const latest = useLatest(
+    useView("flame", lane.selected, asked, null),
+    JSON.stringify([lane.rank, window, by, levels]),
+  );
   return (
     <>
       <WhoseTime {...props}>
@@ -80,7 +82,7 @@ export function AreaFlame(props: AreaTabProps) {
           </button>
         )}
       </WhoseTime>
-      <Show resource={{ ...resource, loaded }}>{(flame) => <Graph flame={flame} />}</Show>
+      <Show resource={latest}>{(flame) => <Graph flame={flame} />}</Show>
     </>
   );
 }

@@ -4,7 +4,7 @@ import type { Critical } from "../../api/types";
 import type { Camera } from "../../widgets/timeline/camera";
 import { count, percent } from "../../lib/format";
 import { parseRange } from "../../lib/time-range";
-import { useLatest, useView } from "../../state/use-result";
+import { traceOf, useLatest, useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
@@ -69,14 +69,13 @@ function Ask({
   onFound,
 }: Pick<ToggleProps, "selected" | "step" | "onFound"> & { shift: number }) {
   const window = parseRange(state.value.range) ?? (step && { start: step.start, end: step.stop });
-  const { run, rank, span } = selected.place;
   const asked = useView(
     "critical",
     selected,
     { start_ns: (window?.start ?? shift) - shift, stop_ns: window ? window.end - shift : null, limit: MOST },
     null,
   );
-  const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}`);
+  const { loaded } = useLatest(asked, traceOf(selected.place));
   const value = loaded.status === "ready" ? loaded.value : null;
   useEffect(() => {
     if (value) onFound(value);

@@ -20,25 +20,23 @@ const texts = t.whatif;
 /** Gains of further changes are those of the changed step; with a refused change, of the recorded one. */
 export function WhatIf({ selected }: PageProps) {
   const { changes } = state.value;
-  const { run, rank, span, step } = selected.place;
   const asked = useView("whatif", selected, { ranking: false, ...(changes !== null && { changes }) });
-  const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}/${step}`);
+  const latest = useLatest(asked, JSON.stringify(selected.place));
+  const { loaded } = latest;
   const recorded = useView("whatif", selected, {});
   // A line that is not understood, or of nothing that there is, must not replace the page.
   const refused = loaded.status === "failed" && recorded.loaded.status === "ready" ? loaded.failure : null;
   const further = useView("whatif", selected, changes === null || refused ? null : { changes });
   const ranked = changes === null || refused ? recorded : further;
   return (
-    <div class="whatif fill" aria-busy={asked.loaded !== loaded} data-testid="whatif">
+    <div class="whatif fill" aria-busy={latest.isStale} data-testid="whatif">
       <Editor changes={loaded.status === "ready" ? loaded.value.changes : []} />
       {refused && (
         <p class="notice warn" role="alert" data-testid="change-refused" data-code={refused.code}>
           <b>{refused.message}</b> {refused.hint}
         </p>
       )}
-      <Show resource={refused ? ranked : { ...asked, loaded }}>
-        {(result) => <Page result={result} ranked={ranked} />}
-      </Show>
+      <Show resource={refused ? ranked : latest}>{(result) => <Page result={result} ranked={ranked} />}</Show>
     </div>
   );
 }
