@@ -1,4 +1,6 @@
 // Starts the page: theme, URL, frame.
+import "./theme.css";
+import "./common.css";
 import { render } from "preact";
 import { Frame } from "./frame";
 import { OLD_PAGES, PAGE_KEYS } from "../pages/url-keys";
@@ -7,8 +9,6 @@ import { connect } from "../lib/tensorboard-host";
 import { connect as connectPalette } from "../state/palette";
 import { follow } from "../state/url";
 import { language, t } from "../i18n";
-import "./theme.css";
-import "./inspector.css";
 import { ColumnMemoryContext } from "../widgets/table/column-chooser";
 
 /** Draws the dashboard into the document's body. */

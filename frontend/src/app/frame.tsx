@@ -21,6 +21,7 @@ import { EventDock } from "./event-dock";
 import { RecordPlace } from "../pages/shared/record-button";
 import { ErrorBoundary, Show } from "../pages/shared/load-states";
 import { PartialRecording, partialOf } from "../pages/shared/partial-recording";
+import "./frame.css";
 
 export function Frame() {
   const runs = useRuns();

@@ -2,6 +2,7 @@
 import { t } from "../i18n";
 import { PAGES } from "../pages";
 import { Modal } from "../widgets/controls/modal";
+import "./help.css";
 
 export function Help({ close }: { close: () => void }) {
   const keys: readonly [string, string][] = [

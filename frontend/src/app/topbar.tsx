@@ -11,6 +11,8 @@ import { Findings } from "../pages/shared/load-states";
 import { RecordControl } from "./record-control";
 import { Picker } from "../widgets/controls/picker";
 import { Popover } from "../widgets/controls/popover";
+import "../widgets/controls/badge.css";
+import "./topbar.css";
 
 interface TopBarProps {
   runs: Runs;

@@ -15,7 +15,7 @@ export function DiffReport({ data, diff }: { data: ReportData; diff: Compared })
   return (
     <>
       <Header brand={texts.diffBrand} title={data.title} parts={["summary", "changes", "provenance"]}>
-        <div class="sides">
+        <div class="report-sides">
           <b>{texts.base}</b>
           <PlaceLine place={diff.base} />
           <b>{texts.now}</b>
@@ -29,7 +29,7 @@ export function DiffReport({ data, diff }: { data: ReportData; diff: Compared })
           {first && <DiffSummary result={first} other={placeSelected(diff.base)} />}
         </section>
         <Part name="changes">
-          <div class="columns equal tables">
+          <div class="columns equal report-tables">
             {tables.map((one) => (
               <section key={one.by} data-testid={`changes-${one.by}`}>
                 <h3>{texts.by[one.by] ?? one.by}</h3>

@@ -7,6 +7,7 @@ import { dateTime } from "../lib/format";
 import { report as texts } from "../i18n/report";
 import { switchTheme, theme } from "./theme";
 import { within } from "./ways";
+import "../widgets/controls/badge.css";
 
 export type PartName = keyof typeof texts.parts;
 

@@ -1,4 +1,6 @@
 // Starts a report: one file, read from the disk, without a server.
+import "../app/theme.css";
+import "../app/common.css";
 import { render } from "preact";
 import { PAGE_KEYS, OLD_PAGES } from "../pages/url-keys";
 import { leadLinks } from "../state/links";
@@ -9,7 +11,6 @@ import { DiffReport } from "./diff-report";
 import { connectTheme } from "./theme";
 import { TraceReport } from "./trace-report";
 import { waysOf } from "./ways";
-import "../app/theme.css";
 import "./report.css";
 
 const data = readData();

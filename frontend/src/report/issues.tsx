@@ -13,6 +13,7 @@ import { ShareBar } from "../widgets/charts/share-bar";
 import { t } from "../i18n";
 import { report as texts } from "../i18n/report";
 import { ISSUES, issueId, within } from "./ways";
+import "../pages/shared/finding-parts.css";
 
 const SHOWN = 4;
 
@@ -21,7 +22,7 @@ export function TopIssues({ advice }: { advice: AdviceTable }) {
   const { rows } = advice;
   const top = [...rows.filter((row) => row.saving_ns), ...rows.filter((row) => !row.saving_ns)];
   return (
-    <section class="best" data-testid="best" data-value={Math.min(SHOWN, rows.length)}>
+    <section class="top-findings" data-testid="best" data-value={Math.min(SHOWN, rows.length)}>
       <h2>
         {t.topFindings.title} <small class="muted">{t.topFindings.titleNote}</small>
       </h2>
@@ -44,7 +45,7 @@ export function Issues({ advice }: { advice: AdviceTable }) {
   const inferred = advice.provenance.timeline === "inferred";
   const asked = advice.asked.filter((one) => one.answer !== "not_asked").length;
   return (
-    <div class="mend">
+    <div class="advice-list">
       <div>
         {advice.rows.map((row, i) => (
           <Issue key={`${row.rule}/${i}`} row={row} judged={advice.judged_ns} inferred={inferred} />

@@ -20,6 +20,8 @@ import { report as texts } from "../i18n/report";
 import { readLevel, type ReportData } from "./data";
 import { goals, levelFor } from "./levels";
 import { placeSelected } from "./place";
+import "../pages/shared/card.css";
+import "../widgets/controls/segmented.css";
 
 const PARTS = 600;
 const CLOSER = 0.6;

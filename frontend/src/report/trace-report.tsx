@@ -34,6 +34,7 @@ import { Issues, TopIssues } from "./issues";
 import { FilesTable, Provenance } from "./provenance";
 import { ReportTimeline } from "./timeline";
 import { showOnTimeline } from "./ways";
+import "../pages/overview/overview.css";
 
 export function TraceReport({ data, trace }: { data: ReportData; trace: Trace }) {
   const { overview, advice, failures } = trace;
@@ -134,7 +135,7 @@ function Ranks({ trace: { distributed: result, place, failures } }: { trace: Tra
 /** The tables that the overview has one at a time, all of them. */
 function Hotspots({ tables, overview }: { tables: readonly HotspotTable[]; overview: Overview | null }) {
   return (
-    <div class="columns equal tables">
+    <div class="columns equal report-tables">
       {tables.map(({ by, result }) => (
         <section key={by} data-testid={`hotspots-${by}`} data-value={result.step_ns}>
           <h3>

@@ -139,7 +139,7 @@ def test_keys_go_from_point_to_point_and_open_one(page: Dashboard) -> None:
 
 def test_the_pointer_shows_a_point_and_a_click_opens_it(page: Dashboard) -> None:
     chart = opened(page)
-    largest = chart.locator(".points path:not(.whiskers)").first
+    largest = chart.locator(".roofchart-points path:not(.whiskers)").first
     box = largest.bounding_box()
     assert box is not None
     page.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -171,7 +171,7 @@ def test_a_part_of_the_bar_leads_to_its_rows(page: Dashboard) -> None:
     rows = page.rows("roofline")
     assert [cells["name"] for cells in rows.values()] == ["NCCL all-reduce"]
     assert [number(cells["no_roof_ns"]) for cells in rows.values()] == [100_000]
-    faded = chart.locator(".points path.hidden")
+    faded = chart.locator(".roofchart-points path.hidden")
     expect(faded).to_have_count(int(chart.get_attribute("data-points") or 0))
 
 
@@ -209,7 +209,7 @@ def test_an_outlier_has_its_evidence_and_its_point(page: Dashboard) -> None:
         expect(details).to_contain_text(text)
     assert violations(page) == []
     page.get("outlier-to-point").click()
-    expect(chart.locator(".points path.hidden")).to_have_count(1)
+    expect(chart.locator(".roofchart-points path.hidden")).to_have_count(1)
     (row,) = page.rows("roofline").values()
     assert row["input_shapes"] == outlier["input_shapes"]
 
@@ -227,7 +227,7 @@ def test_a_thousand_points(page: Dashboard) -> None:
     """A moved cursor draws one outline and no point again."""
     chart = opened(page, run="many", by="shape")
     assert int(chart.get_attribute("data-points") or 0) > 900
-    points = chart.locator(".points")
+    points = chart.locator(".roofchart-points")
     watch = "new MutationObserver(() => { all.dataset.drawn = 'again'; })"
     points.evaluate(
         f"all => {watch}.observe(all, {{ attributes: true, childList: true, subtree: true }})"

@@ -1,5 +1,6 @@
 import type { FineRow } from "../../api/types";
 import { t } from "../../i18n";
+import "../shared/finding-parts.css";
 
 const texts = t.advice;
 

@@ -17,6 +17,7 @@ import { EventLink } from "../shared/event-link";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
+import "../shared/finding-parts.css";
 
 export function Advice({ selected }: PageProps) {
   return (
@@ -37,7 +38,7 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
   const away = result.rows.filter((r) => aside.has(r.rule)).length;
   const causes = result.causes.filter((c) => shown.some((r) => r.cause === c.cause));
   return (
-    <div class="mend">
+    <div class="advice-list">
       <p data-testid="recording" data-key={result.recording.kind}>
         {result.recording.sentence}{" "}
         {result.recording.hint && <span class="muted">{result.recording.hint}</span>}
@@ -283,7 +284,7 @@ function Evidence({ row }: { row: AdviceRow }) {
 /** Events that show it, with links to these. */
 function Examples({ row }: { row: AdviceRow }) {
   return (
-    <ul class="examples">
+    <ul class="event-examples">
       {row.evidence.map((e) => (
         <li key={`${e.table}/${e.row}`}>
           <EventLink example={e} />

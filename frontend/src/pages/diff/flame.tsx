@@ -27,6 +27,7 @@ import { KINDS, matchedTime } from "../shared/flame-rows";
 import { Show } from "../shared/load-states";
 import { boxOf, changeOf, LEGEND, sizeOf, type Change, type Width } from "./flame-boxes";
 import { WORDS } from "./rows";
+import "./flame.css";
 
 const texts = t.diffFlame;
 

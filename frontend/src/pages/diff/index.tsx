@@ -19,6 +19,7 @@ import { Conditions, Why } from "./why";
 import { linkProps } from "../../state/links";
 import type { ChoosingProps } from "../page-props";
 import { Show } from "../shared/load-states";
+import "./diff.css";
 
 const texts = t.diff;
 

@@ -8,6 +8,7 @@ import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Table } from "../../widgets/table/table";
+import "../overview/verdict-line.css";
 
 const texts = t.diffMemory;
 const WORDS = texts.verdicts;
@@ -164,7 +165,7 @@ const ALLOCATORS: readonly Column<DiffAllocator>[] = [
     help: t.diffTables.statusHelp,
     value: (r) => STATUS[r.status],
     code: (r) => r.status,
-    cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span>,
+    cell: (r) => <span class={`diff-status ${r.status}`}>{STATUS[r.status]}</span>,
   },
   field("base_bytes", texts.allocatedBase, "bytes", 92, { additive: true }),
   field("now_bytes", texts.now, "bytes", 92, { additive: true }),

@@ -249,7 +249,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       help: texts.statusHelp,
       value: (r) => STATUS[r.status],
       code: (r) => r.status,
-      cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span>,
+      cell: (r) => <span class={`diff-status ${r.status}`}>{STATUS[r.status]}</span>,
     },
     field("base_ns", { title: texts.base.title }, "time", 84, {
       additive,

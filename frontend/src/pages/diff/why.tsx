@@ -5,6 +5,7 @@ import { type LinkProps, linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
+import "./why.css";
 
 const texts = t.diffWhy;
 
@@ -38,7 +39,7 @@ export function Why({ why, other }: { why: Explanation; other: Selected }) {
         {texts.title} <small class="muted">{texts.note}</small>
         <CsvButton name="reasons" rows={rows} />
       </h2>
-      <table class="plain reasons">
+      <table class="plain diff-reasons">
         <tbody>
           {why.reasons.map((reason) => (
             <Line key={reason.sentence} reason={reason} other={other} />

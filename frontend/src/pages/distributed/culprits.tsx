@@ -6,6 +6,7 @@ import { culprits as texts } from "../../i18n/culprits";
 import { linkProps, ofRank } from "../../state/links";
 import { state } from "../../state/url";
 import { Fact } from "../shared/finding-parts";
+import "./culprits.css";
 
 /** Fewer steps cannot tell a lasting difference from chance. */
 const LEAST_STEPS = 3;

@@ -20,6 +20,7 @@ import { Show } from "../shared/load-states";
 import { shownGroup, Tables } from "./tables";
 import { Culprits } from "./culprits";
 import { Notes } from "./notes";
+import "./distributed.css";
 
 const texts = t.distributed;
 

@@ -8,13 +8,14 @@ import { ShareBar } from "../../widgets/charts/share-bar";
 import { Fact, MARKS } from "../shared/finding-parts";
 import { SeverityMark } from "../shared/data-warnings";
 import { linkProps, ofRank } from "../../state/links";
+import "../shared/finding-parts.css";
 
 const [texts, own] = [t.advice, t.rankFindings];
 
 export function RankFindings({ rows, inferred }: { rows: readonly Row[]; inferred: boolean }) {
   if (rows.length === 0) return null;
   return (
-    <section class="mend" data-testid="rank-advice" data-rows={rows.length}>
+    <section class="advice-list" data-testid="rank-advice" data-rows={rows.length}>
       <h2>
         {own.title}{" "}
         <small class="muted">
@@ -73,7 +74,7 @@ function Details({ row }: { row: Row }) {
       <dl class="facts">
         {row.symptoms.length > 0 && (
           <Fact id="symptoms" name={own.symptoms}>
-            <ul class="examples">
+            <ul class="event-examples">
               {row.symptoms.map((one) => (
                 <li key={one.rule} data-testid="rank-symptom" data-key={one.rule}>
                   <b>{one.title}</b> {one.explanation}
@@ -112,7 +113,7 @@ function Details({ row }: { row: Row }) {
 /** The ranks that show it, with links to them. */
 function RankEvidence({ row }: { row: Row }) {
   return (
-    <ul class="examples">
+    <ul class="event-examples">
       {row.evidence.map((e) => (
         <li key={e.rank} data-testid="rank-evidence" data-rank={e.rank}>
           <a {...linkProps({ view: "advice", ...ofRank(e.rank) })}>{own.rank(e.rank)}</a>{" "}

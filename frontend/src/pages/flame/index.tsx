@@ -31,6 +31,7 @@ import { Show } from "../shared/load-states";
 import { collapsed } from "./collapsed";
 import { Details } from "./details";
 import { Sandwich } from "./sandwich";
+import "./flame.css";
 
 const texts = t.flame;
 

@@ -7,6 +7,7 @@ import { go } from "../../state/url";
 import { t } from "../../i18n";
 import { FlameGraph } from "../../widgets/flamegraph/flamegraph";
 import { boxOf } from "../shared/flame-boxes";
+import "./sandwich.css";
 
 const texts = t.flame;
 

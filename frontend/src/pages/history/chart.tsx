@@ -7,6 +7,7 @@ import { PngButton } from "../../widgets/charts/png-button";
 import { keyOf } from "./columns";
 import { HEIGHT, LEFT, RIGHT, TOP, RADIUS, scaleOf, type Scale } from "./layout";
 import { format, LABELS, signedPercent } from "./figures";
+import "./chart.css";
 
 const texts = t.history;
 

@@ -12,6 +12,7 @@ import { Show } from "../shared/load-states";
 import { COLUMNS, keyOf, placeOf } from "./columns";
 import { TrendChart } from "./chart";
 import { FIGURES, format, LABELS, signedPercent } from "./figures";
+import "./history.css";
 
 const texts = t.history;
 

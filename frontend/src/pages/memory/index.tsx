@@ -18,6 +18,7 @@ import { layered, LAYERS } from "./categories";
 import { MemoryTables, type Life } from "./tables";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
+import "./memory.css";
 
 const texts = t.memory;
 
@@ -203,7 +204,7 @@ function Chip({
   children: ComponentChildren;
 }) {
   return (
-    <button type="button" class="chip" data-testid={testid} title={texts.showAll} onClick={clear}>
+    <button type="button" class="memory-chip" data-testid={testid} title={texts.showAll} onClick={clear}>
       {children} <span aria-hidden="true">×</span>
     </button>
   );

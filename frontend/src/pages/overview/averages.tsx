@@ -6,6 +6,7 @@ import { download } from "../../lib/dom";
 import { boundOf, duration, exactDuration, percent, signedDuration } from "../../lib/format";
 import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
+import "./averages.css";
 
 const texts = t.averages;
 

@@ -6,6 +6,7 @@ import { sourceOf, withoutFolders } from "../../lib/python-stack";
 import { linkProps, stretch, type LinkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { ShortSourceLink } from "../shared/source-link";
+import "./class-details.css";
 
 const texts = t.timeAccount;
 

@@ -13,6 +13,7 @@ import { Bars, type BarRow } from "../../widgets/charts/bars";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Card } from "../shared/card";
 import { ShortSourceLink } from "../shared/source-link";
+import "./hotspots.css";
 
 const texts = t.hotspots;
 
@@ -96,7 +97,7 @@ function Launched({ row: { operator, line, line_share: share } }: { row: Hotspot
   const source = sourceOf(line);
   return (
     <span
-      class="launched"
+      class="hotspot-launched"
       data-testid="hotspot-launched"
       data-operator={operator ?? ""}
       data-line={line ?? ""}

@@ -21,7 +21,7 @@ export function IdleBefore({ now }: { now: Overview }) {
         {texts.title} <small class="muted">{texts.note}</small>
         <CsvButton name="idle-before" rows={now.idle_before} />
       </h2>
-      <table class="plain names" data-testid="idle-before">
+      <table class="plain name-table" data-testid="idle-before">
         <Heads />
         <tbody>
           {rows.map((r) => (

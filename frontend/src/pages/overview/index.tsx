@@ -17,6 +17,7 @@ import { Findings } from "../shared/load-states";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { Facts, TotalsCard } from "../shared/cards";
+import "./overview.css";
 
 const texts = t.overview;
 
@@ -50,7 +51,7 @@ export function Overview({ selected, base }: PageProps) {
         <TopFindings selected={selected} />
       </div>
       <div class="columns">
-        <div class="side">
+        <div class="overview-side">
           <Hotspots selected={selected} />
           <Card lines={6} resource={now}>
             {(result) => <IdleBefore now={result} />}
@@ -78,7 +79,7 @@ interface AsideProps extends PageProps {
 /** What follows from the figures of the selected steps. */
 function Aside({ selected, base, now }: AsideProps) {
   return (
-    <div class="side">
+    <div class="overview-side">
       <Card lines={6} resource={now}>
         {(result) => (
           <>

@@ -5,6 +5,7 @@ import type { Selected } from "../../state/selection";
 import { useView } from "../../state/use-result";
 import { t } from "../../i18n";
 import { Card } from "../shared/card";
+import "./roofline-thumbnail.css";
 
 const texts = t.rooflineThumbnail;
 

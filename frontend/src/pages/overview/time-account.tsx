@@ -10,6 +10,7 @@ import { classGroups, shareRange } from "./account-limits";
 import { countSteps } from "./step-counts";
 import { TimeBar } from "./time-bar";
 import { TimeClasses } from "./time-classes";
+import "./time-account.css";
 
 const texts = t.timeAccount;
 
@@ -28,7 +29,7 @@ export function TimeAccount({ now, step, counts = countSteps(now.steps) }: TimeA
   const groups = classGroups(account);
   const window = windowOf(now, account, step, counts.numbered);
   return (
-    <section class="account" data-testid="account" data-value={account.window_ns}>
+    <section class="time-account" data-testid="account" data-value={account.window_ns}>
       <h2 class="withcsv">
         {texts.title}{" "}
         <small class="muted" data-testid="account-window">

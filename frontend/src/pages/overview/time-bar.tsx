@@ -4,6 +4,7 @@ import { classColor } from "../../lib/class-color";
 import { duration, percent } from "../../lib/format";
 import { t } from "../../i18n";
 import { shareRange, type ClassGroup } from "./account-limits";
+import "./time-bar.css";
 
 const texts = t.timeAccount;
 

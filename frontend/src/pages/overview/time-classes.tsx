@@ -7,6 +7,8 @@ import { stretch } from "../../state/links";
 import { t } from "../../i18n";
 import { shareRange, timeRange, type ClassGroup } from "./account-limits";
 import { ClassDetails } from "./class-details";
+import "../../widgets/table/tree-toggle.css";
+import "./time-classes.css";
 
 const texts = t.timeAccount;
 
@@ -26,7 +28,7 @@ export function TimeClasses({ groups, window, end }: TimeClassesProps) {
     setOpen(next);
   };
   return (
-    <table class="plain classes" data-testid="account-classes">
+    <table class="plain time-classes" data-testid="account-classes">
       <Heads inferred={inferred} />
       {groups.map((g) => (
         <tbody key={g.group}>
@@ -106,7 +108,7 @@ function Row({ time: c, window, end, inferred, open, onTurn }: RowProps) {
             data-testid={`account-open-${c.name}`}
             onClick={onTurn}
           >
-            <span class="twist" aria-hidden="true">
+            <span class="tree-toggle" aria-hidden="true">
               {open ? "▾" : "▸"}
             </span>
             <i class={`swatch ${off ? "inferred" : "measured"}`} style={{ "--fill": classColor(c.name) }} />

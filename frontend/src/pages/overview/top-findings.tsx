@@ -9,6 +9,8 @@ import { MARKS } from "../shared/finding-parts";
 import { linkProps } from "../../state/links";
 import { sourceOf } from "../../lib/python-stack";
 import { ShortSourceLink } from "../shared/source-link";
+import "../shared/card.css";
+import "./top-findings.css";
 
 const texts = t.topFindings;
 
@@ -22,7 +24,7 @@ export function TopFindings({ selected }: { selected: Selected }) {
   const rows = found.filter((r) => r.saving_ns).slice(0, SHOWN);
   return (
     <section
-      class="best"
+      class="top-findings"
       data-testid="best"
       data-value={loaded.status === "ready" ? rows.length : ""}
       aria-busy={loaded.status === "loading"}

@@ -5,6 +5,7 @@ import { sourceOf } from "../../lib/python-stack";
 import { stretch } from "../../state/links";
 import { t } from "../../i18n";
 import { ShortSourceLink } from "../shared/source-link";
+import "./verdict-line.css";
 
 const texts = t.verdictLine;
 

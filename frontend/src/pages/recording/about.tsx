@@ -35,7 +35,7 @@ export function About({ selected: { worker, span, run }, base }: PageProps) {
       {provenance.files.length > 0 && (
         <section>
           <h3>{texts.files}</h3>
-          <ul class="files" data-testid="files">
+          <ul class="file-list" data-testid="files">
             {provenance.files.map((f) => (
               <li key={f}>{f}</li>
             ))}

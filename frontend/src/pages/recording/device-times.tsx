@@ -5,6 +5,7 @@ import { t } from "../../i18n";
 import { CodeBlock } from "../../widgets/controls/code-block";
 import { SeverityMark } from "../shared/data-warnings";
 import { partialOf } from "../shared/partial-recording";
+import "./device-times.css";
 
 const texts = t.method;
 
@@ -73,7 +74,7 @@ export function Changes({ result }: { result: Result }) {
       <h3>
         {texts.changes} <small class="muted">{texts.changesNote}</small>
       </h3>
-      <ol class="plainlist advice" data-testid="advice">
+      <ol class="plainlist method-advice" data-testid="advice">
         {result.advice.map((a) => (
           <Change key={a.code} advice={a} />
         ))}

@@ -3,6 +3,7 @@ import type { Evidence } from "../../api/types";
 import { lookOf } from "../../lib/color";
 import { boundOf, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
 import { t } from "../../i18n";
+import "./evidence-table.css";
 
 const texts = t.timelineSource;
 

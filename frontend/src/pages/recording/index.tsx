@@ -11,6 +11,7 @@ import { About } from "./about";
 import { Method } from "./method";
 import { Quality } from "./quality";
 import { Recorded } from "./recorded";
+import "./recording.css";
 
 const texts = t.recording;
 
@@ -23,7 +24,7 @@ export function Recording({ selected, base }: PageProps) {
   useSection(`${quality.loaded.status} ${method.loaded.status}`);
   return (
     <div class="recording-page">
-      <nav class="sections" aria-label={texts.sectionsLabel} data-testid="sections">
+      <nav class="recording-sections" aria-label={texts.sectionsLabel} data-testid="sections">
         <SectionLink of="recorded" />
         <SectionLink of="quality" />
         {inferred && <SectionLink of="method" />}

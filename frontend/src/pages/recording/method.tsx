@@ -12,7 +12,7 @@ const texts = t.method;
 
 export function Method({ result }: { result: Result }) {
   return (
-    <div class="parts method" data-testid="method" data-kind={result.kind ?? ""}>
+    <div class="recording-parts recording-method" data-testid="method" data-kind={result.kind ?? ""}>
       <ElapsedKind result={result} />
       <Refused result={result} />
       {result.activities !== null && <KeyFigures result={result} />}
@@ -113,7 +113,7 @@ function Limits({ result }: { result: Result }) {
   return (
     <section>
       <Head title={texts.limits} note={texts.worstFirst} name="limits" rows={result.limits} />
-      <table class="plain ranked" data-testid="limits">
+      <table class="plain ranked-table" data-testid="limits">
         <thead>
           <tr>
             <th scope="col">{texts.limit}</th>

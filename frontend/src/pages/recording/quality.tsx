@@ -9,12 +9,13 @@ import { KeyFigure } from "../../widgets/controls/key-figure";
 import { SeverityMark, type Figures } from "../shared/data-warnings";
 import { EventLink } from "../shared/event-link";
 import { linkProps } from "../../state/links";
+import "../shared/finding-parts.css";
 
 const texts = t.quality;
 
 export function Quality({ result }: { result: Result }) {
   return (
-    <div class="parts quality">
+    <div class="recording-parts">
       <KeyFigures result={result} />
       <section>
         {result.rows.length === 0 ? <Nothing result={result} /> : <Rows rows={result.rows} />}
@@ -109,7 +110,7 @@ function Rows({ rows }: { rows: readonly Finding[] }) {
   return (
     <div class="withcsv">
       <CsvButton name="findings" rows={rows} />
-      <table class="plain ranked" data-testid="table-findings" data-rows={rows.length}>
+      <table class="plain ranked-table" data-testid="table-findings" data-rows={rows.length}>
         <thead>
           <tr>
             <th scope="col">{texts.severity}</th>
@@ -161,7 +162,7 @@ function Row({ row }: { row: Finding }) {
         {row.examples.length === 0 ? (
           MISSING
         ) : (
-          <ul class="examples">
+          <ul class="event-examples">
             {row.examples.map((e) => (
               <li key={`${e.table}/${e.row}`}>
                 <EventLink example={e} />

@@ -23,7 +23,7 @@ interface RecordedProps {
 export function Recorded({ selected, base, quality, method }: RecordedProps) {
   const whole = useView("overview", selected, {}, null);
   return (
-    <div class="parts">
+    <div class="recording-parts">
       <Card lines={1} resource={whole}>
         {(result) => partialOf(result) === null && <RecordingLine overview={result} />}
       </Card>
@@ -43,7 +43,7 @@ export function Recorded({ selected, base, quality, method }: RecordedProps) {
 
 function Contents({ result }: { result: Quality }) {
   return (
-    <div class="parts">
+    <div class="recording-parts">
       {(result.host || result.device) && (
         <section>
           <h3>{texts.extent}</h3>
@@ -69,7 +69,7 @@ function Extents({ result }: { result: Quality }) {
   const row = (label: keyof typeof texts.extents, extent: Extent, fill: string, look = "") => (
     <tr data-key={label}>
       <th scope="row">{texts.extents[label]}</th>
-      <td class="extent">
+      <td class="recorded-extent">
         <span
           class={look}
           style={{
@@ -91,7 +91,7 @@ function Extents({ result }: { result: Quality }) {
   return (
     <div class="withcsv">
       <CsvButton name="extents" rows={extents} />
-      <table class="extents" data-testid="extents">
+      <table class="recorded-extents" data-testid="extents">
         <tbody>
           {result.host && row("host", result.host, "var(--cpu)")}
           {result.device && row("device", result.device, "var(--kernel)", inferred)}

@@ -25,6 +25,7 @@ import {
   type Scale,
 } from "./layout";
 import { number, perSecond } from "./points";
+import "./chart.css";
 
 const texts = t.roofline.chart;
 
@@ -215,7 +216,7 @@ function linesOf({ roofs, scale }: RoofsProps): Lines {
 function Roofs({ roofs, scale }: RoofsProps) {
   const { ceilings, bandwidth, slope } = linesOf({ roofs, scale });
   return (
-    <g class="roofs">
+    <g class="roofchart-lines">
       {ceilings.map(({ roof, line }) => (
         <g key={roof.key} data-roof={roof.key} data-value={roof.rate}>
           <line x1={line.x1} x2={line.x2} y1={line.y} y2={line.y} />
@@ -250,7 +251,7 @@ function RoofLabels({ roofs, scale }: RoofsProps) {
     LABEL_PX,
   );
   return (
-    <g class="roofs">
+    <g class="roofchart-lines">
       {ceilings.map(({ roof }, i) => (
         <text key={roof.key} x={scale.width - RIGHT - 2} y={places[i]} text-anchor="end">
           {labelOf(roof)}
@@ -289,7 +290,10 @@ interface PointsProps {
 function Points({ points, scale, most, shown, inferred }: PointsProps) {
   const order = [...points].sort((a, b) => b.ns - a.ns);
   return (
-    <g class={inferred ? "points inferred" : "points"} style={{ "--fill": color("kernel") }}>
+    <g
+      class={inferred ? "roofchart-points inferred" : "roofchart-points"}
+      style={{ "--fill": color("kernel") }}
+    >
       <path class="whiskers" d={order.map((p) => whisker(p, scale)).join("")} />
       {order.map((p) => (
         <path

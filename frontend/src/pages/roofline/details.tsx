@@ -23,6 +23,7 @@ import { Calls } from "../shared/inspector/calls";
 import { One } from "../shared/inspector/one-call";
 import { titleOf, type By } from "./columns";
 import { number, operations, perSecond } from "./points";
+import "./details.css";
 
 const texts = t.roofline;
 const { facts, columns: heads } = texts;

@@ -4,6 +4,7 @@ import { duration, durationLimits, exactDuration, percent } from "../../lib/form
 import { linkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
+import "./distance-bar.css";
 
 const texts = t.roofline.distance;
 

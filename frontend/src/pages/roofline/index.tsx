@@ -21,6 +21,7 @@ import { OutlierDetails, PointDetails, PointFacts } from "./details";
 import { DistanceBar } from "./distance-bar";
 import { isDotted } from "./layout";
 import { keyOf, pointsOf, roofsOf, withinReach } from "./points";
+import "./roofline.css";
 
 const texts = t.roofline;
 

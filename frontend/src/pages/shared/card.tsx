@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Resource } from "../../state/use-result";
 import { t } from "../../i18n";
+import "./card.css";
 
 interface CardProps<T> {
   title?: ComponentChildren;

@@ -2,6 +2,7 @@
 import type { Finding } from "../../api/types";
 import { t } from "../../i18n";
 import { linkProps } from "../../state/links";
+import "./data-warnings.css";
 
 export type Severity = Finding["severity"];
 export type Figures = Finding["affects"][number];

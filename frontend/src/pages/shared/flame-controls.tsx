@@ -7,6 +7,7 @@ import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { Popover } from "../../widgets/controls/popover";
 import { patternOf } from "./flame-rows";
+import "./flame-controls.css";
 
 const texts = t.flame;
 
@@ -56,7 +57,7 @@ export function Matched({ search, ns, total }: { search: string; ns: number; tot
 export function Crumbs({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null;
   return (
-    <nav class="crumbs" aria-label={texts.crumbs} data-testid="crumbs">
+    <nav class="flame-crumbs" aria-label={texts.crumbs} data-testid="crumbs">
       <a {...linkProps({ zoom: null })} data-testid="zoom-reset">
         {texts.all}
       </a>
@@ -130,11 +131,11 @@ export function IgnoreMenu({ ignored }: { ignored: Ignored }) {
       label={texts.ignore(set)}
       title={texts.ignoreHelp}
       testid="ignore"
-      class={set > 0 ? "chosen" : ""}
+      class={set > 0 ? "flame-ignores" : ""}
       attributes={{ "data-value": String(set) }}
     >
       {() => (
-        <form class="ignored" onSubmit={(e) => e.preventDefault()}>
+        <form class="flame-ignored" onSubmit={(e) => e.preventDefault()}>
           <label>
             <input
               type="checkbox"

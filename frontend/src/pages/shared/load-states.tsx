@@ -8,6 +8,7 @@ import { useSeconds, type Resource } from "../../state/use-result";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
 import { SeverityMark, ranked } from "./data-warnings";
+import "./load-states.css";
 
 const texts = t.loadStates;
 

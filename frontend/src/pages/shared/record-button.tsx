@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { t } from "../../i18n";
 import { Modal } from "../../widgets/controls/modal";
 import { onDemand } from "./on-demand";
+import "./record-button.css";
 
 const texts = t.record;
 const Dialog = onDemand(() => import("./record-dialog").then((module) => module.RecordDialog));

@@ -3,6 +3,7 @@ import type { Overview, RecordingPhase } from "../../api/types";
 import { duration, exactDuration } from "../../lib/format";
 import { stretch } from "../../state/links";
 import { t } from "../../i18n";
+import "./recording-line.css";
 
 const texts = t.recordingLine;
 
@@ -11,7 +12,7 @@ export function RecordingLine({ overview }: { overview: Overview }) {
   if (recording === null) return null;
   const isWhole = recording.phases.every((phase) => phase.kind === "steady");
   return (
-    <section class="recording" data-testid="recording" data-key={recording.kind}>
+    <section class="recording-line" data-testid="recording" data-key={recording.kind}>
       <p>
         {recording.sentence} {recording.hint && <span class="muted">{recording.hint}</span>}
       </p>

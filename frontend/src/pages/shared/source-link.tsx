@@ -17,6 +17,7 @@ import { store, stored } from "../../preference";
 import { isAlone } from "../../state/links";
 import { t } from "../../i18n";
 import { Modal } from "../../widgets/controls/modal";
+import "./source-link.css";
 
 const texts = t.sourceLink;
 

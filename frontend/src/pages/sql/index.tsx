@@ -13,6 +13,7 @@ import type { Column, Value } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import type { PageProps } from "../page-props";
 import { Problem, Show } from "../shared/load-states";
+import "./sql.css";
 
 const texts = t.sql;
 

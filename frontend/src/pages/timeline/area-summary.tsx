@@ -11,6 +11,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { Show } from "../shared/load-states";
 import { AreaTab, AreaTabs } from "./area-tabs";
 import { BASE, type Lane } from "./lanes";
+import "./area-summary.css";
 
 const texts = t.timeline.area;
 /** More than one track. */

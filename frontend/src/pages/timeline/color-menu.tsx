@@ -5,6 +5,7 @@ import { t } from "../../i18n";
 import { Popover } from "../../widgets/controls/popover";
 import type { ColorBy } from "../../widgets/timeline/scene";
 import { Segmented } from "../../widgets/controls/segmented";
+import "./color-menu.css";
 
 const texts = t.timeline;
 

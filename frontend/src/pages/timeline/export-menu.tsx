@@ -9,6 +9,7 @@ import { t } from "../../i18n";
 import { Popover } from "../../widgets/controls/popover";
 import { Segmented } from "../../widgets/controls/segmented";
 import { openInPerfetto, type Stretch } from "./open-in-perfetto";
+import "./export-menu.css";
 
 interface ExportProps {
   selected: Selected;

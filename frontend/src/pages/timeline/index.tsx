@@ -38,6 +38,7 @@ import { headingActions, useTracks, type Tracks } from "./use-tracks";
 import { useCanvasWidth } from "./use-canvas-width";
 import { useSizes, type Sizes } from "./use-sizes";
 import { densityOf, useScene } from "./window-data";
+import "./timeline.css";
 
 const texts = t.timeline;
 const PARTS = 600;

@@ -6,6 +6,7 @@ import { t } from "../../i18n";
 import { paletteOf, useColors, type Palette } from "../../widgets/charts/canvas-colors";
 import { legendOf, nameEntryColor } from "../../widgets/timeline/legend";
 import type { ColorBy, Scene } from "../../widgets/timeline/scene";
+import "./legend.css";
 
 const texts = t.timeline;
 const MOST = 14;

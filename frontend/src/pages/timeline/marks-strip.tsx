@@ -12,6 +12,7 @@ import { around, centred, type Camera } from "../../widgets/timeline/camera";
 import { clustered, insightsOf, type Cluster, type Insight } from "./insights";
 import { NotesMenu } from "./notes-menu";
 import type { Note, Notes } from "./notes";
+import "./marks-strip.css";
 
 const texts = t.timelineMarks;
 const MOST_TITLES = 6;

@@ -5,6 +5,7 @@ import { t } from "../../i18n";
 import { Popover } from "../../widgets/controls/popover";
 import type { Camera } from "../../widgets/timeline/camera";
 import { LONGEST, type Note, type Notes } from "./notes";
+import "./notes-menu.css";
 
 const texts = t.timelineMarks;
 

@@ -10,6 +10,7 @@ import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { Popover } from "../../widgets/controls/popover";
 import type { Lane } from "./lanes";
+import "./rank-picker.css";
 
 const texts = t.rankPicker;
 /** As many as anybody can compare; each more is asked for with every move. */

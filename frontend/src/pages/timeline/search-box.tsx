@@ -8,6 +8,8 @@ import { useLatestCallback } from "../../lib/use-latest-callback";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
 import type { ShowItem } from "./details-panel";
+import "../../widgets/table/filter-box.css";
+import "./search-box.css";
 
 const PAGE = 100;
 

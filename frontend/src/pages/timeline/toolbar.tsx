@@ -84,6 +84,6 @@ function savePicture(page: HTMLElement | null, camera: Camera): void {
   if (page && canvas)
     downloadPicture(
       "timeline.png",
-      pictureWithLabels(canvas, [...page.querySelectorAll<HTMLElement>(".head")], title),
+      pictureWithLabels(canvas, [...page.querySelectorAll<HTMLElement>(".track-head")], title),
     );
 }

@@ -7,6 +7,7 @@ import { t } from "../../i18n";
 import { greatest } from "../../widgets/timeline/painter";
 import { trackIn, type Lane } from "./lanes";
 import { LEAST_ROW_PX, MOST_ROW_PX } from "./use-sizes";
+import "./track-headings.css";
 
 const texts = t.trackHeadings;
 /** The kind of counters among those of tracks. */
@@ -129,7 +130,7 @@ function CounterHead({ line, lines, lanes, counters, curves, onRow }: HeadProps)
   if (!counter) return null;
   return (
     <div
-      class="head counter"
+      class="track-head counter"
       style={styleOf(line)}
       title={`${line.label}\n${texts.counters[counter.what]}`}
       data-testid="counter"
@@ -149,7 +150,7 @@ function RankHead({ line, lanes, onLeave }: HeadProps) {
   const first = lanes[0]?.rank === Number(line.key);
   return (
     <div
-      class="head group rank"
+      class="track-head group rank"
       style={styleOf(line)}
       title={line.label}
       data-testid="rank-head"
@@ -174,14 +175,14 @@ function RankHead({ line, lanes, onLeave }: HeadProps) {
 function GroupHead({ line, onGroup, onRaise }: HeadProps) {
   if (!line.key)
     return (
-      <div class="head group" style={styleOf(line)}>
+      <div class="track-head group" style={styleOf(line)}>
         {line.label}
       </div>
     );
   const ofCounters = line.key.endsWith(`/${COUNTERS}`);
   return (
     <div
-      class="head group"
+      class="track-head group"
       style={styleOf(line)}
       title={line.label}
       data-testid="group-head"
@@ -217,7 +218,7 @@ function TrackHead({ line, lines, lanes, chosen, onChoose, onToggle, onRow, ...o
   if (!track) return null;
   return (
     <div
-      class="head"
+      class="track-head"
       style={styleOf(line)}
       data-testid="track"
       data-id={line.id}

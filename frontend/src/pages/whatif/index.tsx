@@ -14,6 +14,7 @@ import type { PageProps } from "../page-props";
 import { MissingStreams } from "../shared/data-warnings";
 import { Show } from "../shared/load-states";
 import { ofDevice, withChange, WhatIfTable } from "./tables";
+import "./whatif.css";
 
 const texts = t.whatif;
 

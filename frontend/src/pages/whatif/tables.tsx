@@ -170,7 +170,7 @@ const GAINS: readonly Column<Gain>[] = [
     value: (r) => texts.kinds[r.kind],
     code: (r) => r.kind,
     cell: (r) => (
-      <span class="value try">
+      <span class="value whatif-try">
         {texts.kinds[r.kind]} <Try row={r} />
       </span>
     ),

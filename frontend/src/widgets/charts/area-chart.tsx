@@ -18,6 +18,7 @@ import { Areas, Axes, Band, Marks, Peak, Values, type Names } from "./area-parts
 import { PngButton } from "./png-button";
 import type { Tick } from "./ticks";
 import { useRangeCursor } from "./use-range-cursor";
+import "./area-chart.css";
 
 interface AreaChartProps {
   /** In order of time; the first and the last are the chart's edges. */

@@ -4,6 +4,7 @@ import { color, type Category } from "../../lib/color";
 import { boundOf, duration, exactDuration, percent } from "../../lib/format";
 import { CsvButton } from "../table/csv-button";
 import { ShareBar } from "./share-bar";
+import "./bars.css";
 
 export interface BarRow {
   key: string;

@@ -2,6 +2,7 @@
 // at all is drawn hollow, and how far off a change may be is its whisker.
 import { exactDuration, signedDuration } from "../../lib/format";
 import { CsvButton } from "../table/csv-button";
+import "./change-bars.css";
 
 export interface Change {
   key: string;
@@ -33,7 +34,7 @@ export function ChangeBars({ rows, testid }: { rows: readonly Change[]; testid: 
         name={testid}
         rows={rows.map((r) => ({ name: r.key, change_ns: r.ns, error_ns: r.error, certainty: r.certainty }))}
       />
-      <table class="bars changes" data-testid={testid}>
+      <table class="bars change-bars" data-testid={testid}>
         <tbody>
           {rows.map((row) => (
             <tr key={row.key} data-key={row.key} data-value={row.ns ?? ""} data-sure={row.sure}>

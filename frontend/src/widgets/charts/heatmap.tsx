@@ -10,6 +10,7 @@ import { t } from "../../i18n";
 import { farthest, heat, lines, rowOrder } from "./heatmap-layout";
 import { useColors } from "./canvas-colors";
 import { BOTTOM, LEFT, paint, rowsOfLine, type Cell, type Grid } from "./heatmap-painter";
+import "./heatmap.css";
 
 interface HeatmapProps {
   values: readonly (number | null)[];

@@ -5,6 +5,7 @@ import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { PngButton } from "./png-button";
 import { niceTicks } from "./ticks";
+import "./histogram.css";
 
 export interface HistogramBin {
   low: number;

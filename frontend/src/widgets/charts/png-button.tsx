@@ -2,6 +2,7 @@
 import { downloadPicture } from "../../lib/dom";
 import { pictureOf } from "../../lib/png";
 import { t } from "../../i18n";
+import "./png-button.css";
 
 /** `around` is what the chart's SVG is in. */
 export function PngButton({

@@ -1,5 +1,6 @@
 // A share as a bar: solid where measured, hatched where inferred, hollow where only limits are
 // known, with its bound as a whisker.
+import "./share-bar.css";
 
 interface ShareBarProps {
   /** 0 to 1 of the bar's length. */

@@ -17,6 +17,7 @@ import {
   type Scale,
 } from "./stacked-bars-layout";
 import { BarTooltip } from "./stacked-bars-tooltip";
+import "./stacked-bars.css";
 
 interface StackedBarsProps {
   bars: readonly Bar[];

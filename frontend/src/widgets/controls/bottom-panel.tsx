@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { PanelEdge } from "../inspector/panel-edge";
 import { storedSize, storeSize } from "../inspector/size";
+import "./bottom-panel.css";
 
 const KEY = "panel";
 

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { copy } from "../../lib/dom";
 import { t } from "../../i18n";
+import "./code-block.css";
 
 export function CodeBlock({ text }: { text: string }) {
   const [label, setLabel] = useState(t.widgets.copy);

@@ -1,5 +1,6 @@
 // A key figure: title, value, and a note.
 import { exactDuration } from "../../lib/format";
+import "./key-figure.css";
 
 interface FigureProps {
   /** The result's field, for tests. */

@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { MISSING } from "../../lib/format";
 import { t } from "../../i18n";
 import { Popover } from "./popover";
+import "./picker.css";
 
 export interface Choice {
   /** Null stands for the default, such as all steps. */

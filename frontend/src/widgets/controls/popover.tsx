@@ -1,6 +1,7 @@
 // A button with a panel that opens below it and closes on Escape, outside click or focus.
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import "./popover.css";
 
 interface PopoverProps {
   label: ComponentChildren;
@@ -58,7 +59,13 @@ export function Popover({
         {label}
       </button>
       {open && (
-        <div class="panel" ref={panel} role="dialog" aria-label={title} data-testid={`${testid}-panel`}>
+        <div
+          class="popover-panel"
+          ref={panel}
+          role="dialog"
+          aria-label={title}
+          data-testid={`${testid}-panel`}
+        >
           {children(close)}
         </div>
       )}

@@ -1,5 +1,6 @@
 // A choice of a few, side by side.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import "./segmented.css";
 
 interface SegmentedProps<T extends string> {
   label: string;

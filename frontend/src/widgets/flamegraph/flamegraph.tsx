@@ -7,6 +7,7 @@ import { t } from "../../i18n";
 import { draw, type Look } from "./canvas";
 import { BOX_PX, boxAt, layout, neighbour, type FlameBox, type Placed } from "./layout";
 import { useColors } from "../charts/canvas-colors";
+import "./flamegraph.css";
 
 interface FlameGraphProps {
   boxes: readonly FlameBox[];

@@ -10,6 +10,7 @@ import { t } from "../../i18n";
 import { useReturnFocus } from "../controls/return-focus";
 import { PanelEdge } from "./panel-edge";
 import { NARROW, storedSize, storeSize, type Side } from "./size";
+import "./inspector.css";
 
 const KEYS: Readonly<Record<Side, string>> = {
   right: "inspector.width",

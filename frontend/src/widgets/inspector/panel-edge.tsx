@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { t } from "../../i18n";
 import { Edge } from "../controls/edge";
 import { fittingSize, leastSize, windowSize, type Side } from "./size";
+import "./panel-edge.css";
 
 const STEP_PX = 24;
 

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { store, stored } from "../../preference";
+import "./section.css";
 
 const KEY = "inspector.sections";
 
@@ -21,7 +22,7 @@ export function Section({ name, title, note, folded = false, children }: Section
   const [open, setOpen] = useState(() => (changed().has(name) ? folded : !folded));
   return (
     <details
-      class="part"
+      class="inspector-section"
       open={open}
       data-testid={`part-${name}`}
       onToggle={(e) => {

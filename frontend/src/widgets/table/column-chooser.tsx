@@ -4,6 +4,7 @@ import { createContext } from "preact";
 import { t } from "../../i18n";
 import type { Column } from "./columns";
 import { Popover } from "../controls/popover";
+import "./column-chooser.css";
 
 export interface ColumnMemory {
   get: (table: string) => string | null;
@@ -54,7 +55,7 @@ export function ColumnChooser<Row>({ columns, choice, onChoose }: ChooserProps<R
       attributes={{ "data-value": choice ?? "" }}
     >
       {() => (
-        <div class="chooser">
+        <div class="column-chooser">
           {columns.slice(1).map((c) => (
             <label key={c.key} title={c.help}>
               <input

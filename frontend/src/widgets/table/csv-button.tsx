@@ -2,6 +2,7 @@
 import { csv } from "../../lib/csv";
 import { download } from "../../lib/dom";
 import { t } from "../../i18n";
+import "./csv-button.css";
 
 /** What is within a value, as a list or a part of its own, is JSON. Without rows there is no button. */
 export function CsvButton({

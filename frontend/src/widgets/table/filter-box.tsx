@@ -2,6 +2,7 @@
 import { fieldName, type Field } from "../../lib/filter";
 import { t } from "../../i18n";
 import { useDebounce } from "../controls/debounce";
+import "./filter-box.css";
 
 interface FilterBoxProps {
   columns: readonly Field[];

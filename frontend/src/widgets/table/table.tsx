@@ -21,6 +21,7 @@ import { useTableRows, type TableRows } from "./use-table-rows";
 import { FilterBox } from "./filter-box";
 import { Foot, Head, RowView, ROW_PX } from "./rows";
 import { Filtered } from "./tree-toggle";
+import "./table.css";
 
 export interface TableProps<Row> {
   /** For tests and the CSV's file name. */

@@ -2,6 +2,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { t } from "../../i18n";
+import "./tree-toggle.css";
 
 /** Of the table around: a filter says what is shown. */
 export const Filtered = createContext(false);
@@ -18,11 +19,11 @@ interface TwistProps {
 export function TreeToggle({ labels, name, onTurn }: TwistProps) {
   const filtered = useContext(Filtered);
   const open = useContext(Expanded);
-  if (open === null) return <span class="twist" />;
+  if (open === null) return <span class="tree-toggle" />;
   return (
     <button
       type="button"
-      class="twist"
+      class="tree-toggle"
       tabIndex={-1}
       aria-label={open ? labels.close(name) : labels.open(name)}
       data-testid="twist"

@@ -10,6 +10,7 @@ import { paletteOf, useColors, type Palette } from "../charts/canvas-colors";
 import type { HitTarget, Scene, View } from "./scene";
 import { Edge } from "../controls/edge";
 import { usePointer, type PointerEvents } from "./use-pointer";
+import "./canvas.css";
 
 interface TimeCanvasProps extends PointerEvents {
   scene: Scene;

@@ -5,6 +5,7 @@ import { centred, span, type Camera } from "./camera";
 import { duration } from "../../lib/format";
 import { t } from "../../i18n";
 import { LETTER_PX, timeTicks } from "../charts/ticks";
+import "./minimap.css";
 
 interface MinimapProps {
   camera: Camera;

@@ -11,7 +11,7 @@ export function CallCounters({ counters }: { counters: readonly InstanceCounter[
   if (counters.length === 0) return null;
   return (
     <Section name="counters" title={texts.parts.counters} note={texts.countersNote}>
-      <table class="plain names">
+      <table class="plain name-table">
         <thead>
           <tr>
             <th>{heads.one.title}</th>

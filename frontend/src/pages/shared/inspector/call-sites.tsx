@@ -12,7 +12,7 @@ export function CallSites({ sites }: { sites: readonly CallSite[] }) {
   if (sites.length === 0) return null;
   return (
     <Section name="sites" title={texts.parts.sites}>
-      <table class="plain names">
+      <table class="plain name-table">
         <tbody>
           {sites.map(({ line, calls, total_ns: total }) => {
             const source = sourceOf(line);

@@ -7,6 +7,7 @@ import { t } from "../../../i18n";
 import { Segmented } from "../../../widgets/controls/segmented";
 import { field, type Column } from "../../../widgets/table/columns";
 import { Table } from "../../../widgets/table/table";
+import "./instance-list.css";
 
 const texts = t.instancesPanel;
 
@@ -29,7 +30,7 @@ export function InstanceList({ found, nouns, order, setOrder, chosen, inferred }
   const [filter, setFilter] = useState<string | null>(null);
   const { items, typical, calls } = found;
   return (
-    <div class="calls">
+    <div class="instance-list">
       <Table
         name="instances"
         {...nouns}

@@ -5,6 +5,7 @@ import { count, duration, exactDuration } from "../../../lib/format";
 import { fullName } from "../../../lib/full-name";
 import { linkProps, type LinkProps } from "../../../state/links";
 import { t } from "../../../i18n";
+import "./jumps.css";
 
 const texts = t.inspector;
 
@@ -30,7 +31,7 @@ export function Jump({ item, way, testid }: JumpProps) {
   return (
     <a
       {...way(item)}
-      class="jump"
+      class="event-jump"
       data-testid={testid}
       data-index={item.index}
       title={`${fullName(item)}\n${exactDuration(item.end_ns - item.start_ns)}`}
@@ -49,7 +50,7 @@ interface JumpsProps extends Omit<JumpProps, "item"> {
 export function Jumps({ items, way, testid }: JumpsProps) {
   const [all, setAll] = useState(false);
   return (
-    <ul class="jumps">
+    <ul class="event-jumps">
       {items.slice(0, all ? items.length : FEW).map((one) => (
         <li key={`${one.table}${one.index}`}>
           <Jump item={one} way={way} testid={testid} />{" "}
