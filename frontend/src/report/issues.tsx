@@ -1,19 +1,14 @@
 // All findings: what to fix, where, and what it saves; the evidence folds out.
 import type { AdviceRow, AdviceTable } from "../api/types";
-import { color } from "../lib/color";
-import { exactDuration, percent } from "../lib/format";
 import { sourceOf } from "../lib/python-stack";
 import { FindingFacts } from "../pages/advice";
 import { Fine } from "../pages/advice/fine";
 import { FindingLine } from "../pages/overview/top-findings";
-import { SeverityMark } from "../pages/shared/data-warnings";
-import { MARKS } from "../pages/shared/finding-parts";
+import { Finding, savingOf } from "../pages/shared/finding-parts";
 import { ShortSourceLink } from "../pages/shared/source-link";
-import { ShareBar } from "../widgets/charts/share-bar";
 import { t } from "../i18n";
 import { report as texts } from "../i18n/report";
 import { ISSUES, issueId, within } from "./ways";
-import "../pages/shared/finding-parts.css";
 
 const SHOWN = 4;
 
@@ -66,43 +61,22 @@ export function Issues({ advice }: { advice: AdviceTable }) {
 }
 
 function Issue({ row, judged, inferred }: { row: AdviceRow; judged: number; inferred: boolean }) {
-  const mark = MARKS[row.severity];
   const source = sourceOf(row.source);
   return (
-    <article
-      class="finding"
+    <Finding
+      row={row}
       id={issueId(row.rule)}
-      data-testid="finding"
-      data-key={row.rule}
-      data-severity={row.severity}
-      data-value={row.saving_ns ?? ""}
+      category="other"
+      inferred={inferred}
+      saving={savingOf(row, judged)}
     >
-      <div class="headline">
-        <SeverityMark severity={mark.shape} word={mark.word} />
-        <h3 class="title">{row.title}</h3>
-        {row.saving_share !== null && (
-          <ShareBar share={row.saving_share} fill={color("other")} inferred={inferred} />
-        )}
-        <span
-          class="saving"
-          title={
-            row.saving_ns === null
-              ? t.advice.noSaving
-              : t.advice.savingOf(exactDuration(row.saving_ns), exactDuration(judged))
-          }
-        >
-          {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
-        </span>
-      </div>
-      <div class="body">
-        <p>
-          {row.fix} {source && <ShortSourceLink {...source} />}
-        </p>
-        <details>
-          <summary>{texts.why}</summary>
-          <FindingFacts row={row} />
-        </details>
-      </div>
-    </article>
+      <p>
+        {row.fix} {source && <ShortSourceLink {...source} />}
+      </p>
+      <details>
+        <summary>{texts.why}</summary>
+        <FindingFacts row={row} />
+      </details>
+    </Finding>
   );
 }

@@ -6,6 +6,7 @@ import { report as texts } from "../i18n/report";
 import { CodeBlock } from "../widgets/controls/code-block";
 import type { ReportData } from "./data";
 import { Part } from "./header";
+import { HeadRow, numbers } from "../widgets/table/head-row";
 
 /** `children` are the tables of files. */
 export function Provenance({ data, children }: { data: ReportData; children: ComponentChildren }) {
@@ -45,15 +46,7 @@ export function FilesTable({ title, files }: { title: string; files: readonly So
     <section class="filestable">
       <h3>{title}</h3>
       <table class="plain" data-testid="files">
-        <thead>
-          <tr>
-            <th scope="col">{texts.file}</th>
-            <th scope="col" class="number">
-              {texts.size}
-            </th>
-            <th scope="col">{texts.digest}</th>
-          </tr>
-        </thead>
+        <HeadRow of={[texts.file, numbers(texts.size), texts.digest]} />
         <tbody>
           {files.map((file) => (
             <tr key={file.name}>

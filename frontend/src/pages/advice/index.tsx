@@ -1,7 +1,5 @@
-// The advice page: findings by cause, with the estimated saving, its basis and example events.
-import { color } from "../../lib/color";
 import type { AdviceTable as Result, AdviceRow, RuleStatus } from "../../api/types";
-import { count, duration, exactDuration, percent } from "../../lib/format";
+import { duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
@@ -10,14 +8,12 @@ import { Fine } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
-import { ShareBar } from "../../widgets/charts/share-bar";
-import { Fact, MARKS } from "../shared/finding-parts";
-import { SeverityMark } from "../shared/data-warnings";
+import { Fact, Finding, savingOf } from "../shared/finding-parts";
 import { EventLink } from "../shared/event-link";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
-import "../shared/finding-parts.css";
+import { HeadRow } from "../../widgets/table/head-row";
 
 export function Advice({ selected }: PageProps) {
   return (
@@ -56,7 +52,7 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
           {shown
             .filter((r) => r.cause === c.cause)
             .map((row, i) => (
-              <Finding key={`${row.rule}/${i}`} row={row} result={result} aside={aside} />
+              <OpeningFinding key={`${row.rule}/${i}`} row={row} result={result} aside={aside} />
             ))}
         </section>
       ))}
@@ -140,7 +136,6 @@ function KeyFigures({ result }: { result: Result }) {
         label={texts.findings.label}
         exact={result.rows.length}
         unit={texts.findings.unit}
-        value={count(result.rows.length)}
         note={texts.findings.note(result.rows.filter((r) => r.severity === "high").length)}
         help={texts.findings.help}
       />
@@ -169,49 +164,24 @@ function Nothing({ result }: { result: Result }) {
   );
 }
 
-function Finding({ row, result, aside }: { row: AdviceRow; result: Result; aside: ReadonlySet<string> }) {
-  const open = state.value.selected === row.rule;
-  const mark = MARKS[row.severity];
-  const inferred = result.provenance.timeline === "inferred";
-  return (
-    <article
-      class={open ? "finding open" : "finding"}
-      data-testid="finding"
-      data-key={row.rule}
-      data-severity={row.severity}
-      data-value={row.saving_ns ?? ""}
-    >
-      <button
-        type="button"
-        class="headline"
-        aria-expanded={open}
-        onClick={() => go({ selected: open ? null : row.rule }, "replace")}
-      >
-        <SeverityMark severity={mark.shape} word={mark.word} />
-        <span class="title">{row.title}</span>
-        {row.saving_share !== null && (
-          <ShareBar share={row.saving_share} fill={color("other")} inferred={inferred} />
-        )}
-        <span
-          class="saving"
-          title={
-            row.saving_ns === null
-              ? texts.noSaving
-              : texts.savingOf(exactDuration(row.saving_ns), exactDuration(result.judged_ns))
-          }
-        >
-          {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
-        </span>
-      </button>
-      {open && <Details row={row} aside={aside} />}
-    </article>
-  );
+interface OpeningProps {
+  row: AdviceRow;
+  result: Result;
+  aside: ReadonlySet<string>;
 }
 
-function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> }) {
+function OpeningFinding({ row, result, aside }: OpeningProps) {
+  const open = state.value.selected === row.rule;
   const put = [...aside, row.rule].filter(Boolean).join(",");
   return (
-    <div class="body">
+    <Finding
+      row={row}
+      category="other"
+      inferred={result.provenance.timeline === "inferred"}
+      saving={savingOf(row, result.judged_ns)}
+      open={open}
+      onTurn={() => go({ selected: open ? null : row.rule }, "replace")}
+    >
       <FindingFacts row={row} />
       <button
         type="button"
@@ -222,7 +192,7 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
       >
         {texts.put}
       </button>
-    </div>
+    </Finding>
   );
 }
 
@@ -314,14 +284,7 @@ function Questions({ asked }: { asked: readonly RuleStatus[] }) {
       <div class="withcsv">
         <CsvButton name="asked" rows={asked} />
         <table class="plain" data-testid="asked" data-rows={asked.length}>
-          <thead>
-            <tr>
-              <th scope="col">{texts.rule}</th>
-              <th scope="col">{texts.cause}</th>
-              <th scope="col">{texts.answer}</th>
-              <th scope="col">{texts.lacking}</th>
-            </tr>
-          </thead>
+          <HeadRow of={[texts.rule, texts.cause, texts.answer, texts.lacking]} />
           <tbody>
             {asked.map((a) => (
               <tr key={a.rule} data-key={a.rule} data-value={a.answer}>

@@ -262,7 +262,6 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
       <KeyFigure
         name="base_ns"
         label={texts.base.label}
-        value={duration(whole.base_ns)}
         exact={whole.base_ns}
         unit="ns"
         help={texts.base.help}
@@ -271,7 +270,6 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
       <KeyFigure
         name="now_ns"
         label={texts.now.label}
-        value={duration(whole.now_ns)}
         exact={whole.now_ns}
         unit="ns"
         help={texts.now.help}

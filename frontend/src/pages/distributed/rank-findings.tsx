@@ -1,14 +1,10 @@
 // Advice for a run of several ranks: findings, their basis, and the ranks that show them.
 import type { RankAdvice as Row } from "../../api/types";
-import { color } from "../../lib/color";
 import { duration, exactDuration, percent } from "../../lib/format";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { ShareBar } from "../../widgets/charts/share-bar";
-import { Fact, MARKS } from "../shared/finding-parts";
-import { SeverityMark } from "../shared/data-warnings";
+import { Fact, Finding } from "../shared/finding-parts";
 import { linkProps, ofRank } from "../../state/links";
-import "../shared/finding-parts.css";
 
 const [texts, own] = [t.advice, t.rankFindings];
 
@@ -26,50 +22,33 @@ export function RankFindings({ rows, inferred }: { rows: readonly Row[]; inferre
       </h2>
       <div>
         {rows.map((row, i) => (
-          <Finding key={`${row.rule}/${i}`} row={row} name={`${row.rule}/${i}`} inferred={inferred} />
+          <RankFinding key={`${row.rule}/${i}`} row={row} name={`${row.rule}/${i}`} inferred={inferred} />
         ))}
       </div>
     </section>
   );
 }
 
-function Finding({ row, name, inferred }: { row: Row; name: string; inferred: boolean }) {
+function RankFinding({ row, name, inferred }: { row: Row; name: string; inferred: boolean }) {
   const open = state.value.selected === name;
-  const mark = MARKS[row.severity];
   return (
-    <article
-      class={open ? "finding open" : "finding"}
-      data-testid="rank-finding"
-      data-key={row.rule}
-      data-severity={row.severity}
-      data-value={row.saving_ns ?? ""}
+    <Finding
+      row={row}
+      testid="rank-finding"
+      category="communication"
+      inferred={inferred}
+      saving={row.saving_ns === null ? null : own.ofStep(exactDuration(row.saving_ns))}
+      open={open}
+      onTurn={() => go({ selected: open ? null : name }, "replace")}
     >
-      <button
-        type="button"
-        class="headline"
-        aria-expanded={open}
-        onClick={() => go({ selected: open ? null : name }, "replace")}
-      >
-        <SeverityMark severity={mark.shape} word={mark.word} />
-        <span class="title">{row.title}</span>
-        {row.saving_share !== null && (
-          <ShareBar share={row.saving_share} fill={color("communication")} inferred={inferred} />
-        )}
-        <span
-          class="saving"
-          title={row.saving_ns === null ? texts.noSaving : own.ofStep(exactDuration(row.saving_ns))}
-        >
-          {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
-        </span>
-      </button>
-      {open && <Details row={row} />}
-    </article>
+      <Details row={row} />
+    </Finding>
   );
 }
 
 function Details({ row }: { row: Row }) {
   return (
-    <div class="body">
+    <>
       <p>{row.explanation}</p>
       <dl class="facts">
         {row.symptoms.length > 0 && (
@@ -106,7 +85,7 @@ function Details({ row }: { row: Row }) {
           <span class="muted">{row.reference}</span>
         </Fact>
       </dl>
-    </div>
+    </>
   );
 }
 

@@ -226,7 +226,6 @@ function Figures({ device, window, picked }: FiguresProps) {
         label={texts.allocatedInAll}
         exact={window.allocated_bytes}
         unit="B"
-        value={bytes(window.allocated_bytes)}
         note={texts.events(window.events)}
         help={texts.allocatedInAllHelp}
       />
@@ -235,7 +234,6 @@ function Figures({ device, window, picked }: FiguresProps) {
         label={texts.releasedInAll}
         exact={window.freed_bytes}
         unit="B"
-        value={bytes(window.freed_bytes)}
         note={
           window.allocated_bytes === window.freed_bytes
             ? texts.asMuch
@@ -262,7 +260,6 @@ function HeldFigures({ device, window, picked }: FiguresProps) {
           label={picked ? texts.peakAllocatedHere : texts.peakAllocated}
           exact={peak}
           unit="B"
-          value={bytes(peak)}
           note={peakNote(peak, window, device)}
           help={texts.peakAllocatedHelp}
         />
@@ -273,7 +270,6 @@ function HeldFigures({ device, window, picked }: FiguresProps) {
           label={picked ? texts.peakReservedHere : texts.peakReserved}
           exact={window.peak_reserved_bytes}
           unit="B"
-          value={bytes(window.peak_reserved_bytes)}
           note={reservedNote(window)}
           help={texts.peakReservedHelp}
         />
@@ -284,7 +280,6 @@ function HeldFigures({ device, window, picked }: FiguresProps) {
           label={picked ? texts.atStart : texts.beforeRecording}
           exact={window.at_start_bytes}
           unit="B"
-          value={bytes(window.at_start_bytes)}
           note={picked ? texts.ofPart : texts.parametersAndTheLike}
           help={texts.atStartHelp}
         />
@@ -295,7 +290,6 @@ function HeldFigures({ device, window, picked }: FiguresProps) {
           label={texts.atEnd}
           exact={window.at_end_bytes}
           unit="B"
-          value={bytes(window.at_end_bytes)}
           note={change === null ? "" : change === 0 ? texts.asAtStart : texts.sinceStart(signedBytes(change))}
           help={texts.atEndHelp}
         />

@@ -6,6 +6,7 @@ import { download } from "../../lib/dom";
 import { boundOf, duration, exactDuration, percent, signedDuration } from "../../lib/format";
 import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 import "./averages.css";
 
 const texts = t.averages;
@@ -71,36 +72,19 @@ export function Averages({ all, categories, chosen }: AveragesProps) {
 
 function Heads({ chosen }: { chosen: Step | null }) {
   return (
-    <thead>
-      <tr>
-        <th scope="col">{texts.part}</th>
-        <th scope="col" class="number">
-          {texts.mean}
-        </th>
-        <th scope="col" class="number" title={texts.shareHelp}>
-          {texts.share}
-        </th>
-        <th scope="col" class="number" title={texts.deviationHelp}>
-          σ
-        </th>
-        <th scope="col" class="number">
-          {texts.least}
-        </th>
-        <th scope="col" class="number">
-          {texts.most}
-        </th>
-        {chosen && (
-          <>
-            <th scope="col" class="number">
-              {texts.step(stepNumber(chosen.name))}
-            </th>
-            <th scope="col" class="number" title={texts.differenceHelp}>
-              {texts.difference}
-            </th>
-          </>
-        )}
-      </tr>
-    </thead>
+    <HeadRow
+      of={[
+        texts.part,
+        numbers(texts.mean),
+        numbers(texts.share, texts.shareHelp),
+        numbers("σ", texts.deviationHelp),
+        numbers(texts.least),
+        numbers(texts.most),
+        ...(chosen
+          ? [numbers(texts.step(stepNumber(chosen.name))), numbers(texts.difference, texts.differenceHelp)]
+          : []),
+      ]}
+    />
   );
 }
 

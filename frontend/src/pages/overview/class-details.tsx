@@ -6,6 +6,7 @@ import { sourceOf, withoutFolders } from "../../lib/python-stack";
 import { linkProps, stretch, type LinkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { ShortSourceLink } from "../shared/source-link";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 import "./class-details.css";
 
 const texts = t.timeAccount;
@@ -22,17 +23,7 @@ export function ClassDetails({ time, end }: { time: ClassTime; end: number }) {
 function Parts({ time }: { time: ClassTime }) {
   return (
     <table class="plain">
-      <thead>
-        <tr>
-          <th scope="col">{texts.names}</th>
-          <th scope="col" class="number">
-            {texts.time}
-          </th>
-          <th scope="col" class="number" title={texts.ofWindowHelp}>
-            {texts.ofWindow}
-          </th>
-        </tr>
-      </thead>
+      <HeadRow of={[texts.names, numbers(texts.time), numbers(texts.ofWindow, texts.ofWindowHelp)]} />
       <tbody>
         {time.parts.map((p) => {
           const link = linkOf(p, time);
@@ -70,23 +61,15 @@ function Largest({ time, end }: { time: ClassTime; end: number }) {
   const anySource = sources.some((source) => source !== null);
   return (
     <table class="plain">
-      <thead>
-        <tr>
-          <th scope="col">{texts.largest}</th>
-          <th scope="col" class="place">
-            {texts.place}
-          </th>
-          {anySource && (
-            <th scope="col" class="source">
-              {texts.source}
-            </th>
-          )}
-          <th scope="col" class="number">
-            {texts.duration}
-          </th>
-          <th scope="col">{texts.timeline}</th>
-        </tr>
-      </thead>
+      <HeadRow
+        of={[
+          texts.largest,
+          { title: texts.place, class: "place" },
+          anySource && { title: texts.source, class: "source" },
+          numbers(texts.duration),
+          texts.timeline,
+        ]}
+      />
       <tbody>
         {time.largest.map((s, i) => (
           <tr key={s.start_ns} data-start={s.start_ns} data-value={s.duration_ns}>

@@ -5,6 +5,7 @@ import { count, duration, exactDuration, percent } from "../../lib/format";
 import { linkProps, stretch } from "../../state/links";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 
 const texts = t.idleBefore;
 const SHOWN = 6;
@@ -53,24 +54,14 @@ export function IdleBefore({ now }: { now: Overview }) {
 
 function Heads() {
   return (
-    <thead>
-      <tr>
-        <th scope="col" title={texts.operatorHelp}>
-          {texts.operator}
-        </th>
-        <th scope="col" class="number">
-          {texts.idle}
-        </th>
-        <th scope="col" class="number" title={texts.shareHelp}>
-          {texts.share}
-        </th>
-        <th scope="col" class="number">
-          {texts.gaps}
-        </th>
-        <th scope="col" class="number" title={texts.longestHelp}>
-          {texts.longest}
-        </th>
-      </tr>
-    </thead>
+    <HeadRow
+      of={[
+        { title: texts.operator, help: texts.operatorHelp },
+        numbers(texts.idle),
+        numbers(texts.share, texts.shareHelp),
+        numbers(texts.gaps),
+        numbers(texts.longest, texts.longestHelp),
+      ]}
+    />
   );
 }

@@ -1,6 +1,6 @@
 // The row of key figures on top of the overview.
 import type { Overview, StepCounts } from "../../api/types";
-import { boundOf, count, duration, percent, percentRange } from "../../lib/format";
+import { boundOf, duration, percent, percentRange } from "../../lib/format";
 import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
 import { KeyFigure } from "../../widgets/controls/key-figure";
@@ -30,7 +30,6 @@ export function KeyFigures({ all, now, step, counts = countSteps(all.steps) }: K
         label={texts.recording.label}
         exact={all.duration_ns}
         unit="ns"
-        value={duration(all.duration_ns)}
         note={texts.recording.steps(steps)}
         help={texts.recording.help}
       />
@@ -54,7 +53,6 @@ function StepFigures({ all, step, counts }: Required<Omit<KeyFiguresProps, "now"
           label={texts.step.label(step)}
           exact={chosen.duration_ns}
           unit="ns"
-          value={duration(chosen.duration_ns)}
           bound={boundOf(chosen.duration_bound_ns, inferred)}
           note={
             chosen.incomplete
@@ -71,7 +69,6 @@ function StepFigures({ all, step, counts }: Required<Omit<KeyFiguresProps, "now"
         label={complete === 1 ? texts.average.single : texts.average.label}
         exact={average}
         unit="ns"
-        value={duration(average)}
         bound={average === null ? "" : boundOf(all.average_step_bound_ns, inferred)}
         note={
           spread && complete > 1
@@ -129,7 +126,6 @@ function DeviceFigures({ now, step, hasSteps, inferred }: DeviceFiguresProps) {
           label={texts.kernels.label(step)}
           exact={now.totals.kernels}
           unit={texts.kernels.unit}
-          value={count(now.totals.kernels)}
           note={others(now.totals)}
           help={texts.kernels.help}
         />

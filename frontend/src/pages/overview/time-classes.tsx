@@ -7,6 +7,7 @@ import { stretch } from "../../state/links";
 import { t } from "../../i18n";
 import { shareRange, timeRange, type ClassGroup } from "./account-limits";
 import { ClassDetails } from "./class-details";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 import "../../widgets/table/tree-toggle.css";
 import "./time-classes.css";
 
@@ -58,28 +59,16 @@ const numberOf = (uncertain: boolean) => ({ class: uncertain ? "number uncertain
 
 function Heads({ inferred }: { inferred: boolean }) {
   return (
-    <thead>
-      <tr>
-        <th scope="col">{texts.class}</th>
-        <th scope="col" class="number">
-          {texts.time}
-        </th>
-        <th scope="col" class="number" title={texts.ofWindowHelp}>
-          {texts.ofWindow}
-        </th>
-        {inferred && (
-          <th scope="col" class="number" title={texts.rangeHelp}>
-            {texts.range}
-          </th>
-        )}
-        <th scope="col" class="number" title={texts.stretchesHelp}>
-          {texts.stretches}
-        </th>
-        <th scope="col" class="number" title={texts.longestHelp}>
-          {texts.longest}
-        </th>
-      </tr>
-    </thead>
+    <HeadRow
+      of={[
+        texts.class,
+        numbers(texts.time),
+        numbers(texts.ofWindow, texts.ofWindowHelp),
+        inferred && numbers(texts.range, texts.rangeHelp),
+        numbers(texts.stretches, texts.stretchesHelp),
+        numbers(texts.longest, texts.longestHelp),
+      ]}
+    />
   );
 }
 

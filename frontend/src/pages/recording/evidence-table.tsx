@@ -3,6 +3,7 @@ import type { Evidence } from "../../api/types";
 import { lookOf } from "../../lib/color";
 import { boundOf, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
 import { t } from "../../i18n";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 import "./evidence-table.css";
 
 const texts = t.timelineSource;
@@ -24,35 +25,19 @@ export function EvidenceTable({ evidence }: { evidence: readonly Evidence[] }) {
 
 function EvidenceHead() {
   return (
-    <thead>
-      <tr>
-        <th scope="col">{texts.columns.evidence}</th>
-        <th scope="col" class="number">
-          {texts.columns.activities}
-        </th>
-        <th scope="col" class="number">
-          {texts.columns.deviceTime}
-        </th>
-        <th scope="col" class="number">
-          {texts.columns.share}
-        </th>
-        <th scope="col" class="number" title={texts.columns.startTypicalHelp}>
-          {texts.columns.startTypical}
-        </th>
-        <th scope="col" class="number">
-          {texts.columns.startLargest}
-        </th>
-        <th scope="col" class="number" title={texts.columns.durationTypicalHelp}>
-          {texts.columns.durationTypical}
-        </th>
-        <th scope="col" class="number">
-          {texts.columns.durationLargest}
-        </th>
-        <th scope="col" class="number" title={texts.columns.unboundedHelp}>
-          {texts.columns.unbounded}
-        </th>
-      </tr>
-    </thead>
+    <HeadRow
+      of={[
+        texts.columns.evidence,
+        numbers(texts.columns.activities),
+        numbers(texts.columns.deviceTime),
+        numbers(texts.columns.share),
+        numbers(texts.columns.startTypical, texts.columns.startTypicalHelp),
+        numbers(texts.columns.startLargest),
+        numbers(texts.columns.durationTypical, texts.columns.durationTypicalHelp),
+        numbers(texts.columns.durationLargest),
+        numbers(texts.columns.unbounded, texts.columns.unboundedHelp),
+      ]}
+    />
   );
 }
 

@@ -7,6 +7,7 @@ import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Changes, ElapsedKind, Refused } from "./device-times";
 import { EvidenceTable } from "./evidence-table";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 
 const texts = t.method;
 
@@ -40,7 +41,6 @@ function KeyFigures({ result }: { result: Result }) {
         label={step === null ? texts.activities : texts.activitiesOf(step)}
         exact={result.activities}
         unit={texts.activitiesUnit}
-        value={count(result.activities)}
         note={result.linked_share === null ? "" : texts.linked(percent(result.linked_share))}
         help={texts.activitiesHelp}
       />
@@ -49,7 +49,6 @@ function KeyFigures({ result }: { result: Result }) {
         label={step === null ? texts.deviceTime : texts.deviceTimeOf(step)}
         exact={result.device_ns}
         unit="ns"
-        value={duration(result.device_ns)}
         bound={boundOf(result.device_bound_ns, true)}
         note={bounds(result)}
         help={texts.deviceTimeHelp}
@@ -78,7 +77,6 @@ function KeyFigures({ result }: { result: Result }) {
         label={texts.timed}
         exact={result.timed}
         unit={texts.ranges}
-        value={count(result.timed)}
         note={texts.operators(result.operators)}
         help={texts.timedHelp}
       />
@@ -114,21 +112,15 @@ function Limits({ result }: { result: Result }) {
     <section>
       <Head title={texts.limits} note={texts.worstFirst} name="limits" rows={result.limits} />
       <table class="plain ranked-table" data-testid="limits">
-        <thead>
-          <tr>
-            <th scope="col">{texts.limit}</th>
-            <th scope="col">{texts.why}</th>
-            <th scope="col" class="number">
-              {texts.activities}
-            </th>
-            <th scope="col" class="number">
-              {texts.deviceTime}
-            </th>
-            <th scope="col" class="number" title={texts.accountsForHelp}>
-              {texts.accountsFor}
-            </th>
-          </tr>
-        </thead>
+        <HeadRow
+          of={[
+            texts.limit,
+            texts.why,
+            numbers(texts.activities),
+            numbers(texts.deviceTime),
+            numbers(texts.accountsFor, texts.accountsForHelp),
+          ]}
+        />
         <tbody>
           {result.limits.map((l) => (
             <LimitRow key={l.code} limit={l} />
@@ -180,22 +172,16 @@ function Constants({ constants }: { constants: readonly Constant[] }) {
     <section>
       <Head title={texts.constants} name="constants" rows={constants} />
       <table class="plain" data-testid="constants">
-        <thead>
-          <tr>
-            <th scope="col">{texts.constant}</th>
-            <th scope="col" class="number">
-              {texts.value}
-            </th>
-            <th scope="col" class="number" title={texts.betweenHelp}>
-              {texts.between}
-            </th>
-            <th scope="col">{texts.source}</th>
-            <th scope="col" class="number" title={texts.samplesHelp}>
-              {texts.samples}
-            </th>
-            <th scope="col">{texts.evidence}</th>
-          </tr>
-        </thead>
+        <HeadRow
+          of={[
+            texts.constant,
+            numbers(texts.value),
+            numbers(texts.between, texts.betweenHelp),
+            texts.source,
+            numbers(texts.samples, texts.samplesHelp),
+            texts.evidence,
+          ]}
+        />
         <tbody>
           {constants.map((c) => (
             <tr key={c.name} data-key={c.name} data-value={c.value_ns} data-source={c.source}>

@@ -1,7 +1,7 @@
 // The section on quality: what is missing or damaged, which figures it costs, and examples.
 import { useEffect, useRef } from "preact/hooks";
 import type { Finding, Quality as Result } from "../../api/types";
-import { bytes, count, duration, MISSING, percent } from "../../lib/format";
+import { bytes, count, MISSING, percent } from "../../lib/format";
 import { state } from "../../state/url";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
@@ -9,6 +9,7 @@ import { KeyFigure } from "../../widgets/controls/key-figure";
 import { SeverityMark, type Figures } from "../shared/data-warnings";
 import { EventLink } from "../shared/event-link";
 import { linkProps } from "../../state/links";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 import "../shared/finding-parts.css";
 
 const texts = t.quality;
@@ -32,7 +33,6 @@ function KeyFigures({ result }: { result: Result }) {
         label={texts.errors}
         exact={result.errors}
         unit={texts.findingsUnit}
-        value={count(result.errors)}
         help={texts.errorsHelp}
       />
       <KeyFigure
@@ -40,7 +40,6 @@ function KeyFigures({ result }: { result: Result }) {
         label={texts.warnings}
         exact={result.warnings}
         unit={texts.findingsUnit}
-        value={count(result.warnings)}
         help={texts.warningsHelp}
       />
       <KeyFigure
@@ -48,7 +47,6 @@ function KeyFigures({ result }: { result: Result }) {
         label={texts.notes}
         exact={result.notes}
         unit={texts.findingsUnit}
-        value={count(result.notes)}
         help={texts.notesHelp}
       />
       {result.activities !== null && <LinkFigures result={result} />}
@@ -57,7 +55,6 @@ function KeyFigures({ result }: { result: Result }) {
         label={texts.events}
         exact={result.events}
         unit={texts.eventsUnit}
-        value={count(result.events)}
         note={result.size_bytes === null ? "" : bytes(result.size_bytes)}
         help={texts.eventsHelp}
       />
@@ -86,7 +83,6 @@ function LinkFigures({ result }: { result: Result }) {
           label={step === null ? texts.unlinkedTime : texts.unlinkedTimeOf(step)}
           exact={result.unlinked_ns}
           unit="ns"
-          value={duration(result.unlinked_ns)}
           note={result.unlinked_share === null ? "" : texts.ofDeviceTime(percent(result.unlinked_share))}
           help={texts.unlinkedTimeHelp}
         />
@@ -111,17 +107,7 @@ function Rows({ rows }: { rows: readonly Finding[] }) {
     <div class="withcsv">
       <CsvButton name="findings" rows={rows} />
       <table class="plain ranked-table" data-testid="table-findings" data-rows={rows.length}>
-        <thead>
-          <tr>
-            <th scope="col">{texts.severity}</th>
-            <th scope="col">{texts.what}</th>
-            <th scope="col" class="number">
-              {texts.count}
-            </th>
-            <th scope="col">{texts.affects}</th>
-            <th scope="col">{texts.examples}</th>
-          </tr>
-        </thead>
+        <HeadRow of={[texts.severity, texts.what, numbers(texts.count), texts.affects, texts.examples]} />
         <tbody>
           {rows.map((row, i) => (
             <Row key={i} row={row} />

@@ -10,6 +10,7 @@ import { Facts } from "../shared/cards";
 import { partialOf } from "../shared/partial-recording";
 import { RecordingLine } from "../shared/recording-line";
 import { DeviceTimes } from "./device-times";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 
 const texts = t.recording;
 
@@ -106,17 +107,7 @@ function Categories({ result }: { result: Quality }) {
     <div class="withcsv">
       <CsvButton name="categories" rows={result.categories} />
       <table class="plain" data-testid="categories">
-        <thead>
-          <tr>
-            <th scope="col">{texts.category}</th>
-            <th scope="col" class="number">
-              {texts.events}
-            </th>
-            <th scope="col" class="number">
-              {texts.share}
-            </th>
-          </tr>
-        </thead>
+        <HeadRow of={[texts.category, numbers(texts.events), numbers(texts.share)]} />
         <tbody>
           {result.categories.map((c) => (
             <tr key={c.name} data-key={c.name} data-value={c.events}>

@@ -1,8 +1,12 @@
-// Parts of an advice finding that several pages show: its severity mark and one labelled fact.
+// Parts of an advice finding that several pages show: its headline, and one labelled fact.
 import type { ComponentChildren } from "preact";
 import type { AdviceRow } from "../../api/types";
+import { color, type Category } from "../../lib/color";
+import { exactDuration, percent } from "../../lib/format";
 import { t } from "../../i18n";
-import type { Severity } from "./data-warnings";
+import { ShareBar } from "../../widgets/charts/share-bar";
+import { SeverityMark, type Severity } from "./data-warnings";
+import "./finding-parts.css";
 
 /** How severe a finding is, as a mark and in a word. */
 export const MARKS: Readonly<Record<AdviceRow["severity"], { shape: Severity; word: string }>> = {
@@ -11,6 +15,61 @@ export const MARKS: Readonly<Record<AdviceRow["severity"], { shape: Severity; wo
   low: { shape: "info", word: t.advice.severities.low },
   note: { shape: "info", word: t.advice.severities.note },
 };
+
+interface FindingProps {
+  row: Pick<AdviceRow, "rule" | "severity" | "title" | "saving_ns" | "saving_share">;
+  testid?: string;
+  id?: string;
+  /** Of the bar of its saving. */
+  category: Category;
+  inferred: boolean;
+  /** The saving, exactly; null if there is none. */
+  saving: string | null;
+  /** Without it, the finding is always open. */
+  onTurn?: () => void;
+  open?: boolean;
+  children: ComponentChildren;
+}
+
+/** A finding: its headline, and below it what it says, if it is open. */
+export function Finding({ row, testid = "finding", id, onTurn, open = !onTurn, ...props }: FindingProps) {
+  const { shape, word } = MARKS[row.severity];
+  const headline = (
+    <>
+      <SeverityMark severity={shape} word={word} />
+      {onTurn ? <span class="title">{row.title}</span> : <h3 class="title">{row.title}</h3>}
+      {row.saving_share !== null && (
+        <ShareBar share={row.saving_share} fill={color(props.category)} inferred={props.inferred} />
+      )}
+      <span class="saving" title={props.saving ?? t.advice.noSaving}>
+        {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
+      </span>
+    </>
+  );
+  return (
+    <article
+      class={onTurn && open ? "finding open" : "finding"}
+      id={id}
+      data-testid={testid}
+      data-key={row.rule}
+      data-severity={row.severity}
+      data-value={row.saving_ns ?? ""}
+    >
+      {onTurn ? (
+        <button type="button" class="headline" aria-expanded={open} onClick={onTurn}>
+          {headline}
+        </button>
+      ) : (
+        <div class="headline">{headline}</div>
+      )}
+      {open && <div class="body">{props.children}</div>}
+    </article>
+  );
+}
+
+/** What a row saves of the judged time, exactly. */
+export const savingOf = ({ saving_ns }: AdviceRow, judged_ns: number): string | null =>
+  saving_ns === null ? null : t.advice.savingOf(exactDuration(saving_ns), exactDuration(judged_ns));
 
 interface FactProps {
   id: string;

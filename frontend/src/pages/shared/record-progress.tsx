@@ -6,6 +6,7 @@ import { reloads } from "../../lib/tensorboard-host";
 import { linkProps } from "../../state/links";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
+import { HeadRow, numbers } from "../../widgets/table/head-row";
 
 const texts = t.record;
 
@@ -94,18 +95,7 @@ export function ProcessTable({ job }: { job: RunningJob }) {
   return (
     <div class="processes">
       <table class="plain" data-testid="record-processes">
-        <thead>
-          <tr>
-            <th scope="col" class="number">
-              {texts.rank}
-            </th>
-            <th scope="col" class="number">
-              {texts.step}
-            </th>
-            <th scope="col">{texts.state}</th>
-            <th scope="col">{texts.host}</th>
-          </tr>
-        </thead>
+        <HeadRow of={[numbers(texts.rank), numbers(texts.step), texts.state, texts.host]} />
         <tbody>
           {job.listed.map((one) => (
             <tr key={one.worker} data-key={one.worker} data-phase={one.phase ?? ""}>

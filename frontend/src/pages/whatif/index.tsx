@@ -197,7 +197,6 @@ function Key({ result }: { result: Result }) {
         label={result.is_steady ? texts.measured : texts.unsteady}
         exact={result.measured_ns}
         unit="ns"
-        value={duration(result.measured_ns)}
         note={steps}
         help={texts.measuredHelp}
       />
@@ -206,7 +205,6 @@ function Key({ result }: { result: Result }) {
         label={texts.predicted}
         exact={result.predicted_ns}
         unit="ns"
-        value={duration(result.predicted_ns)}
         bound={asked ? durationLimits(less(result.gain_high_ns), less(result.gain_low_ns)) : ""}
         note={asked ? texts.withChanges : texts.nothingChanged}
         help={texts.predictedHelp}

@@ -6,7 +6,7 @@ import { boundOf, exact, shown, type Column, type SortKey } from "./columns";
 import { ShareBar } from "../charts/share-bar";
 import { Expanded } from "./tree-toggle";
 
-/** The height of a row in theme.css; virtual scrolling counts with it. */
+/** The height of a row in table.css; virtual scrolling counts with it. */
 export const ROW_PX = 24;
 
 interface HeadProps<Row> {
