@@ -1,4 +1,5 @@
 // The list of keyboard shortcuts, on `?`.
+import type { ComponentChildren } from "preact";
 import { t } from "../i18n";
 import { PAGES } from "../pages";
 import { Modal } from "../widgets/controls/modal";
@@ -16,39 +17,27 @@ export function Help({ close }: { close: () => void }) {
         {t.help.close}
       </button>
       <h2>{t.help.title}</h2>
-      <dl>
-        {keys.map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{named(key)}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <Meanings of={keys.map(([key, what]) => [<kbd>{named(key)}</kbd>, what])} />
       <h2>{t.help.timeline}</h2>
-      <dl>
-        {Object.entries(t.help.ofTimeline).map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{named(key)}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <Meanings
+        of={Object.entries(t.help.ofTimeline).map(([key, what]) => [<kbd>{named(key)}</kbd>, what])}
+      />
       <h2>{t.help.filters}</h2>
-      <dl>
-        {Object.entries(t.help.ofFilter).map(([text, what]) => (
-          <div key={text}>
-            <dt>
-              <code>{text}</code>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <Meanings of={Object.entries(t.help.ofFilter).map(([text, what]) => [<code>{text}</code>, what])} />
     </Modal>
+  );
+}
+
+function Meanings({ of }: { of: readonly (readonly [ComponentChildren, ComponentChildren])[] }) {
+  return (
+    <dl>
+      {of.map(([what, meaning], i) => (
+        <div key={i}>
+          <dt>{what}</dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

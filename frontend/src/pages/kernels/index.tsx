@@ -11,12 +11,10 @@ import { t } from "../../i18n";
 import { fitting, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
-import { DataWarnings } from "../shared/data-warnings";
 import { RowFacts } from "../shared/inspector/row-facts";
 import { RowInspector } from "../shared/inspector/row-inspector";
-import { NoDeviceTimes } from "../shared/no-device-times";
+import { TablePage } from "../shared/table-page";
 import type { PageProps } from "../page-props";
-import { Show } from "../shared/load-states";
 import { ModelledNote } from "../shared/work";
 import { columnsOf, type Group } from "./columns";
 
@@ -28,26 +26,17 @@ export function Kernels({ selected, base }: PageProps) {
   const group = GROUPS.find((g) => g === state.value.group) ?? "operator";
   const inferred = base.provenance.timeline === "inferred";
   const latest = useServerTable("kernels", selected, group, (result) => columnsOf(inferred, result, group));
-  if (base.provenance.timeline === "none")
-    return (
-      <div class="fill">
-        <NoDeviceTimes overview={base} />
-      </div>
-    );
   return (
-    <div class="fill" aria-busy={latest.isStale}>
-      <DataWarnings findings={base.provenance.warnings} figures={["kernels"]} />
-      <Show resource={latest}>
-        {(result) => (
-          <KernelTable
-            result={result}
-            group={group}
-            selected={selected}
-            step={rowOfStep(base.steps, selected.place.step)}
-          />
-        )}
-      </Show>
-    </div>
+    <TablePage latest={latest} base={base} figures={["kernels"]} isOfDevice>
+      {(result) => (
+        <KernelTable
+          result={result}
+          group={group}
+          selected={selected}
+          step={rowOfStep(base.steps, selected.place.step)}
+        />
+      )}
+    </TablePage>
   );
 }
 

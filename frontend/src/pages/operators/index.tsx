@@ -13,14 +13,12 @@ import { fitting } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Section } from "../../widgets/inspector/section";
 import { Table } from "../../widgets/table/table";
-import { DataWarnings } from "../shared/data-warnings";
 import { RowFacts } from "../shared/inspector/row-facts";
 import { RowInspector } from "../shared/inspector/row-inspector";
 import { Stack } from "../shared/inspector/stack";
-import { NoDeviceTimes } from "../shared/no-device-times";
+import { TablePage } from "../shared/table-page";
 import type { PageProps } from "../page-props";
 import { ModelledNote } from "../shared/work";
-import { Show } from "../shared/load-states";
 import { columnsOf, whole, wordOf, type Group } from "./columns";
 
 const texts = t.operators;
@@ -37,20 +35,16 @@ export function Operators({ selected, base }: PageProps) {
   const group = GROUPS.find((g) => g.value === state.value.group)?.value ?? "name";
   const latest = useServerTable("operators", selected, group, (result) => columnsOf(result, group));
   return (
-    <div class="fill" aria-busy={latest.isStale}>
-      {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
-      <DataWarnings findings={base.provenance.warnings} figures={["operators"]} />
-      <Show resource={latest}>
-        {(result) => (
-          <OperatorTable
-            result={result}
-            group={group}
-            selected={selected}
-            step={rowOfStep(base.steps, selected.place.step)}
-          />
-        )}
-      </Show>
-    </div>
+    <TablePage latest={latest} base={base} figures={["operators"]}>
+      {(result) => (
+        <OperatorTable
+          result={result}
+          group={group}
+          selected={selected}
+          step={rowOfStep(base.steps, selected.place.step)}
+        />
+      )}
+    </TablePage>
   );
 }
 

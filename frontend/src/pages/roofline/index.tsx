@@ -11,9 +11,7 @@ import { CodeBlock } from "../../widgets/controls/code-block";
 import { Segmented } from "../../widgets/controls/segmented";
 import { filterRows, readFilter } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
-import { DataWarnings } from "../shared/data-warnings";
-import { Show } from "../shared/load-states";
-import { NoDeviceTimes } from "../shared/no-device-times";
+import { TablePage } from "../shared/table-page";
 import type { PageProps } from "../page-props";
 import { RooflineChart } from "./chart";
 import { OUTLIERS, pointColumns, ROOFS, titleOf, UNKNOWN, type By } from "./columns";
@@ -37,21 +35,12 @@ export function Roofline({ selected, base }: PageProps) {
   const dtype = DTYPES.find((one) => one === state.value.dtype) ?? "all";
   // From step to step and choice to choice what is shown stays until the next comes.
   const latest = useLatest(useView("roofline", selected, { by, dtype }), traceOf(selected.place));
-  if (base.provenance.timeline === "none")
-    return (
-      <div class="fill">
-        <NoDeviceTimes overview={base} />
-      </div>
-    );
   return (
-    <div class="roofline fill" aria-busy={latest.isStale}>
-      <DataWarnings findings={base.provenance.warnings} figures={["kernels"]} />
-      <Show resource={latest}>
-        {(result) => (
-          <Page {...{ result, by, dtype, selected }} step={rowOfStep(base.steps, selected.place.step)} />
-        )}
-      </Show>
-    </div>
+    <TablePage latest={latest} base={base} figures={["kernels"]} isOfDevice class="roofline">
+      {(result) => (
+        <Page {...{ result, by, dtype, selected }} step={rowOfStep(base.steps, selected.place.step)} />
+      )}
+    </TablePage>
   );
 }
 

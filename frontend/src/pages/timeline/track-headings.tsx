@@ -200,15 +200,7 @@ function GroupHead({ line, onGroup, onRaise }: HeadProps) {
         {line.folded ? "▸" : "▾"}
       </button>
       <span>{line.label}</span>
-      <button
-        type="button"
-        class="quiet pin"
-        aria-label={texts.moveUpOf(line.label)}
-        title={texts.moveUp}
-        onClick={() => onRaise(line.key)}
-      >
-        ↑
-      </button>
+      <MoveUp label={line.label} onClick={() => onRaise(line.key)} />
     </div>
   );
 }
@@ -260,21 +252,25 @@ function TrackHead({ line, lines, lanes, chosen, onChoose, onToggle, onRow, ...o
   );
 }
 
+function MoveUp({ label, onClick }: { label: string; onClick: () => void }) {
+  return (
+    <button
+      type="button"
+      class="quiet pin"
+      aria-label={texts.moveUpOf(label)}
+      title={texts.moveUp}
+      onClick={onClick}
+    >
+      ↑
+    </button>
+  );
+}
+
 /** Pins a track, and moves a pinned one up. */
 function Pins({ line, onLift, onPin }: Pick<HeadProps, "line" | "onLift" | "onPin">) {
   return (
     <>
-      {line.pinned && (
-        <button
-          type="button"
-          class="quiet pin"
-          aria-label={texts.moveUpOf(line.label)}
-          title={texts.moveUp}
-          onClick={() => onLift(line.id)}
-        >
-          ↑
-        </button>
-      )}
+      {line.pinned && <MoveUp label={line.label} onClick={() => onLift(line.id)} />}
       <button
         type="button"
         class="quiet pin"

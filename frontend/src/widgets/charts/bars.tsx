@@ -42,15 +42,7 @@ export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string
             const whisker = row.bound && row.ns && row.share !== null ? (row.bound / row.ns) * row.share : 0;
             return (
               <tr key={row.key} data-key={row.key} data-value={row.ns ?? ""}>
-                <td class="label" title={row.title ?? row.label}>
-                  {row.href ? (
-                    <a href={row.href} onClick={row.onClick}>
-                      {row.label}
-                    </a>
-                  ) : (
-                    row.label
-                  )}
-                </td>
+                <BarLabel row={row} />
                 {detailed && <td class="detail">{row.detail}</td>}
                 <td class="track">
                   {row.share !== null && (
@@ -77,6 +69,21 @@ export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** What a bar is of; a link, if it leads somewhere. */
+export function BarLabel({ row }: { row: Pick<BarRow, "label" | "title" | "href" | "onClick"> }) {
+  return (
+    <td class="label" title={row.title ?? row.label}>
+      {row.href ? (
+        <a href={row.href} onClick={row.onClick}>
+          {row.label}
+        </a>
+      ) : (
+        row.label
+      )}
+    </td>
   );
 }
 

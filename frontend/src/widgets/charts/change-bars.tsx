@@ -1,6 +1,7 @@
 // Changes as bars from a middle line: shorter to the left, longer to the right. What may be no change
 // at all is drawn hollow, and how far off a change may be is its whisker.
 import { exactDuration, signedDuration } from "../../lib/format";
+import { BarLabel } from "./bars";
 import { CsvButton } from "../table/csv-button";
 import "./change-bars.css";
 
@@ -38,15 +39,7 @@ export function ChangeBars({ rows, testid }: { rows: readonly Change[]; testid: 
         <tbody>
           {rows.map((row) => (
             <tr key={row.key} data-key={row.key} data-value={row.ns ?? ""} data-sure={row.sure}>
-              <td class="label" title={row.title ?? row.label}>
-                {row.href ? (
-                  <a href={row.href} onClick={row.onClick}>
-                    {row.label}
-                  </a>
-                ) : (
-                  row.label
-                )}
-              </td>
+              <BarLabel row={row} />
               <td class="track">
                 <Bar row={row} most={most} />
               </td>

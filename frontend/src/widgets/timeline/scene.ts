@@ -1,22 +1,11 @@
 // What a timeline draws: rectangles in columns, as they came over the wire, and what is picked.
+import type { Rectangles as OfRank } from "../../api/types";
 import type { Camera } from "./camera";
 import { GAP_PX, type Line } from "./track-layout";
 
-export interface Rectangles {
+/** Of several ranks, more tracks and modules than 16 bits count; `launcher` is -1 without an operator. */
+export interface Rectangles extends Omit<OfRank, "track" | "module"> {
   track: Int16Array | Int32Array;
-  row: Int16Array;
-  start_ns: Float64Array;
-  length_ns: Float64Array;
-  busy_ns: Float32Array;
-  count: Int32Array;
-  table: Int8Array;
-  index: Int32Array;
-  name: Int32Array;
-  /** The operator that launched it; -1 of others. */
-  launcher: Int32Array;
-  kind: Int8Array;
-  look: Int8Array;
-  bound_ns: Float32Array;
   /** -1 outside of modules, and where nobody asked. */
   module: Int16Array | Int32Array;
 }
