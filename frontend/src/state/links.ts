@@ -1,4 +1,5 @@
 // Links from one page to another.
+import { quote } from "../lib/filter";
 import { around } from "../widgets/timeline/camera";
 import { go, linkTo, state, type State } from "./url";
 
@@ -32,6 +33,14 @@ export function linkProps(changes: Partial<State>, act = (): void => go(changes)
   };
   return { href: linkTo(changes), onClick };
 }
+
+/** A link to the operator of that name. */
+export const toOperator = (name: string): LinkProps =>
+  linkProps({ view: "operators", filter: `name = ${quote(name)}` });
+
+/** A link to the kernels that an operator launched. */
+export const toKernels = (operator: string): LinkProps =>
+  linkProps({ view: "kernels", filter: `operator = ${quote(operator)}` });
 
 /** Another rank, of the span and the step that are selected. */
 export const ofRank = (rank: number): Partial<State> => ({

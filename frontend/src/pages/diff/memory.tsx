@@ -5,7 +5,7 @@ import type { Diff, DiffAllocator, DiffMemory } from "../../api/types";
 import { bytes, count, percent, signedBytes } from "../../lib/format";
 import { nameOf } from "../../state/selection";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
+import { field, worded, type Column } from "../../widgets/table/columns";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Table } from "../../widgets/table/table";
 import "../overview/verdict-line.css";
@@ -104,19 +104,13 @@ export function MemoryDiff({
 }
 
 const FIGURES: readonly Column<DiffMemory>[] = [
-  {
-    key: "name",
-    title: texts.figure,
-    kind: "text",
-    width: 168,
-    value: (r) => NAMES[r.name].title,
-    code: (r) => r.name,
+  worded("name", { title: texts.figure }, 168, (r) => NAMES[r.name].title, {
     cell: (r) => (
       <span class="value" title={NAMES[r.name].help}>
         {NAMES[r.name].title}
       </span>
     ),
-  },
+  }),
   field("device", { title: texts.device }, "text", 140),
   field("base", texts.base, "bytes", 96, {
     cell: (r) => <span class="value">{formatted(r.unit, r.base)}</span>,
@@ -132,14 +126,7 @@ const FIGURES: readonly Column<DiffMemory>[] = [
     ),
   }),
   field("change_share", texts.relative, "share", 84),
-  {
-    key: "verdict",
-    ...texts.certainty,
-    kind: "text",
-    width: 120,
-    value: (r) => WORDS[r.verdict],
-    code: (r) => r.verdict,
-  },
+  worded("verdict", texts.certainty, 120, (r) => WORDS[r.verdict]),
   field("noise", texts.noise, "bytes", 92, {
     cell: (r) => <span class="value">{formatted(r.unit, r.noise)}</span>,
   }),
@@ -148,25 +135,12 @@ const FIGURES: readonly Column<DiffMemory>[] = [
 const STATUS = t.diff.statuses;
 
 const ALLOCATORS: readonly Column<DiffAllocator>[] = [
-  {
-    key: "name",
-    ...texts.operator,
-    kind: "text",
-    width: 220,
-    value: (r) => nameOf(r.name),
-    code: (r) => r.name,
-  },
+  worded("name", texts.operator, 220, (r) => nameOf(r.name)),
   field("device", { title: texts.device }, "text", 100),
-  {
-    key: "status",
-    title: "",
-    kind: "text",
-    width: 52,
+  worded("status", { title: "" }, 52, (r) => STATUS[r.status], {
     help: t.diffTables.statusHelp,
-    value: (r) => STATUS[r.status],
-    code: (r) => r.status,
     cell: (r) => <span class={`diff-status ${r.status}`}>{STATUS[r.status]}</span>,
-  },
+  }),
   field("base_bytes", texts.allocatedBase, "bytes", 92, { additive: true }),
   field("now_bytes", texts.now, "bytes", 92, { additive: true }),
   field("change_bytes", texts.change, "bytes", 104, {
@@ -179,14 +153,7 @@ const ALLOCATORS: readonly Column<DiffAllocator>[] = [
   field("change_share", texts.relative, "share", 84, {
     cell: (r) => <span class="value">{percent(r.change_share)}</span>,
   }),
-  {
-    key: "verdict",
-    ...texts.certainty,
-    kind: "text",
-    width: 120,
-    value: (r) => WORDS[r.verdict],
-    code: (r) => r.verdict,
-  },
+  worded("verdict", texts.certainty, 120, (r) => WORDS[r.verdict]),
   field("noise_bytes", texts.noise, "bytes", 92),
   field("base_allocations", texts.baseCount, "count", 84, {
     cell: (r) => <span class="value">{some(r.base_allocations)}</span>,

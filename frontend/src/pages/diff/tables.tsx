@@ -7,7 +7,7 @@ import { nameOf, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
+import { derived, field, worded, type Column } from "../../widgets/table/columns";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
@@ -230,27 +230,16 @@ function change<Row>(
 function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
   const additive = handles === null;
   const columns: (Column<DiffRow> | false)[] = [
-    {
-      key: "name",
-      title: texts.heads[result.by],
-      kind: "text",
-      width: 260,
-      value: (r) => nameOf(r.name),
-      code: fullName,
+    derived("name", { title: texts.heads[result.by] }, "text", 260, (r) => nameOf(r.name), {
+      code: (r) => fullName(r),
       cell: (r) => (handles ? <TreeName row={r} handles={handles} /> : <Name row={r} />),
-    },
+    }),
     result.by === "shapes" && field("detail", { title: texts.inputShapes }, "text", 200),
     result.by === "kernels" && field("detail", { title: texts.kind }, "text", 104),
-    {
-      key: "status",
-      title: "",
-      kind: "text",
-      width: 72,
+    worded("status", { title: "" }, 72, (r) => STATUS[r.status], {
       help: texts.statusHelp,
-      value: (r) => STATUS[r.status],
-      code: (r) => r.status,
       cell: (r) => <span class={`diff-status ${r.status}`}>{STATUS[r.status]}</span>,
-    },
+    }),
     field("base_ns", { title: texts.base.title }, "time", 84, {
       additive,
       help: texts.base.help(result.time),
@@ -266,14 +255,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       additive,
     },
     field("change_share", texts.relative, "share", 84),
-    {
-      key: "verdict",
-      ...texts.certainty,
-      kind: "text",
-      width: 132,
-      value: (r) => WORDS[r.verdict],
-      code: (r) => r.verdict,
-    },
+    worded("verdict", texts.certainty, 132, (r) => WORDS[r.verdict]),
     field("noise_ns", texts.noise, "time", 80),
     result.rows.some((r) => r.bound_ns !== 0) && field("bound_ns", texts.bound, "time", 80),
     ...otherChanges(result),

@@ -2,7 +2,7 @@
 import type { AxisRow, Distributed as Result, GroupRow } from "../../api/types";
 import { bytes, MISSING, rate } from "../../lib/format";
 import { parallelism as texts } from "../../i18n/parallelism";
-import { field, type Column } from "../../widgets/table/columns";
+import { derived, field, worded, type Column } from "../../widgets/table/columns";
 
 /** What axes and process groups have in common. */
 type Calls = Pick<
@@ -39,14 +39,10 @@ const callColumns = <Row extends Calls>(): readonly Column<Row>[] => {
   return columns as unknown as readonly Column<Row>[];
 };
 
-const placement = <Row extends Pick<GroupRow, "placement">>(): Column<Row> => ({
-  key: "placement",
-  ...texts.placement,
-  kind: "text",
-  width: 110,
-  value: (r) => texts.placements[r.placement],
-  code: (r) => r.placement,
-});
+const placement = <Row extends Pick<GroupRow, "placement">>(): Column<Row> =>
+  derived("placement", texts.placement, "text", 110, (r) => texts.placements[r.placement], {
+    code: (r) => r.placement,
+  });
 
 /** The columns of the axes: their shares are of the exposed communication of all. */
 export function axisColumns(rows: Result["axes"]): readonly Column<AxisRow>[] {
@@ -61,34 +57,27 @@ export function axisColumns(rows: Result["axes"]): readonly Column<AxisRow>[] {
         </span>
       ),
     }),
-    {
-      key: "evidence",
-      ...texts.evidence,
-      kind: "text",
-      width: 130,
-      value: (r) => texts.evidences[r.evidence],
-      code: (r) => r.evidence,
-    },
+    worded("evidence", texts.evidence, 130, (r) => texts.evidences[r.evidence]),
     field("groups", texts.groups, "count", 70),
     field("size", texts.size, "count", 64),
     placement(),
     ...(exposed ? [exposed] : []),
-    {
-      key: "exposed_share",
-      ...texts.share,
-      kind: "share",
-      width: 150,
-      value: (r) => (whole > 0 && r.exposed_ns !== null ? r.exposed_ns / whole : null),
-      bar: () => "communication",
-    },
+    derived(
+      "exposed_share",
+      texts.share,
+      "share",
+      150,
+      (r) => (whole > 0 && r.exposed_ns !== null ? r.exposed_ns / whole : null),
+      { bar: () => "communication" },
+    ),
     ...others,
-    {
-      key: "collectives",
-      title: texts.kinds,
-      kind: "text",
-      width: 170,
-      value: (r) => r.collectives.map((kind) => kind.replace(/_/g, "-")).join(", ") || MISSING,
-    },
+    derived(
+      "collectives",
+      { title: texts.kinds },
+      "text",
+      170,
+      (r) => r.collectives.map((kind) => kind.replace(/_/g, "-")).join(", ") || MISSING,
+    ),
     field("slowest_group", texts.slowest, "text", 120),
     field("slowest_ns", texts.slowestTime, "time", 92),
     field("median_ns", texts.median, "time", 92),

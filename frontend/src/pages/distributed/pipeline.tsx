@@ -2,7 +2,7 @@
 import type { StageRow } from "../../api/types";
 import { significant } from "../../lib/format";
 import { parallelism as texts } from "../../i18n/parallelism";
-import { field, type Column } from "../../widgets/table/columns";
+import { field, worded, type Column } from "../../widgets/table/columns";
 
 export const STAGE_COLUMNS: readonly Column<StageRow>[] = [
   field("stage", texts.stage, "count", 64),
@@ -18,12 +18,5 @@ export const STAGE_COLUMNS: readonly Column<StageRow>[] = [
   field("messages", texts.messageCount, "count", 92, {
     cell: (r) => <span class="value">{significant(r.messages)}</span>,
   }),
-  {
-    key: "order",
-    ...texts.order,
-    kind: "text",
-    width: 120,
-    value: (r) => texts.orders[r.order],
-    code: (r) => r.order,
-  },
+  worded("order", texts.order, 120, (r) => texts.orders[r.order]),
 ];

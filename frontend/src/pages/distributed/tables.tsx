@@ -6,7 +6,7 @@ import { go } from "../../state/url";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { parallelism } from "../../i18n/parallelism";
-import { field, type Column } from "../../widgets/table/columns";
+import { derived, field, worded, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { linkProps, ofRank, stretch } from "../../state/links";
@@ -160,14 +160,9 @@ const RANKS: readonly Column<RankRow>[] = [
       </span>
     ),
   }),
-  {
-    key: "problem",
-    title: texts.ranks.problem,
-    kind: "text",
-    width: 320,
-    value: problemOf,
+  derived("problem", { title: texts.ranks.problem }, "text", 320, problemOf, {
     cell: (r) => <span class="value warn">{problemOf(r)}</span>,
-  },
+  }),
   field("steps", { title: texts.ranks.steps }, "count", 56),
   device("step", texts.ranks.step, 72),
   device("computation", texts.ranks.computation, 94),
@@ -251,13 +246,7 @@ const COLLECTIVES: readonly Column<CollectiveRow>[] = [
 
 const STEPS: readonly Column<RankStep>[] = [
   field("rank", { title: texts.steps.rank }, "text", 100),
-  {
-    key: "step",
-    title: texts.steps.step,
-    kind: "text",
-    width: 110,
-    value: (s) => nameOf(s.step),
-    code: (s) => s.step,
+  worded("step", { title: texts.steps.step }, 110, (s) => nameOf(s.step), {
     cell: (s) => (
       <span class="value">
         {stepLabel(s.step)}
@@ -268,7 +257,7 @@ const STEPS: readonly Column<RankStep>[] = [
         )}
       </span>
     ),
-  },
+  }),
   {
     ...device<RankStep>("duration", texts.steps.duration, 84),
     cell: (s) => (

@@ -1,9 +1,8 @@
 // What the box under the pointer is; said aloud as well.
 import type { Flame, FlameNode } from "../../api/types";
-import { quote } from "../../lib/filter";
 import { boundOf, duration, exactDuration, percent } from "../../lib/format";
 import { fullName } from "../../lib/full-name";
-import { linkProps } from "../../state/links";
+import { linkProps, toOperator } from "../../state/links";
 import { state } from "../../state/url";
 import { t } from "../../i18n";
 import { setIgnored, withPattern, type Ignored } from "../shared/flame-controls";
@@ -65,8 +64,7 @@ function Ways({ row, ignored }: { row: FlameNode; ignored: Ignored }) {
       {row.kind === "operator" && (
         <>
           {" "}
-          ·{" "}
-          <a {...linkProps({ view: "operators", filter: `name = ${quote(row.name)}` })}>{texts.toOperator}</a>
+          · <a {...toOperator(row.name)}>{texts.toOperator}</a>
         </>
       )}
       {grouped && state.value.frame !== fullName(row) && (

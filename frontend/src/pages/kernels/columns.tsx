@@ -1,12 +1,10 @@
 // The columns of the kernels table.
 import type { KernelRow, KernelTable as Result, Options } from "../../api/types";
 import { categoryOf, color } from "../../lib/color";
-import { quote } from "../../lib/filter";
 import { duration, MISSING } from "../../lib/format";
-import { linkProps } from "../../state/links";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
-import { CallsCell } from "../shared/cells";
+import { derived, field, type Column } from "../../widgets/table/columns";
+import { CallsCell, OperatorCell } from "../shared/cells";
 import { workColumns } from "../shared/work";
 
 export type Group = NonNullable<Options["kernels"]["group"]>;
@@ -26,16 +24,15 @@ export function columnsOf(inferred: boolean, result: Result, group: Group): read
       optional: true,
       help: texts.shorterThan(duration(result.short?.short_ns ?? 0)),
     }),
-    result.matrix !== null && {
-      key: "matrix_unit",
-      title: result.matrix.unit,
-      ...heads.matrix,
-      kind: "text",
-      width: 104,
-      optional: true,
-      value: (r) => (r.matrix_unit ? texts.yes : texts.no),
-      code: (r) => (r.matrix_unit ? "yes" : "no"),
-    },
+    result.matrix !== null &&
+      derived(
+        "matrix_unit",
+        { title: result.matrix.unit, ...heads.matrix },
+        "text",
+        104,
+        (r) => (r.matrix_unit ? texts.yes : texts.no),
+        { optional: true, code: (r) => (r.matrix_unit ? "yes" : "no") },
+      ),
   ];
   return columns.filter((c) => c !== false);
 }
@@ -57,7 +54,10 @@ const identityColumns = (inferred: boolean, group: Group): (Column<KernelRow> | 
       </span>
     ),
   }),
-  group !== "name" && field("operator", heads.operator, "text", 180, { cell: (r) => <Operator row={r} /> }),
+  group !== "name" &&
+    field("operator", heads.operator, "text", 180, {
+      cell: (r) => <OperatorCell name={r.operator} none={texts.noOperator} />,
+    }),
 ];
 
 /** How a kernel was launched. */
@@ -103,22 +103,4 @@ function occupancyColumns({ rows }: Result, group: Group): (Column<KernelRow> | 
         ),
       }),
   ];
-}
-
-function Operator({ row }: { row: KernelRow }) {
-  if (row.operator === null)
-    return (
-      <span class="value muted" title={texts.noOperator}>
-        –
-      </span>
-    );
-  return (
-    <a
-      class="value"
-      {...linkProps({ view: "operators", filter: `name = ${quote(row.operator)}` })}
-      title={texts.toOperator(row.operator)}
-    >
-      {row.operator}
-    </a>
-  );
 }

@@ -8,12 +8,11 @@ import type {
   MemoryOperator,
   MemoryStep,
 } from "../../api/types";
-import { quote } from "../../lib/filter";
 import { duration, signedBytes } from "../../lib/format";
 import { nameOf, stepLabel } from "../../state/selection";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
-import { linkProps, stretch } from "../../state/links";
+import { derived, field, worded, type Column } from "../../widgets/table/columns";
+import { stretch, toOperator } from "../../state/links";
 import { CATEGORIES } from "./categories";
 import { StackCell } from "../shared/cells";
 import { StepLink } from "../shared/step-link";
@@ -40,28 +39,30 @@ function Operator({
     );
   return (
     <span class="value" title={note ? `${name} (${note})` : name}>
-      <a {...linkProps({ view: "operators", filter: `name = ${quote(name)}` })}>{name}</a>
+      <a {...toOperator(name)}>{name}</a>
       {note && <span class="muted"> {note}</span>}
     </span>
   );
 }
 
 export const ALIVE: readonly Column<AliveRow>[] = [
-  {
-    key: "operator",
-    ...texts.ofAlive.operator,
-    kind: "text",
-    width: 260,
-    value: (r) => r.operator ?? texts.sources[r.source].label,
-    code: (r) => r.operator ?? r.source,
-    cell: (r) => (
-      <Operator
-        name={r.operator}
-        none={texts.sources[r.source].label}
-        title={texts.sources[r.source].title}
-      />
-    ),
-  },
+  derived(
+    "operator",
+    texts.ofAlive.operator,
+    "text",
+    260,
+    (r) => r.operator ?? texts.sources[r.source].label,
+    {
+      code: (r) => r.operator ?? r.source,
+      cell: (r) => (
+        <Operator
+          name={r.operator}
+          none={texts.sources[r.source].label}
+          title={texts.sources[r.source].title}
+        />
+      ),
+    },
+  ),
   field("input_shapes", texts.ofAlive.inputShapes, "text", 320),
   field("share", texts.ofAlive.share, "share", 160, {
     additive: true,
@@ -72,19 +73,21 @@ export const ALIVE: readonly Column<AliveRow>[] = [
 ];
 
 export const ALIVE_LINES: readonly Column<AliveLine>[] = [
-  {
-    key: "line",
-    ...texts.ofRemaining.line,
-    kind: "text",
-    width: 360,
-    value: (r) => r.line ?? (r.source === "operator" ? texts.noLine : texts.sources[r.source].label),
-    code: (r) => r.line ?? r.source,
-    cell: (r) => (
-      <span class={`value ${r.line ? "" : "muted"}`} title={r.line ?? texts.sources[r.source].title}>
-        {r.line ?? (r.source === "operator" ? texts.noLine : texts.sources[r.source].label)}
-      </span>
-    ),
-  },
+  derived(
+    "line",
+    texts.ofRemaining.line,
+    "text",
+    360,
+    (r) => r.line ?? (r.source === "operator" ? texts.noLine : texts.sources[r.source].label),
+    {
+      code: (r) => r.line ?? r.source,
+      cell: (r) => (
+        <span class={`value ${r.line ? "" : "muted"}`} title={r.line ?? texts.sources[r.source].title}>
+          {r.line ?? (r.source === "operator" ? texts.noLine : texts.sources[r.source].label)}
+        </span>
+      ),
+    },
+  ),
   field("operator", texts.ofRemaining.operator, "text", 220),
   field("share", texts.ofAlive.share, "share", 160, {
     additive: true,
@@ -95,28 +98,17 @@ export const ALIVE_LINES: readonly Column<AliveLine>[] = [
 ];
 
 export const MODULES: readonly Column<AliveModule>[] = [
-  {
-    key: "module",
-    ...texts.ofModules.module,
-    kind: "text",
-    width: 260,
-    value: (r) => r.module ?? texts.noModule,
+  derived("module", texts.ofModules.module, "text", 260, (r) => r.module ?? texts.noModule, {
     code: (r) => r.module ?? "",
     cell: (r) => <span class={`value ${r.module ? "" : "muted"}`}>{r.module ?? texts.noModule}</span>,
-  },
-  {
-    key: "phase",
-    ...texts.ofModules.phase,
-    kind: "text",
-    width: 160,
-    value: (r) => texts.phases[r.phase].label,
-    code: (r) => r.phase,
+  }),
+  worded("phase", texts.ofModules.phase, 160, (r) => texts.phases[r.phase].label, {
     cell: (r) => (
       <span class="value" title={texts.phases[r.phase].title}>
         {texts.phases[r.phase].label}
       </span>
     ),
-  },
+  }),
   field("share", texts.ofModules.share, "share", 160, {
     additive: true,
     bar: (r) => (r.allocations === null ? "other" : "kernel"),
@@ -126,20 +118,14 @@ export const MODULES: readonly Column<AliveModule>[] = [
 ];
 
 export const KINDS: readonly Column<MemoryCategory>[] = [
-  {
-    key: "category",
-    ...texts.ofKinds.category,
-    kind: "text",
-    width: 200,
-    value: (r) => CATEGORIES[r.category].label,
-    code: (r) => r.category,
+  worded("category", texts.ofKinds.category, 200, (r) => CATEGORIES[r.category].label, {
     cell: (r) => (
       <span class="value" title={CATEGORIES[r.category].title}>
         <i class="swatch" style={{ "--fill": CATEGORIES[r.category].fill }} />
         {CATEGORIES[r.category].label}
       </span>
     ),
-  },
+  }),
   field("at_peak_bytes", texts.ofKinds.atPeak, "bytes", 104, { additive: true }),
   field("share", texts.ofKinds.share, "share", 160, { additive: true, bar: () => "kernel" }),
   field("peak_bytes", texts.ofKinds.peak, "bytes", 96),
@@ -220,52 +206,34 @@ export const allocationColumns = (end: number): Column<Row>[] => [
     cell: (r) => <Freed row={r} />,
   }),
   field("lifetime_ns", texts.ofAllocations.lifetime, "time", 88),
-  {
-    key: "fate",
-    ...texts.ofAllocations.fate,
-    kind: "text",
-    width: 88,
-    value: (r) => texts.fates[r.fate].label,
-    code: (r) => r.fate,
+  worded("fate", texts.ofAllocations.fate, 88, (r) => texts.fates[r.fate].label, {
     cell: (r) => (
       <span class="value muted" title={texts.fates[r.fate].title || texts.fates[r.fate].label}>
         {texts.fates[r.fate].label}
       </span>
     ),
-  },
-  {
-    key: "category",
-    ...texts.ofAllocations.category,
-    kind: "text",
-    width: 120,
-    value: (r) => CATEGORIES[r.category].label,
-    code: (r) => r.category,
+  }),
+  worded("category", texts.ofAllocations.category, 120, (r) => CATEGORIES[r.category].label, {
     cell: (r) => (
       <span class="value" title={CATEGORIES[r.category].title}>
         {CATEGORIES[r.category].label}
       </span>
     ),
-  },
+  }),
   field("stack", texts.ofAllocations.stack, "text", 280, {
     cell: (r) => <StackCell stack={r.stack} none={texts.noFrames} />,
   }),
 ];
 
 export const STEPS: readonly Column<MemoryStep>[] = [
-  {
-    key: "name",
-    ...texts.ofSteps.step,
-    kind: "text",
-    width: 120,
-    value: (s) => nameOf(s.name),
-    code: (s) => s.name,
+  worded("name", texts.ofSteps.step, 120, (s) => nameOf(s.name), {
     cell: (s) => (
       <span class="value">
         {stepLabel(s.name)}
         {s.incomplete && <span class="warn"> {texts.cutOff}</span>}
       </span>
     ),
-  },
+  }),
   field("start_ns", texts.ofSteps.start, "time", 88, {
     cell: (s) => <StepLink name={s.name}>{duration(s.start_ns)}</StepLink>,
   }),

@@ -3,7 +3,7 @@ import type { MemoryUse, RemainingMemory } from "../../api/types";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
 import { Segmented } from "../../widgets/controls/segmented";
-import { field, type Column } from "../../widgets/table/columns";
+import { derived, field, type Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 
 const texts = t.memoryTables;
@@ -43,12 +43,7 @@ export function remainingTable(result: MemoryUse, by: Remaining, common: Common)
 }
 
 const columnsOf = (head: { title: string; help: string }, none: string): Column<RemainingMemory>[] => [
-  {
-    key: "name",
-    ...head,
-    kind: "text",
-    width: 360,
-    value: (r) => r.name ?? none,
+  derived("name", head, "text", 360, (r) => r.name ?? none, {
     code: (r) => r.name ?? "",
     full: (r) => r.name ?? none,
     cell: (r) => (
@@ -56,7 +51,7 @@ const columnsOf = (head: { title: string; help: string }, none: string): Column<
         {r.name ?? none}
       </span>
     ),
-  },
+  }),
   field("operator", heads.operator, "text", 220),
   field("share", heads.share, "share", 160, { additive: true, bar: () => "kernel" }),
   field("bytes", heads.size, "bytes", 96, { additive: true }),

@@ -3,8 +3,8 @@ import type { OperatorRow, Operators as Result, Options } from "../../api/types"
 import { quote } from "../../lib/filter";
 import { count } from "../../lib/format";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
-import { linkProps } from "../../state/links";
+import { derived, field, worded, type Column } from "../../widgets/table/columns";
+import { linkProps, toKernels } from "../../state/links";
 import { CallsCell, StackCell } from "../shared/cells";
 import { workColumns } from "../shared/work";
 
@@ -46,25 +46,19 @@ export function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
 
 /** What tells a row from the others. */
 const identityColumns = (group: Group): (Column<OperatorRow> | false)[] => [
-  {
-    key: "name",
-    ...(group === "category" ? heads.category : heads.name),
-    kind: "text",
-    width: 216,
+  worded("name", group === "category" ? heads.category : heads.name, 216, (r) => wordOf(r, group), {
     help: texts.groups[group].row,
-    value: (r) => wordOf(r, group),
-    code: (r) => r.name,
     cell: (r) => <Name row={r} group={group} />,
-  },
-  group !== "category" && {
-    key: "category",
-    ...heads.category,
-    kind: "text",
-    width: 104,
-    optional: true,
-    value: (r) => (r.name === null ? null : texts.categories[r.category]),
-    code: (r) => (r.name === null ? null : r.category),
-  },
+  }),
+  group !== "category" &&
+    derived(
+      "category",
+      heads.category,
+      "text",
+      104,
+      (r) => (r.name === null ? null : texts.categories[r.category]),
+      { optional: true, code: (r) => (r.name === null ? null : r.category) },
+    ),
   group === "shapes" && field("input_shapes", heads.inputShapes, "text", 240),
   group === "module" && field("module", heads.module, "text", 200),
   group === "stack" &&
@@ -73,18 +67,21 @@ const identityColumns = (group: Group): (Column<OperatorRow> | false)[] => [
     }),
 ];
 
-const shareColumn = (all: number, device: boolean): Column<OperatorRow> => ({
-  key: "share",
-  ...heads.share,
-  kind: "share",
-  width: 132,
-  additive: true,
-  help: device ? texts.shareOfDevice : texts.shareOfHost,
-  value: (r) => (all > 0 ? ((device ? r.device_self_ns : r.host_self_ns) ?? 0) / all : null),
-  bar: () => (device ? "kernel" : "cpu"),
-  bounded: (r) => r.bounded_share,
-  bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),
-});
+const shareColumn = (all: number, device: boolean): Column<OperatorRow> =>
+  derived(
+    "share",
+    heads.share,
+    "share",
+    132,
+    (r) => (all > 0 ? ((device ? r.device_self_ns : r.host_self_ns) ?? 0) / all : null),
+    {
+      additive: true,
+      help: device ? texts.shareOfDevice : texts.shareOfHost,
+      bar: () => (device ? "kernel" : "cpu"),
+      bounded: (r) => r.bounded_share,
+      bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),
+    },
+  );
 
 const timeColumns = (device: boolean): (Column<OperatorRow> | false)[] => [
   device &&
@@ -146,11 +143,7 @@ function Name({ row, group }: { row: OperatorRow; group: Group }) {
   if (!row.kernels || group === "category" || row.longest_row !== null)
     return <span class="value">{wordOf(row, group)}</span>;
   return (
-    <a
-      class="value"
-      {...linkProps({ view: "kernels", filter: `operator = ${quote(row.name)}` })}
-      title={texts.toKernels(row.name)}
-    >
+    <a class="value" {...toKernels(row.name)} title={texts.toKernels(row.name)}>
       {wordOf(row, group)}
     </a>
   );

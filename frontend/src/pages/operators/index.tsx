@@ -6,7 +6,6 @@ import { duration, exactDuration, percent } from "../../lib/format";
 import { rowOfStep, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { useServerTable } from "../../state/use-server-table";
-import { linkProps } from "../../state/links";
 import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { fitting } from "../../widgets/table/columns";
@@ -20,6 +19,7 @@ import { TablePage } from "../shared/table-page";
 import type { PageProps } from "../page-props";
 import { ModelledNote } from "../shared/work";
 import { columnsOf, whole, wordOf, type Group } from "./columns";
+import { toKernels } from "../../state/links";
 
 const texts = t.operators;
 
@@ -114,10 +114,7 @@ function OpenRow({ row, group, columns, selected, step }: OpenRowProps) {
     >
       {row.kernels !== null && row.kernels > 0 && name !== null && (
         <p class="ways">
-          <a
-            {...linkProps({ view: "kernels", filter: `operator = ${quote(name)}` })}
-            data-testid="operator-kernels"
-          >
+          <a {...toKernels(name)} data-testid="operator-kernels">
             {texts.itsKernels}
           </a>
         </p>

@@ -4,7 +4,7 @@ import { categoryOf, type Category } from "../../lib/color";
 import { quote } from "../../lib/filter";
 import { duration, percent } from "../../lib/format";
 import { sourceOf, withoutFolders } from "../../lib/python-stack";
-import { linkProps, type LinkProps } from "../../state/links";
+import { linkProps, type LinkProps, toOperator } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { traceOf, useLatest, useView } from "../../state/use-result";
@@ -138,7 +138,7 @@ function linkOf({ name, full_name: full, launcher }: Hotspot, by: By): LinkProps
   if (name === null || launcher !== null) return {};
   switch (by) {
     case "operator":
-      return linkProps({ view: "operators", filter: `name = ${quote(name)}` });
+      return toOperator(name);
     case "kernel":
       return linkProps({ view: "kernels", filter: `name = ${quote(full ?? name)}` });
     case "module":

@@ -1,8 +1,7 @@
 // The operators that the idle device waited for.
 import type { Overview } from "../../api/types";
-import { quote } from "../../lib/filter";
 import { count, duration, exactDuration, percent } from "../../lib/format";
-import { linkProps, stretch } from "../../state/links";
+import { stretch, toOperator } from "../../state/links";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { HeadRow, numbers } from "../../widgets/table/head-row";
@@ -29,7 +28,7 @@ export function IdleBefore({ now }: { now: Overview }) {
             <tr key={r.name} data-key={r.name} data-value={r.idle_ns}>
               <td class="name" title={r.name}>
                 {r.name ? (
-                  <a {...linkProps({ view: "operators", filter: `name = ${quote(r.name)}` })}>{r.name}</a>
+                  <a {...toOperator(r.name)}>{r.name}</a>
                 ) : (
                   <span class="muted">{texts.noOperator}</span>
                 )}

@@ -9,7 +9,7 @@ import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { StackedBars } from "../../widgets/charts/stacked-bars";
 import type { Bar } from "../../widgets/charts/stacked-bars-layout";
-import { field, type Column } from "../../widgets/table/columns";
+import { field, worded, type Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import { DataWarnings } from "../shared/data-warnings";
 import { StepLink } from "../shared/step-link";
@@ -156,15 +156,7 @@ function StepTable({ all, series, chosen }: StepTableProps) {
 const LEAST_SHARE = 0.01;
 
 const stepColumns = (steps: readonly Step[], series: readonly Series[]): readonly Column<Step>[] => [
-  {
-    key: "name",
-    ...texts.columns.step,
-    kind: "text",
-    width: 64,
-    value: (s) => nameOf(s.name),
-    code: (s) => s.name,
-    cell: (s) => <StepName step={s} />,
-  },
+  worded("name", texts.columns.step, 64, (s) => nameOf(s.name), { cell: (s) => <StepName step={s} /> }),
   field("start_ns", texts.columns.start, "time", 72, {
     cell: (s) => (
       <StepLink name={s.name} testid="step-timeline">

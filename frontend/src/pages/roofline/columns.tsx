@@ -4,7 +4,7 @@ import { categoryOf } from "../../lib/color";
 import { MISSING, rate } from "../../lib/format";
 import { linkProps } from "../../state/links";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
+import { derived, field, worded, type Column } from "../../widgets/table/columns";
 import { columnOf } from "./distance-bar";
 import { number, perSecond, scaled } from "./points";
 
@@ -69,14 +69,7 @@ function identityColumns(by: By): Column<RooflineRow>[] {
 const ROOF_OF: readonly Column<RooflineRow>[] = [
   field("roof", heads.roof, "text", 92),
   field("dtype", heads.dtype, "text", 72, { optional: true }),
-  {
-    key: "limit",
-    ...heads.limit,
-    kind: "text",
-    width: 84,
-    value: (r) => r.limit && texts.limits[r.limit],
-    code: (r) => r.limit,
-  },
+  worded("limit", heads.limit, 84, (r) => r.limit && texts.limits[r.limit]),
 ];
 
 const FIGURES: readonly Column<RooflineRow>[] = [
@@ -139,12 +132,7 @@ function withUnit(
 }
 
 export const OUTLIERS: readonly Column<Outlier>[] = [
-  {
-    key: "name",
-    ...heads.outlier,
-    kind: "text",
-    width: 170,
-    value: (r) => r.name || texts.device,
+  derived("name", heads.outlier, "text", 170, (r) => r.name || texts.device, {
     cell: (r) => (
       <a
         class="value"
@@ -154,20 +142,14 @@ export const OUTLIERS: readonly Column<Outlier>[] = [
         {r.name || texts.device}
       </a>
     ),
-  },
-  {
-    key: "kind",
-    ...heads.kind,
-    kind: "text",
-    width: 128,
-    value: (r) => texts.kinds[r.kind].title,
-    code: (r) => r.kind,
+  }),
+  worded("kind", heads.kind, 128, (r) => texts.kinds[r.kind].title, {
     cell: (r) => (
       <span class="value" title={texts.kinds[r.kind].help}>
         {texts.kinds[r.kind].title}
       </span>
     ),
-  },
+  }),
   field("input_shapes", heads.shapes, "text", 150, {
     cell: (r) => (
       <span class="value" title={r.input_shapes ?? ""}>
@@ -204,24 +186,10 @@ export const UNKNOWN: readonly Column<UnknownWork>[] = [
 ];
 
 export const ROOFS: readonly Column<RoofRow>[] = [
-  {
-    key: "name",
-    ...heads.roof,
-    kind: "text",
-    width: 200,
-    value: (r) => (r.kind === "memory" ? texts.chart.memory : r.name),
-    code: (r) => r.name,
-  },
+  worded("name", heads.roof, 200, (r) => (r.kind === "memory" ? texts.chart.memory : r.name)),
   field("rate", heads.rate, "count", 120, { cell: (r) => <Rate value={r.rate} roof={r} /> }),
   field("reachable", heads.reachable, "count", 136, { cell: (r) => <Rate value={r.reachable} roof={r} /> }),
-  {
-    key: "source",
-    ...heads.source,
-    kind: "text",
-    width: 170,
-    value: (r) => texts.sources[r.source],
-    code: (r) => r.source,
-  },
+  worded("source", heads.source, 170, (r) => texts.sources[r.source]),
   field("device_ns", heads.under, "time", 136),
 ];
 

@@ -1,6 +1,5 @@
 // The page on runtime calls: what the host spends in calls of the device's runtime and driver.
 import type { Runtime as Result, RuntimeRow } from "../../api/types";
-import { quote } from "../../lib/filter";
 import { duration } from "../../lib/format";
 import { linkProps } from "../../state/links";
 import { tableInUrl } from "../../state/table-in-url";
@@ -10,6 +9,7 @@ import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import type { PageProps } from "../page-props";
+import { OperatorCell } from "../shared/cells";
 import { Show } from "../shared/load-states";
 
 const texts = t.runtime;
@@ -70,7 +70,7 @@ const COLUMNS: readonly Column<RuntimeRow>[] = [
   field("blocked_ns", heads.blocked, "time", 76),
   field("activities", heads.activities, "count", 76, { additive: true }),
   field("device_ns", heads.device, "time", 88, { additive: true }),
-  field("operator", heads.operator, "text", 132, { cell: (r) => <Operator name={r.operator} /> }),
+  field("operator", heads.operator, "text", 132, { cell: (r) => <OperatorCell name={r.operator} /> }),
   field("source", heads.source, "text", 188, { cell: (r) => <Line source={r.source} /> }),
 ];
 
@@ -78,19 +78,6 @@ function Record({ row, ns, title }: { row: number; ns: number; title: string }) 
   return (
     <a class="value" {...linkProps({ event: eventOf(row) })} title={title} data-testid="call-record">
       {duration(ns)}
-    </a>
-  );
-}
-
-function Operator({ name }: { name: string | null }) {
-  if (name === null) return <span class="value muted">–</span>;
-  return (
-    <a
-      class="value"
-      {...linkProps({ view: "operators", filter: `name = ${quote(name)}` })}
-      title={t.kernels.toOperator(name)}
-    >
-      {name}
     </a>
   );
 }

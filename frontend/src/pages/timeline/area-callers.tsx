@@ -6,7 +6,7 @@ import { useLatestCallback } from "../../lib/use-latest-callback";
 import { useLatest, useView } from "../../state/use-result";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
+import { field, worded, type Column } from "../../widgets/table/columns";
 import { TreeToggle } from "../../widgets/table/tree-toggle";
 import { Show } from "../shared/load-states";
 import { isHost, levelsOf, WhoseTime, windowOf } from "./area-flame";
@@ -105,14 +105,7 @@ const columnsFor = (
       </span>
     ),
   }),
-  {
-    key: "kind",
-    ...heads.kind,
-    kind: "text",
-    width: 100,
-    value: (row) => KINDS[row.kind] ?? row.kind,
-    code: (row) => row.kind,
-  },
+  worded("kind", heads.kind, 100, (row) => KINDS[row.kind] ?? row.kind),
   field("total_ns", heads.own, "time", 84, { bound: (row) => row.bound_ns }),
   field("window_share", heads.ofSelection, "share", 110, { bar: () => "kernel" }),
   field("calls", heads.calls, "count", 72),

@@ -8,7 +8,7 @@ import { useView } from "../../state/use-result";
 import { go, type State } from "../../state/url";
 import { t } from "../../i18n";
 import type { Column } from "../../widgets/table/columns";
-import { field } from "../../widgets/table/columns";
+import { derived, field, worded } from "../../widgets/table/columns";
 import { around } from "../../widgets/timeline/camera";
 import { Show } from "../shared/load-states";
 import { AreaTable } from "./area-table";
@@ -72,13 +72,7 @@ function toLongest({ largest }: ClassTime, { shift, base }: Lane): Partial<State
 }
 
 const columnsFor = (lane: Lane): readonly Column<ClassTime>[] => [
-  {
-    key: "name",
-    ...heads.class,
-    kind: "text",
-    width: 210,
-    value: (r) => r.label,
-    code: (r) => r.name,
+  worded("name", heads.class, 210, (r) => r.label, {
     full: (r) => r.meaning,
     cell: (r) => (
       <>
@@ -89,19 +83,14 @@ const columnsFor = (lane: Lane): readonly Column<ClassTime>[] => [
         {r.label}
       </>
     ),
-  },
+  }),
   field("ns", heads.classTime, "time", 84, { bound: (r) => r.bound_ns, additive: true }),
   field("share", heads.ofSelection, "share", 110),
   field("stretches", heads.stretches, "count", 80),
-  {
-    key: "longest",
-    ...heads.longest,
-    kind: "time",
-    width: 84,
-    value: (r) => r.largest[0]?.duration_ns ?? null,
+  derived("longest", heads.longest, "time", 84, (r) => r.largest[0]?.duration_ns ?? null, {
     cell: (r) =>
       r.largest[0] ? <a {...linkProps(toLongest(r, lane))}>{duration(r.largest[0].duration_ns)}</a> : null,
-  },
+  }),
   { key: "what", ...heads.what, kind: "text", width: 240, value: (r) => r.largest[0]?.name ?? "" },
   { key: "source", ...heads.source, kind: "text", width: 200, value: (r) => r.largest[0]?.source ?? "" },
 ];

@@ -7,7 +7,7 @@ import { linkProps } from "../../state/links";
 import { useView } from "../../state/use-result";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
+import { derived, field, worded, type Column } from "../../widgets/table/columns";
 import { trackId } from "../../widgets/timeline/track-layout";
 import { Show } from "../shared/load-states";
 import { AreaTable } from "./area-table";
@@ -39,15 +39,10 @@ function shareOf<Row>(
 ): Column<Row> {
   const share = (value: number | null): number | null =>
     value === null ? null : length > 0 ? value / length : 0;
-  return {
-    key: "share",
-    ...heads.ofSelection,
-    kind: "share",
-    width: 110,
-    value: (row) => share(ns(row)),
+  return derived("share", heads.ofSelection, "share", 110, (row) => share(ns(row)), {
     bound: (row) => share(bound(row)),
     bar: () => bar,
-  };
+  });
 }
 
 export function AreaOperators(props: AreaTabProps) {
@@ -82,22 +77,15 @@ function Operators({ times, length }: { times: AreaTimes; length: number }) {
 }
 
 const operatorColumns = (length: number, onDevice: boolean): readonly Column<AreaOperator>[] => [
-  {
-    key: "name",
-    ...heads.operator,
-    kind: "text",
-    width: 280,
-    value: (r) => r.name ?? texts.noOperator,
-    code: (r) => r.name,
-  },
-  {
-    key: "kind",
-    ...heads.kind,
-    kind: "text",
-    width: 80,
-    value: (r) => (r.annotation ? texts.kinds.annotation : texts.kinds.operator),
-    code: (r) => (r.annotation ? "annotation" : "operator"),
-  },
+  worded("name", heads.operator, 280, (r) => r.name ?? texts.noOperator),
+  derived(
+    "kind",
+    heads.kind,
+    "text",
+    80,
+    (r) => (r.annotation ? texts.kinds.annotation : texts.kinds.operator),
+    { code: (r) => (r.annotation ? "annotation" : "operator") },
+  ),
   field("self_ns", heads.self, "time", 84, { additive: true }),
   field("device_ns", heads.device, "time", 84, { bound: (r) => r.device_bound_ns, additive: true }),
   onDevice
@@ -207,14 +195,9 @@ function Calls({ times, length, rank }: CallsProps) {
 
 const callColumns = (length: number, rank: number | null): readonly Column<AreaCall>[] => [
   field("name", heads.call, "text", 240),
-  {
-    key: "waits",
-    ...heads.waits,
-    kind: "text",
-    width: 60,
-    value: (r) => (r.waits ? texts.yes : texts.no),
+  derived("waits", heads.waits, "text", 60, (r) => (r.waits ? texts.yes : texts.no), {
     code: (r) => (r.waits ? "yes" : "no"),
-  },
+  }),
   field("inside_ns", heads.inside, "time", 84, { additive: true }),
   shareOf(
     length,

@@ -9,7 +9,7 @@ import { go, state } from "../../state/url";
 import { nameOf } from "../../state/selection";
 import { tableInUrl, type TableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
+import { derived, field, worded, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
@@ -154,27 +154,16 @@ const shareOf = (row: Gain, ns: number | null): number | null =>
   ns === null || row.free_gain_ns === 0 ? null : (ns / row.free_gain_ns) * row.free_gain_share;
 
 const GAINS: readonly Column<Gain>[] = [
-  {
-    key: "name",
-    ...texts.ofGains.name,
-    kind: "text",
-    width: 300,
-    value: (r) => r.name || texts.kinds[r.kind],
-    code: fullName,
-  },
-  {
-    key: "kind",
-    ...texts.ofGains.kind,
-    kind: "text",
-    width: 190,
-    value: (r) => texts.kinds[r.kind],
-    code: (r) => r.kind,
+  derived("name", texts.ofGains.name, "text", 300, (r) => r.name || texts.kinds[r.kind], {
+    code: (r) => fullName(r),
+  }),
+  worded("kind", texts.ofGains.kind, 190, (r) => texts.kinds[r.kind], {
     cell: (r) => (
       <span class="value whatif-try">
         {texts.kinds[r.kind]} <Try row={r} />
       </span>
     ),
-  },
+  }),
   field("half_gain_share", texts.ofGains.halfGainShare, "share", 136, {
     bar: () => "kernel",
     scale: "gain",
@@ -200,22 +189,8 @@ const GAINS: readonly Column<Gain>[] = [
 
 /** Host times are measured, device times may be inferred: the mark in front says which. */
 const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
-  {
-    key: "name",
-    ...texts.ofPath.name,
-    kind: "text",
-    width: 320,
-    value: (r) => r.name || "–",
-    code: fullName,
-    full: fullName,
-  },
-  {
-    key: "time_class",
-    ...texts.ofPath.timeClass,
-    kind: "text",
-    width: 190,
-    value: (r) => r.label,
-    code: (r) => r.time_class,
+  derived("name", texts.ofPath.name, "text", 320, (r) => r.name || "–", { code: fullName, full: fullName }),
+  worded("time_class", texts.ofPath.timeClass, 190, (r) => r.label, {
     cell: (r) => (
       <span class="value">
         <i
@@ -225,7 +200,7 @@ const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
         {r.label}
       </span>
     ),
-  },
+  }),
   field("share", texts.ofPath.share, "share", 84, { additive: true }),
   field("path_ns", texts.ofPath.path, "time", 84, { additive: true }),
   field("pieces", texts.ofPath.pieces, "count", 84, {
@@ -234,14 +209,7 @@ const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
 ];
 
 const STEPS: readonly Column<PredictedStep>[] = [
-  {
-    key: "name",
-    ...texts.ofSteps.step,
-    kind: "text",
-    width: 200,
-    value: (r) => nameOf(r.name),
-    code: (r) => r.name,
-  },
+  worded("name", texts.ofSteps.step, 200, (r) => nameOf(r.name)),
   field("measured_ns", texts.ofSteps.measured, "time", 104),
   field("predicted_ns", texts.ofSteps.predicted, "time", 104),
   field("gain_ns", texts.ofSteps.gain, "time", 104),

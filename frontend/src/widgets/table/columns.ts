@@ -49,6 +49,29 @@ export function field<Row>(
   return { key, ...head, kind, width, value: (row) => row[key] as Value, ...more };
 }
 
+/** Returns the column of a value that is made of a row's fields. */
+export function derived<Row>(
+  key: string,
+  head: { title: string; help?: string },
+  kind: Kind,
+  width: number,
+  value: (row: Row) => Value,
+  more: Omit<Partial<Column<Row>>, "key" | "kind" | "width" | "value"> = {},
+): Column<Row> {
+  return { key, ...head, kind, width, value, ...more };
+}
+
+/** Returns the column of a field that has a word in the reader's language; the field is its code. */
+export function worded<Row>(
+  key: ValueKey<Row>,
+  head: { title: string; help?: string },
+  width: number,
+  value: (row: Row) => Value,
+  more: Omit<Partial<Column<Row>>, "key" | "kind" | "width" | "value"> = {},
+): Column<Row> {
+  return derived(key, head, "text", width, value, { code: (row) => row[key] as Value, ...more });
+}
+
 /** The columns, those optional that say nothing: texts that are the same in all rows, and numbers that
  * are all 0 or missing. The first one names the row and stays, as do those in use. */
 export function withUniformOptional<Row>(

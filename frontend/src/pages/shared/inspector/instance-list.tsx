@@ -5,7 +5,7 @@ import { linkProps } from "../../../state/links";
 import { go } from "../../../state/url";
 import { t } from "../../../i18n";
 import { Segmented } from "../../../widgets/controls/segmented";
-import { field, type Column } from "../../../widgets/table/columns";
+import { derived, field, type Column } from "../../../widgets/table/columns";
 import { Table } from "../../../widgets/table/table";
 import "./instance-list.css";
 
@@ -70,13 +70,7 @@ const COLUMNS: readonly Column<Item>[] = [
       </a>
     ),
   }),
-  {
-    key: "duration_ns",
-    ...texts.columns.duration,
-    kind: "time",
-    width: 84,
-    value: (i) => i.end_ns - i.start_ns,
-  },
+  derived("duration_ns", texts.columns.duration, "time", 84, (i) => i.end_ns - i.start_ns),
   field("bound_ns", texts.columns.bound, "time", 84, { optional: true }),
   field("index", texts.columns.row, "count", 72),
 ];
