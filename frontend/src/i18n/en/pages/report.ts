@@ -66,5 +66,4 @@ export const report = {
   cuts: "Left out of this report",
   cut: (name: string, left: string) => `${name}: ${left} more`,
   quality: "Data quality",
-  deviceTimes: "Device times",
 };

@@ -65,5 +65,4 @@ export const report: Translation<typeof english.report> = {
   cuts: "本报告未包含",
   cut: (name, left) => `${name}：还有 ${left}`,
   quality: "数据质量",
-  deviceTimes: "设备时间",
 };
