@@ -1,8 +1,8 @@
 """Results -> ``frontend/src/api/types.ts``. A renamed field then fails ``tsc``.
 
-``python -m tb_privateuse1.server.typescript`` writes the file, ``sorts.ts`` beside it, the tables of docs/guide/sql.md,
-and the options of all views for the command line and in docs/reference/options.md. ``--check``
-only compares (exit code 1).
+``python -m tb_privateuse1.server.typescript`` writes the file, ``sorts.ts`` beside it, the tables
+of docs/guide/sql.md, and the options of all views for the command line and in
+docs/reference/options.md. ``--check`` only compares (exit code 1).
 """
 
 from __future__ import annotations
