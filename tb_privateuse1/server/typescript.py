@@ -1,8 +1,8 @@
 """Results -> ``frontend/src/api/types.ts``. A renamed field then fails ``tsc``.
 
-``python -m tb_privateuse1.server.typescript`` writes the file, ``sorts.ts`` beside it, the tables of docs/guide/sql.md,
-and the options of all views for the command line and in docs/reference/options.md. ``--check``
-only compares (exit code 1).
+``python -m tb_privateuse1.server.typescript`` writes the file, ``sorts.ts`` beside it, the tables
+of docs/guide/sql.md, and the options of all views for the command line and in
+docs/reference/options.md. ``--check`` only compares (exit code 1).
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from tb_privateuse1.server.messages import (
 from tb_privateuse1.storage import event_record, jobs
 from tb_privateuse1.views.lookups import LOOKUPS
 from tb_privateuse1.views.result import is_struct
-from tb_privateuse1.views.signature import options_of, query_of, reads_of
-from tb_privateuse1.views.sorting import sorts_of
+from tb_privateuse1.views.signature import options_of, query_of, reads_of, sorts_of
 
 API = Path(__file__).parents[2] / "frontend" / "src" / "api" / "types.ts"
 SORTS = API.with_name("sorts.ts")
