@@ -33,8 +33,7 @@ from tb_privateuse1.server.messages import (
 from tb_privateuse1.storage import event_record, jobs
 from tb_privateuse1.views.lookups import LOOKUPS
 from tb_privateuse1.views.result import is_struct
-from tb_privateuse1.views.signature import options_of, query_of, reads_of
-from tb_privateuse1.views.sorting import sorts_of
+from tb_privateuse1.views.signature import options_of, query_of, reads_of, sorts_of
 
 API = Path(__file__).parents[2] / "frontend" / "src" / "api" / "types.ts"
 SORTS = API.with_name("sorts.ts")

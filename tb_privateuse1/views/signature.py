@@ -50,6 +50,12 @@ def is_heavy(view: Callable[..., Any]) -> bool:
     return "heavy" in vars(view)
 
 
+def sorts_of(view: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the columns that a view's rows can be sorted by; none without that option."""
+    columns: tuple[str, ...] = vars(view).get("sorts", ())
+    return columns
+
+
 def query_of(view: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
     """Return name, type and default of each option: the view's keyword-only parameters."""
     hints = typing.get_type_hints(view)

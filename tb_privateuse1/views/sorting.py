@@ -29,12 +29,6 @@ def sorts(columns: Collection[str]) -> Callable[[_View], _View]:
     return declare
 
 
-def sorts_of(view: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the columns that a view's rows can be sorted by; none without that option."""
-    columns: tuple[str, ...] = vars(view).get("sorts", ())
-    return columns
-
-
 def parse_sort(sort: str | None, columns: Collection[str]) -> tuple[str | None, bool]:
     """Return the column and whether it descends; None is the default order.
 
