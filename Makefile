@@ -45,13 +45,11 @@ units: $(VENV)/.test
 test: check $(BUNDLE) machine ## run everything: checks, unit tests, device, server, browser
 	cd frontend && npm test
 	PYTHONPATH=examples/refdevice $(BIN)/python -m refdevice.build
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup || $(ALONE)
+	$(BIN)/python -m pytest --cache-clear -n auto --maxprocesses 4 --dist loadgroup || $(ALONE)
 
 # Live programs and browsers fail where others keep the machine busy. What failed runs once more with
-# nothing beside it; it must pass there, and the first run's report stays above. One worker, as the
-# names of failed tests hold their groups.
-ALONE = { echo "What failed runs again alone. A test that passes here is unstable: a fault to fix."; \
-  $(BIN)/python -m pytest -n 1 --dist loadgroup --last-failed --last-failed-no-failures none -rp; }
+# nothing beside it; it must pass there, and the first run's report stays above.
+ALONE = $(BIN)/python -m tests.support.alone
 
 long: $(VENV)/.test compiler machine ## run the tests of random inputs with all repeats, and those of the marker exhaustive
 	TB_PRIVATEUSE1_TESTS=long $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup tests/unit tests/device/capture

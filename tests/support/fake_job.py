@@ -42,7 +42,7 @@ def describe(logdir: Path, rank: int | None = 0, **more: Any) -> Path:
     folder = logdir / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"job-{document['worker']}.json"
-    temporary = path.with_suffix(".tmp")
+    temporary = path.with_suffix(f".{threading.get_ident()}.tmp")  # a job and a test write at once
     temporary.write_text(json.dumps(document))
     temporary.replace(path)
     return path
