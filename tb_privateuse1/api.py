@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from tb_privateuse1 import readers
 from tb_privateuse1.advice import user_rules
@@ -109,9 +109,6 @@ class Log(ViewMethods):
 
     def __repr__(self) -> str:
         return f"<{self.runs.logdir}: {', '.join(run.run for run in self.runs.runs) or 'no runs'}>"
-
-    def _ask(self, request: Request) -> Any:
-        return self._reader.run(request)
 
 
 def open_log(path: str | os.PathLike[str]) -> Log:

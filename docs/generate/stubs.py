@@ -12,14 +12,15 @@ from tb_privateuse1.views.signature import query_of, reads_of
 
 _HEAD = '''"""Types of the views' methods. Generated: ``make api`` writes it."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from tb_privateuse1.views.request import Request
+from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Selection as Place
 {imports}
 
 class ViewMethods:
-    def _ask(self, request: Request) -> Any: ...
+    _reader: Reader
+
 '''
 
 

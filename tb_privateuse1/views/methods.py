@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import reads_of
 
@@ -16,10 +17,9 @@ BASE = "Place | None"
 
 
 class ViewMethods:
-    """A class with these methods answers them by ``_ask``."""
+    """A class with these methods sets ``_reader``, which answers them."""
 
-    def _ask(self, request: Request) -> Any:
-        raise NotImplementedError
+    _reader: Reader
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in VIEWS:
@@ -39,7 +39,7 @@ class ViewMethods:
             base: Selection | None = None,
             **options: Any,
         ) -> Any:
-            return self._ask(Request(view, Selection(run, rank, span), base, options))
+            return self._reader.run(Request(view, Selection(run, rank, span), base, options))
 
         method.__signature__ = _signature(view)  # type: ignore[attr-defined]
         return method

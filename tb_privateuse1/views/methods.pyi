@@ -1,8 +1,8 @@
 """Types of the views' methods. Generated: ``make api`` writes it."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from tb_privateuse1.views.request import Request
+from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Selection as Place
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.counters import Counters
@@ -23,7 +23,8 @@ from tb_privateuse1.views.timeline import Timeline
 from tb_privateuse1.views.whatif import WhatIf
 
 class ViewMethods:
-    def _ask(self, request: Request) -> Any: ...
+    _reader: Reader
+
     def overview(
         self,
         *,
