@@ -51,8 +51,8 @@ test: check $(BUNDLE) machine ## run everything: checks, unit tests, device, ser
 # nothing beside it; it must pass there, and the first run's report stays above.
 ALONE = $(BIN)/python -m tests.support.alone
 
-long: $(VENV)/.test compiler machine ## run the tests of random inputs with all repeats, and those of the marker exhaustive
-	TB_PRIVATEUSE1_TESTS=long $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup tests/unit tests/device/capture
+long: $(VENV)/.test compiler machine ## run all tests with all repeats and samples, and those marked exhaustive
+	TB_PRIVATEUSE1_TESTS=long $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
 coverage: $(VENV)/.test ## print the lines that unit tests run, by room; fails below a room's floor
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK) \

@@ -144,6 +144,7 @@ def test_the_source_archive_needs_no_node(
     assert zipfile.ZipFile(made).namelist() == zipfile.ZipFile(built[0]).namelist()
 
 
+@pytest.mark.exhaustive
 def test_the_repository_installs_without_node(
     without_node: str, logdir: Path, tmp_path: Path
 ) -> None:

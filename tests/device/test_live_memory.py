@@ -91,6 +91,7 @@ def spoken(path: Path) -> dict[str, tuple[str, str]]:
     return {row.rule: (row.title, row.source or "") for row in advice.rows if row.cause == "memory"}
 
 
+@pytest.mark.exhaustive
 def test_without_a_fault_nothing_is_said(runs: dict[str, dict[str, tuple[str, str]]]) -> None:
     assert runs["good"] == {}
     assert runs["released"] == {}

@@ -23,6 +23,7 @@ def steps() -> list[dict[str, Any]]:
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_the_workflow_s_commands_run(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "examples" / "ci")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")

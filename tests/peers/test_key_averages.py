@@ -23,7 +23,7 @@ from tb_privateuse1.analysis.operators import groups, totals
 from tb_privateuse1.trace.groupby import counted_operators, group_rows
 from tb_privateuse1.trace.model import Trace
 from tests.support.recording import Average, averages, record, rows
-from tests.support.repeats import repeats
+from tests.support.repeats import repeats, sampled
 
 Figures = dict[tuple[str, str], Counter[str]]
 
@@ -77,7 +77,7 @@ def without_lists(shapes: str) -> str:
 
 
 @pytest.mark.parametrize("device", ["refdev", "cpu"])
-@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("workload", sampled(WORKLOADS, 3))
 def test_a_workload(workload: str, device: str, tmp_path: Path) -> None:
     record(tmp_path, workload, "--device", device, "--steps", "2")
     table = averages(tmp_path)
@@ -87,6 +87,7 @@ def test_a_workload(workload: str, device: str, tmp_path: Path) -> None:
         assert ours(tmp_path, shapes) == told
 
 
+@pytest.mark.exhaustive
 def test_two_ranks(tmp_path: Path) -> None:
     record(tmp_path, "ddp", "--steps", "2")
     for rank in (0, 1):

@@ -19,6 +19,7 @@ from tb_privateuse1.agents.answers import Answers
 from tb_privateuse1.agents.tools import TOOLS, Tool
 from tb_privateuse1.trace.errors import TraceError
 from tests.support.agents import arguments_of, call, expanded, opened, run_apart
+from tests.support.repeats import sampled
 from tests.support.shared_traces import FOLDER, needs_traces
 
 pytest.importorskip("mcp")
@@ -151,7 +152,7 @@ RUNS = (
 
 @needs_traces
 @pytest.mark.long
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", sampled(RUNS, 4))
 def test_answers_fit_on_every_kind_of_recording(answers: Answers, run: str) -> None:
     asked = [tool for tool in TOOLS if tool.kind != "sql" and "run" in arguments_of(tool, run)]
     assert len(asked) > 15

@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.account.table import account_table
 from tb_privateuse1.trace import intervals
 from tests.support.program import check
+from tests.support.repeats import sampled
 from tests.support.shared_traces import FOLDER, TRACES, load
 
 _TRUTH = FOLDER / "advice.json"
@@ -120,7 +121,7 @@ OF_CLASS: dict[str, tuple[ClassName, ...]] = {
 SHARE = re.compile(r"([\d.]+ %)(?= of the time|$)")
 
 
-@pytest.mark.parametrize("path", TRACES, ids=place)
+@pytest.mark.parametrize("path", sampled(TRACES), ids=place)
 def test_a_finding_is_no_larger_than_its_class_and_its_title_says_so(path: Path) -> None:
     trace = load(path)
     told = advise(trace)
@@ -136,7 +137,7 @@ def test_a_finding_is_no_larger_than_its_class_and_its_title_says_so(path: Path)
             assert said[1] == percent(row.saving_share), row.title
 
 
-@pytest.mark.parametrize("path", TRACES, ids=place)
+@pytest.mark.parametrize("path", sampled(TRACES), ids=place)
 def test_no_saving_contradicts_the_replay_without_the_finding(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -176,6 +176,7 @@ def test_new_traces_appear(tmp_path: Path) -> None:
         assert listed(server)["enabled"] is True
 
 
+@pytest.mark.exhaustive
 def test_beside_torch_tb_profiler(logdir: Path) -> None:
     torch_tb_profiler.skip_if_absent()
     beside = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(torch_tb_profiler.FOLDER)])}

@@ -26,7 +26,7 @@ from tests.server.test_routes import BASE
 from tests.support import logdir as made
 from tests.support import make
 from tests.support.invariants import QUICK_OPTIONS
-from tests.support.repeats import LONG
+from tests.support.repeats import LONG, sampled
 from tests.support.shared_traces import FOLDER, TRACES, needs_traces
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -149,7 +149,7 @@ def test_an_empty_trace_has_an_answer(client: Client, name: str, run: str) -> No
 
 
 _ALL_REAL_RUNS = sorted({"/".join(path.parts[-3:-1]) for path in TRACES})
-_REAL_RUNS = _ALL_REAL_RUNS[:: 1 if LONG else 4]
+_REAL_RUNS = sampled(_ALL_REAL_RUNS, 12)
 """Views and lookups answer on all of them in tests/peers/test_shared_traces.py."""
 
 
@@ -164,11 +164,12 @@ def real(cache: Path) -> Iterator[Client]:
 @pytest.mark.parametrize("run", _REAL_RUNS)
 def test_every_route_answers_on_real_traces(real: Client, run: str) -> None:
     told = {}
-    for name in ASKED:
+    asked = [name for name in ASKED if LONG or name != "history"]  # it reads all recordings
+    for name in asked:
         rest = {"table": "kernels", "row": "0"} if name == "event" else QUICK_OPTIONS.get(name, {})
         answer = real.get(BASE + name, query_string={"run": run, **rest})
         told[name] = fine(answer) or answer.status_code
     lacking = {name: 404 for name in ("event", "links") if told[name] == 404}
-    assert told == dict.fromkeys(ASKED, 200) | lacking
+    assert told == dict.fromkeys(asked, 200) | lacking
     if lacking:
         assert not real.get(BASE + "kernels", query_string={"run": run}).json["rows"]

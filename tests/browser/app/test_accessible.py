@@ -7,16 +7,18 @@ import pytest
 from tests.support.axe import settled, violations
 from tests.support.dashboard import Dashboard
 from tests.support.page_states import PAGES, each_page, each_state
+from tests.support.repeats import sampled
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("run", ["ddp", "mlp"])
+@pytest.mark.parametrize("run", sampled(["ddp", "mlp"]))
 def test_no_page_is_objected_to(dashboard: Dashboard, run: str) -> None:
     pages = each_page(dashboard, run, base="mlp" if run == "ddp" else "ddp")
     assert {name: said for name in pages if (said := violations(dashboard))} == {}
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_nothing_that_opens_is_objected_to(dashboard: Dashboard) -> None:
     states = each_state(dashboard)
     assert {name: said for name in states if (said := violations(dashboard))} == {}

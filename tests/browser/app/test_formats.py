@@ -11,6 +11,7 @@ from tests.support import every_format
 from tests.support.axe import violations
 from tests.support.dashboard import WAIT_MS, Dashboard
 from tests.support.page_states import PAGES, each_page
+from tests.support.repeats import sampled
 from tests.support.server import Server, serve
 
 FORMATS = (
@@ -37,7 +38,7 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("run", FORMATS)
+@pytest.mark.parametrize("run", sampled(FORMATS, 4))
 def test_every_page_opens(visit: Callable[[Server], Dashboard], formats: Server, run: str) -> None:
     dashboard = visit(formats)
     for page in each_page(dashboard, run, base=run):

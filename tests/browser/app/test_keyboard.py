@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard
 from tests.support.page_states import PAGES
+from tests.support.repeats import sampled
 
 MOST_TABS = 400
 
@@ -36,7 +37,7 @@ _MOUSE_ONLY = """() => [...document.querySelectorAll("main *, header *, nav *")]
 """Rows of a table lie in what has the focus, as do the canvases of charts."""
 
 
-@pytest.mark.parametrize("run", ["ddp", "mlp"])
+@pytest.mark.parametrize("run", sampled(["ddp", "mlp"]))
 def test_tab_reaches_everything_and_shows_where_it_is(dashboard: Dashboard, run: str) -> None:
     dashboard.open(run=run, base="ddp")
     for name in PAGES:

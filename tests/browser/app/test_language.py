@@ -60,6 +60,7 @@ def test_no_page_speaks_english(dashboard: Dashboard, run: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.exhaustive
 def test_nothing_that_opens_speaks_english(dashboard: Dashboard) -> None:
     states = each_state(dashboard)
     assert {name: said for name in states if (said := english(dashboard))} == {}

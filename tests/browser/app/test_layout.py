@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.support.axe import settled
 from tests.support.dashboard import Dashboard
 from tests.support.page_states import each_page, each_state
+from tests.support.repeats import sampled
 from tests.support.server import FOLLOWS_LINKS, Server, serve
 from tests.support.shared_traces import FOLDER, needs_traces
 
@@ -138,7 +139,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @needs_traces
 @pytest.mark.long
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", sampled(RECORDINGS))
 def test_every_page_of_a_real_recording_has_room(
     visit: Callable[[Server], Dashboard], recordings: Server, name: str
 ) -> None:

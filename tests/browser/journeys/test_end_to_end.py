@@ -19,6 +19,7 @@ from tb_privateuse1.trace import device_times, uncertainty
 from tests.support import recording
 from tests.support.dashboard import Dashboard, number
 from tests.support.frameworks import timeline
+from tests.support.repeats import sampled
 from tests.support.server import Server, serve
 
 STEPS = 3
@@ -87,7 +88,7 @@ def union_ns(rows: Iterable[dict[str, Any]]) -> int:
     return total
 
 
-@pytest.mark.parametrize("run", ["inferred", "measured"])
+@pytest.mark.parametrize("run", sampled(["inferred", "measured"]))
 def test_host_figures_are_torchs(dashboard: Dashboard, logdir: Path, run: str) -> None:
     told: dict[str, Counter[str]] = {}
     for row in recording.averages(logdir / run):

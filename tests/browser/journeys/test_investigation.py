@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, expect
 from tests.support.axe import settled
 from tests.support.dashboard import WAIT_MS, Dashboard, number
 from tests.support.make import Event, document, frame, kernel, launch, op, step
+from tests.support.repeats import sampled
 from tests.support.server import FOLLOWS_LINKS, Server, serve
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "runs"
@@ -171,7 +172,7 @@ def test_from_a_slow_run_of_cuda_to_its_line(dashboard: Dashboard) -> None:
     trail.back()
 
 
-@pytest.mark.parametrize("run", ["transformer-measured", "transformer-inferred"])
+@pytest.mark.parametrize("run", sampled(["transformer-inferred", "transformer-measured"]))
 def test_from_a_slow_step_of_a_recording_to_its_line(dashboard: Dashboard, run: str) -> None:
     settled(dashboard.open())
     dashboard.pick("run", run)

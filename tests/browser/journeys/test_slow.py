@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 
 from tests.support import warm_python
 from tests.support.dashboard import Dashboard
+from tests.support.repeats import sampled
 from tests.support.server import Server, serve
 from tests.support.web import until
 
@@ -25,6 +26,7 @@ SLOW = ROOT / "examples" / "slow"
 
 OTHERS = ("generate", "regress", "decode", "detect")
 SCRIPTS = ("classify", *OTHERS)
+_PLAYED = sampled(OTHERS)
 _MOST_REPEATS = 3
 
 _ROW = re.compile(r"^\| `(\w+)\.py` \| `(\w+)` \| `(\w+)` \|", re.MULTILINE)
@@ -72,7 +74,7 @@ def hosted() -> bool:
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slow")
-    others = [name for script in OTHERS for name in (script, f"{script}_fixed")]
+    others = [name for script in _PLAYED for name in (script, f"{script}_fixed")]
     python("-m", "tests.support.slow_runs", folder, "classify", *others)
     return folder
 
@@ -123,7 +125,7 @@ def wrong(server: Server, place: str, script: str) -> str | None:
     return None if now_ns < 0.85 * before_ns else f"{now_ns} ns a step, {before_ns} before"
 
 
-@pytest.mark.parametrize("script", OTHERS)
+@pytest.mark.parametrize("script", _PLAYED)
 def test_by_questions(server: Server, log: Path, script: str) -> None:
     """A host that is held up hides what the device does: then the programs run again."""
     found = wrong(server, "", script)

@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, expect
 from tests.support import make
 from tests.support.axe import violations
 from tests.support.dashboard import Dashboard, number
+from tests.support.repeats import sampled
 from tests.support.server import Server, serve
 from tests.unit.analysis.work.calls import tensor, texts
 
@@ -251,7 +252,7 @@ def test_a_link_to_a_point_shows_its_row(page: Dashboard) -> None:
     expect(row).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("run", ["some", "inferred", "plain"])
+@pytest.mark.parametrize("run", sampled(["some", "inferred", "plain"]))
 def test_nothing_is_objected_to(page: Dashboard, run: str) -> None:
     page.open(run=run, view="roofline")
     page.rows("roofline")

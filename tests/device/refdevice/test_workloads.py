@@ -45,6 +45,7 @@ def test_script_on_the_cpu(python, tmp_path):
     assert len(list(tmp_path.glob("*.pt.trace.json.gz"))) == 1
 
 
+@pytest.mark.exhaustive
 def test_two_ranks(python, tmp_path):
     python(
         *("-m", "refdevice.workloads.ddp", "--out", str(tmp_path), "--steps", "2", "--truth"),

@@ -60,6 +60,7 @@ def test_it_gives_what_the_local_copy_gives(fs: Any, logdir: Path, tmp_path: Pat
     assert one.rank == 1
 
 
+@pytest.mark.exhaustive
 def test_thousands_of_files_are_listed_in_few_requests(fs: Any) -> None:
     fs.pipe({f"bucket/many/r{n % 40}/host_{n}.1.pt.trace.json": b"{}" for n in range(1200)})
     asked: list[object] = []

@@ -174,6 +174,7 @@ def test_an_unreadable_trace_is_told_as_by_the_local_engine(
     assert errors[0] == errors[1]
 
 
+@pytest.mark.exhaustive
 def test_two_servers_have_a_trace_read_once(alone: Cluster, log: Path, held: Held) -> None:
     alone.start_worker(preload=held.preload)
     alone.start_worker(preload=held.preload)
@@ -205,6 +206,7 @@ def test_a_killed_worker_costs_time_only(alone: Cluster, log: Path, held: Held) 
     made.close()
 
 
+@pytest.mark.exhaustive
 def test_a_lost_machine_costs_time_only(alone: Cluster, log: Path, held: Held) -> None:
     """Worker and nanny are gone; another machine comes."""
     first = alone.start_worker(preload=held.preload)
@@ -219,6 +221,7 @@ def test_a_lost_machine_costs_time_only(alone: Cluster, log: Path, held: Held) -
     made.close()
 
 
+@pytest.mark.exhaustive
 def test_a_killed_scheduler_costs_time_only(alone: Cluster, log: Path, held: Held) -> None:
     alone.start_worker(preload=held.preload)
     made, files = store(alone, log.parent / "cache"), files_of(log)
@@ -249,6 +252,7 @@ def test_a_cancelled_trace_frees_its_worker(alone: Cluster, log: Path, held: Hel
     made.close()
 
 
+@pytest.mark.exhaustive
 def test_a_worker_without_memory_ends_alone(alone: Cluster, log: Path) -> None:
     alone.start_worker("--memory-limit", "400MB", preload=GREEDY.format(only="host_0."))
     made = store(alone, log.parent / "cache")
@@ -281,6 +285,7 @@ def test_a_worker_of_another_version_is_refused(alone: Cluster, log: Path, tmp_p
     made.close()
 
 
+@pytest.mark.exhaustive
 def test_a_worker_with_a_cache_of_its_own_is_told(
     alone: Cluster, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,6 +322,7 @@ def test_a_closed_server_leaves_the_cluster_idle(alone: Cluster, log: Path, held
     other.close()
 
 
+@pytest.mark.exhaustive
 def test_an_object_store_is_the_cache_of_all(
     alone: Cluster, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

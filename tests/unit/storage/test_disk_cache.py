@@ -19,6 +19,7 @@ from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.trace.model import TABLES, Trace
 from tests.contract.test_layers import imports
 from tests.support import make
+from tests.support.repeats import sampled
 from tests.support.shared_traces import TRACES, load, needs_traces, read
 from tests.support.sources import FILES
 
@@ -59,7 +60,7 @@ def test_round_trip_without_a_copy(tmp_path: Path, made: Callable[[], Trace]) ->
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES), ids=lambda p: p.parent.name)
 def test_a_stored_real_trace_is_what_was_read(path: Path) -> None:
     """``load`` stores it, for all tests that ask this recording."""
     same(read(path), load(path))

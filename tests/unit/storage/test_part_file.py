@@ -19,6 +19,7 @@ from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache, part
 from tests.contract.test_layers import FILES, imports
 from tests.support.make import op, trace
 from tests.support.rank_runs import FINE, STEPS, rank
+from tests.support.repeats import sampled
 from tests.support.same import values
 from tests.support.shared_traces import TRACES, load, needs_traces
 
@@ -49,7 +50,7 @@ def test_a_trace_with_next_to_nothing(tmp_path: Path) -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES[::10], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sampled(TRACES, 24), ids=lambda path: path.name)
 def test_parts_of_real_traces(path: Path) -> None:
     part = reduce_trace(load(path))
     assert values(part_file.unpack(part_file.pack(part))) == values((part,))

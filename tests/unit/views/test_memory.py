@@ -15,6 +15,7 @@ from tb_privateuse1.views.memory import MemoryUse, memory
 from tests.support import torch_tb_profiler
 from tests.support.make import Event, annotation, frame, kernel, launch, op, step, trace
 from tests.support.make import memory as event
+from tests.support.repeats import sampled
 from tests.support.shared_traces import FOLDER, TRACES, load, needs_traces
 
 DIMS = "Input Dims"
@@ -275,7 +276,8 @@ def test_the_devices_memory() -> None:
 
 @needs_traces
 @pytest.mark.parametrize(
-    "name", ["v100_resnet50_workers0", "v100_resnet50_workers4", "h100_bert", "h100_nsfw_vit"]
+    "name",
+    sampled(["h100_bert", "v100_resnet50_workers0", "v100_resnet50_workers4", "h100_nsfw_vit"]),
 )
 def test_operators_equal_those_of_torch_tb_profiler(name: str, tmp_path: Path) -> None:
     """It leaves out the steps, the optimizer's ranges and what is outside of all operators."""
@@ -374,7 +376,7 @@ def test_a_format_that_has_no_memory_says_so() -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES[::7], ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES, 24), ids=lambda p: p.parent.name)
 def test_what_remains_is_what_the_allocations_say(path: Path) -> None:
     """By line, by module and by single allocation the bytes are the same."""
     result = memory(load(path), limit=1 << 30)

@@ -29,6 +29,7 @@ from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.whatif import whatif
 from tests.support.invariants import QUICK_OPTIONS
 from tests.support.make import Event, kernel, op, trace
+from tests.support.repeats import sampled
 from tests.support.results import result
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.simulation.test_coarse_clocks import OWN
@@ -211,7 +212,7 @@ def test_no_page_has_another_figure_for_the_same_name(path: Path) -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: f"{p.parent.name}-{p.name[:12]}")
+@pytest.mark.parametrize("path", sampled(TRACES), ids=lambda p: f"{p.parent.name}-{p.name[:12]}")
 def test_no_page_has_another_figure_of_a_real_recording(path: Path) -> None:
     made = load(path)
     check_names(made)

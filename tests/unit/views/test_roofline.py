@@ -13,6 +13,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.roofline import Roofline, RooflineRow, roofline
 from tests.support import make
+from tests.support.repeats import sampled
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.work.calls import tensor, texts
 
@@ -174,7 +175,7 @@ def test_a_step_has_its_own_activities() -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES[::7], ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES, 24), ids=lambda path: path.parent.name)
 def test_sums_close_on_real_recordings(path: Path) -> None:
     t = load(path)
     whole = kernels(t).total_ns

@@ -14,6 +14,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.runtime import Runtime, RuntimeRow, runtime
 from tests.support.make import frame, kernel, launch, op, span, step, trace
+from tests.support.repeats import sampled
 from tests.support.shared_traces import TRACES, needs_traces
 
 RUNTIME = "cuda_runtime"
@@ -90,7 +91,7 @@ def test_a_call_inside_of_another_one_counts_once_in_all() -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES[::6], ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES, 24), ids=lambda p: p.parent.name)
 def test_it_is_what_sql_says(path: Path, tmp_path: Path) -> None:
     """By SQL over the exported tables: calls, times, and what they launched."""
     store = Store(jobs=0, cache_dir=tmp_path)

@@ -115,6 +115,7 @@ trainer(
     check_pages(tmp_path / "log")
 
 
+@pytest.mark.exhaustive
 def test_the_callback_under_its_other_name(tmp_path: Path) -> None:
     pytest.importorskip("pytorch_lightning")
     script = (
@@ -131,6 +132,7 @@ trainer(callbacks=[CaptureCallback("log", wait=1)], limit_val_batches=0).fit(Mod
     assert steps(timeline(path)) == ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"]
 
 
+@pytest.mark.exhaustive
 def test_each_process_of_a_distributed_training_records_as_its_rank(tmp_path: Path) -> None:
     """On the CPU: the reference device has no communication between its processes."""
     program = """

@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.threads import roles as thread_roles
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
-from tests.support.repeats import repeats
+from tests.support.repeats import repeats, sampled
 from tests.support.shared_traces import FOLDER, TRACES, load, needs_traces
 
 Stretch = tuple[float, float]
@@ -267,7 +267,7 @@ def test_stretches_tile_the_recording(seed: int) -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: f"{p.parent.name}-{p.name[:12]}")
+@pytest.mark.parametrize("path", sampled(TRACES), ids=lambda p: f"{p.parent.name}-{p.name[:12]}")
 def test_stretches_tile_real_recordings(path: Path) -> None:
     """Every instant of real recordings is in one stretch, and little is without a reason."""
     t = load(path)

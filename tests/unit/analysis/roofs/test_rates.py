@@ -20,6 +20,7 @@ from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.peaks import Peak, Rates
 from tb_privateuse1.vendors import VENDORS
 from tests.support import make
+from tests.support.repeats import sampled
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.work.calls import tensor, texts
 
@@ -144,7 +145,7 @@ def test_the_other_kernels_of_a_product_on_the_unit_count_as_on_the_unit() -> No
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES), ids=lambda path: path.parent.name)
 def test_rates_of_real_recordings(path: Path) -> None:
     t = load(path)
     rates = device_rates(t)

@@ -19,7 +19,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import whatif
 from tests.support.invariants import QUICK_OPTIONS
 from tests.support.make import Event, kernel, launch, op, span, step, trace
-from tests.support.repeats import LONG
+from tests.support.repeats import LONG, sampled
 from tests.support.results import result
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.simulation import test_critical_path
@@ -27,7 +27,7 @@ from tests.unit.analysis.simulation import test_critical_path
 OWN = sorted((Path(__file__).parents[3] / "traces").glob("*/*.pt.trace.json.gz"))
 
 TICKS_US = (10, 100, 1000)
-_CHOSEN = product(TRACES, TICKS_US) if LONG else zip(TRACES[::2], cycle(TICKS_US))
+_CHOSEN = product(TRACES, TICKS_US) if LONG else zip(sampled(TRACES), cycle(TICKS_US))
 """Each second recording has one of the clocks, in turn; in `make long` each has all of them."""
 SHARED = [pytest.param(path, us, id=f"{path.parent.name}-{us}") for path, us in _CHOSEN]
 

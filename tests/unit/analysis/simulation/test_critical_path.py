@@ -10,6 +10,7 @@ from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.trace.model import Trace
 from tests.support.critical_pieces import pieces_of
 from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
+from tests.support.repeats import sampled
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.simulation.test_dependency_graph import backward, waiting
 
@@ -97,7 +98,7 @@ def test_it_is_as_long_as_the_step(made: Trace) -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES), ids=lambda p: p.parent.name)
 def test_it_is_as_long_as_every_real_step(path: Path) -> None:
     """The path is as long as each step of real traces."""
     tiles(load(path))

@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.simulation.dependency_graph import (
 from tb_privateuse1.analysis.simulation.replay import NEVER
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import annotation, kernel, launch, op, span, step, trace
+from tests.support.repeats import sampled
 from tests.support.shared_traces import TRACES, load, needs_traces
 
 
@@ -179,7 +180,7 @@ def test_the_recording_is_its_own_replay(made: Trace) -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES), ids=lambda p: p.parent.name)
 def test_a_real_recording_is_its_own_replay(path: Path) -> None:
     """The replay of real traces is the recording."""
     check(load(path))

@@ -15,6 +15,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support.critical_pieces import pieces_of
 from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
+from tests.support.repeats import sampled
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.account.test_properties import ACTIONS, Action, program
 
@@ -107,7 +108,7 @@ _LEAST_EXPLAINED = 0.95
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES), ids=lambda p: p.parent.name)
 def test_real_paths_are_explained(path: Path) -> None:
     """Less than 5 % of the path of all steps is unattributed."""
     made = load(path)

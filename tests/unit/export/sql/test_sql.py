@@ -12,6 +12,7 @@ from tb_privateuse1.export import sql
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
+from tests.support.repeats import sampled
 from tests.support.trace_files import sidecar, trace
 
 pytestmark = pytest.mark.long
@@ -81,7 +82,7 @@ def test_rows_are_limited(files: TraceFiles, cache: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [
+    sampled([
         ("selec 1", "syntax error"),
         ("select * from nothing", "does not exist"),
         ("select 1; select 2", "One statement that reads"),
@@ -109,7 +110,7 @@ def test_rows_are_limited(files: TraceFiles, cache: Path) -> None:
         ("select * from connection", "does not exist"),
         ("explain analyze copy ops to '/tmp/tb_sql.csv'", ""),
         ("select " + "(" * 3000 + "1" + ")" * 3000, ""),
-    ],
+    ], 3),
 )  # fmt: skip
 def test_refused_queries(files: TraceFiles, cache: Path, text: str, says: str) -> None:
     error = refused(files, cache, text)

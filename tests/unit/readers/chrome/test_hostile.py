@@ -77,6 +77,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(place: Path, head: bytes) -> No
     bounded(outcome, 4 * LIMIT)
 
 
+@pytest.mark.exhaustive
 def test_the_default_limit_refuses_a_gigabyte(place: Path) -> None:
     bomb = place.with_suffix(".json.gz")
     zeros(bomb, b'{"traceEvents": [', 1 << 30)

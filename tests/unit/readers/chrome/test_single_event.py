@@ -21,7 +21,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tests.support import make
-from tests.support.repeats import repeats
+from tests.support.repeats import repeats, sampled
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.test_fuzz import MUTATIONS, corpus
 
@@ -78,7 +78,7 @@ def check_trace(path: Path, trace: Trace) -> int:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES), ids=lambda p: p.parent.name)
 def test_rows_of_real_traces(path: Path) -> None:
     assert check_trace(path, load(path)) >= 6
 

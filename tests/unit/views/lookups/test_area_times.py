@@ -17,6 +17,7 @@ from tb_privateuse1.views.lookups.area_times import AreaCounter, area_times
 from tb_privateuse1.views.reader import run_view
 from tests.support.lookups import ask
 from tests.support.make import Event, annotation, kernel, launch, op, trace
+from tests.support.repeats import sampled
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.support.uncertain import pair
 
@@ -124,7 +125,7 @@ def test_the_truth_lies_within_the_bounds(seed: int) -> None:
 
 @needs_traces
 @pytest.mark.long
-@pytest.mark.parametrize("path", TRACES[::7], ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", sampled(TRACES, 24), ids=lambda path: path.parent.name)
 def test_a_recording_s_windows_agree_with_other_results(path: Path) -> None:
     one = load(path)
     for first, last in ((0.0, 1.0), (0.3, 0.5), (0.61, 0.62)):

@@ -20,6 +20,7 @@ from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tests.support.make import frame, kernel, launch, op, step, trace
+from tests.support.repeats import sampled
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.kernels.test_time_groups import BY, MODEL
 from tests.unit.analysis.simulation.test_coarse_clocks import OWN
@@ -208,7 +209,7 @@ def test_of_small_programs(made: Trace) -> None:
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: f"{p.parent.name}-{p.name[:12]}")
+@pytest.mark.parametrize("path", sampled(TRACES), ids=lambda p: f"{p.parent.name}-{p.name[:12]}")
 def test_of_real_recordings(path: Path) -> None:
     made = load(path)
     check(made)
