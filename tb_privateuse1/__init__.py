@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 """Part of the provenance of every figure, and of every cached trace's key."""
-
-__path__.append(os.path.join(__path__[0], "compat"))
-"""For one release, modules of the last version keep their names: ``rules.base``, ``notebook``."""
 
 __all__ = ["Place", "__version__", "capture", "open"]
 

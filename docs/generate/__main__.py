@@ -10,7 +10,7 @@ from docs.generate import command_line, evidence, packaged, rules, stubs, torch_
 
 DOCS = Path(__file__).parents[1]
 _PACKAGE = DOCS.parent / "tb_privateuse1"
-_TEXTS = _PACKAGE / "agents" / "texts"
+_TEXTS = _PACKAGE / "server" / "agents" / "texts"
 
 DOCUMENTS: dict[Path, Callable[[str], str]] = {
     DOCS / "internals" / "advice.md": evidence.with_evidence,

@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
 
 
 def _agents(options: argparse.Namespace) -> int:
-    from tb_privateuse1.agents import reference, skill
+    from tb_privateuse1.server.agents import reference, skill
 
     if options.install is None:
         write(reference.skill().encode())

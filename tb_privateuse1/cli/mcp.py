@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
 
 
 def _mcp(options: argparse.Namespace) -> int:
-    from tb_privateuse1.agents import serve
+    from tb_privateuse1.server.agents import serve
 
     if options.path is None:
         raise UsageError("mcp needs PATH: a logdir, a run or one trace file")

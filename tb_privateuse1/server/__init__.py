@@ -1,3 +1,6 @@
-"""The TensorBoard plugin: HTTP routes and the bundle. TensorBoard imports this: import nothing."""
+"""The TensorBoard plugin: HTTP routes and the bundle; and the MCP server of ``agents``.
 
-__all__ = ["access", "loader", "messages"]
+TensorBoard imports this: import nothing.
+"""
+
+__all__ = ["access", "agents", "loader", "messages"]

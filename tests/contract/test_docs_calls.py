@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import cli
-from tb_privateuse1.agents import reference
+from tb_privateuse1.server.agents import reference
 from tests.support.documents import FENCE, Block, blocks
 
 _OURS = "tb_privateuse1"

@@ -12,13 +12,11 @@ from tests.support.sources import FILES, PACKAGE, nodes, tree
 
 ROOMS = (
     "i18n < trace < vendors < discovery < readers < inference < analysis < storage < advice < "
-    "views < export < server < agents < cli"
+    "views < export < server < cli"
 )
 """A room imports only rooms on its left. ``capture`` stands alone; ``api`` is below ``server``.
 
-``testing`` records with ``capture``, and reads with what is below ``server``; none imports it.
-
-``compat`` has the names of the last version."""
+``testing`` records with ``capture``, and reads with what is below ``server``; none imports it."""
 ANALYSIS = (
     "steps < threads < timeline < operators < kernel_names < work < kernels < roofs < idioms < "
     "memory < idle < recording < account < counters < ranks < simulation < comparison < flame"
@@ -26,13 +24,13 @@ ANALYSIS = (
 """The same for the rooms inside of ``analysis``."""
 LIBRARIES = {
     "torch": ("capture", "testing"),
-    "mcp": ("agents",),
-    "mcp_types": ("agents",),
-    "anyio": ("agents",),
-    "uvicorn": ("agents",),
-    "PIL": ("agents",),
+    "mcp": ("server.agents",),
+    "mcp_types": ("server.agents",),
+    "anyio": ("server.agents",),
+    "uvicorn": ("server.agents",),
+    "PIL": ("server.agents",),
     "tensorboard": ("server", "cli"),
-    "werkzeug": ("server", "agents"),
+    "werkzeug": ("server",),
     "pyarrow": ("discovery", "readers", "storage", "views", "export"),
     "duckdb": ("export",),
     "pandas": ("views",),
@@ -46,7 +44,7 @@ LIBRARIES = {
     "transformers": ("capture",),
     "pytest": ("testing",),
 }
-"""The rooms that may import a library."""
+"""The rooms, or the packages in them, that may import a library."""
 
 
 def imports(source: str) -> Iterator[tuple[str, str]]:
@@ -78,13 +76,17 @@ def problem(importer: str, module: str, name: str) -> str | None:
     top, _, inner = module.partition(".")
     room, *mine = importer.split(".")
     if top != PACKAGE.name:
-        return "another room's library" if room not in LIBRARIES.get(top, room) else None
-    if room in ("__init__", "api", "compat") or name == "__version__":
+        allowed = LIBRARIES.get(top)
+        fits = allowed is None or any(f"{importer}.".startswith(f"{home}.") for home in allowed)
+        return None if fits else "another room's library"
+    if room in ("__init__", "api") or name == "__version__":
         return "server and cli are above" if inner.startswith(("server", "cli")) else None
     package, _, last = inner.rpartition(".")
     if not inner or FILES[inner].name == "__init__.py":
         package, last = inner, name
     other, *theirs = f"{package}.{last}".strip(".").split(".")
+    if other == room == "server":
+        return "agents are above" if theirs[:1] == ["agents"] and mine[:1] != theirs[:1] else None
     if other == room:
         subs = room == "analysis" and len(mine) > 1 and len(theirs) > 1 and mine[0] != theirs[0]
         return "that room is above" if subs and is_above(ANALYSIS, mine[0], theirs[0]) else None
@@ -126,10 +128,10 @@ def at_import(source: str) -> Iterator[str]:
 
 def test_every_room_has_its_place() -> None:
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
-    assert rooms == {*ROOMS.split(" < "), "capture", "compat", "testing"}
+    assert rooms == {*ROOMS.split(" < "), "capture", "testing"}
     inner = {path.name for path in (PACKAGE / "analysis").iterdir() if path.is_dir()}
     assert inner - {"__pycache__"} == set(ANALYSIS.split(" < "))
-    assert len([p for p in PACKAGE.iterdir() if p.name != "__pycache__"]) <= 20
+    assert len([p for p in PACKAGE.iterdir() if p.name != "__pycache__"]) <= 18
 
 
 @pytest.mark.parametrize("package", [m for m, p in FILES.items() if p.name == "__init__.py"])
@@ -161,6 +163,8 @@ def test_the_loader_needs_only_the_host() -> None:
         ("views.kernels", "from tb_privateuse1.readers.chrome.decoder import x", "not offer it"),
         ("analysis.steps.table", "from tb_privateuse1.analysis.idle import bottleneck", "is above"),
         ("inference.steps", "import torch.profiler", "another room's library"),
+        ("server.routes", "import mcp", "another room's library"),
+        ("server.routes", "from tb_privateuse1.server.agents import serve", "agents are above"),
         ("testing.judgement", "from tb_privateuse1.cli.base import write", "cli are above"),
         ("cli.base", "from tb_privateuse1.testing.budget import Budget", "that room is above"),
     ],

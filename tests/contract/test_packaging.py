@@ -97,7 +97,7 @@ def expected(modules: Path) -> set[str]:
         "py.typed",
         "server/static/**/*",
         "export/reports/html/bundle/*",
-        "agents/texts/*.txt",
+        "server/agents/texts/*.txt",
         "views/*.pyi",
     )
     found = {path for kind in kinds for path in (modules / "tb_privateuse1").rglob(kind)}

@@ -32,7 +32,7 @@ NEVER = (*SERVING, "http.client", "ssl")
 MAKING = (
     "tb_privateuse1.inference", "tb_privateuse1.readers.chrome.file_reading",
     "tb_privateuse1.readers.perfetto.stream", "tb_privateuse1.storage.engines.local",
-    "tb_privateuse1.export.formats", "tb_privateuse1.server", "tb_privateuse1.agents",
+    "tb_privateuse1.export.formats", "tb_privateuse1.server", "tb_privateuse1.server.agents",
 )  # fmt: skip
 """What reads and infers a trace, exports it or serves it."""
 RULES_ROOM = ("tb_privateuse1.advice.engine", "tb_privateuse1.advice.rules.base")

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import cli
-from tb_privateuse1.agents.answers import Answers
-from tb_privateuse1.agents.tools import TOOLS, Tool
+from tb_privateuse1.server.agents.answers import Answers
+from tb_privateuse1.server.agents.tools import TOOLS, Tool
 from tb_privateuse1.trace.errors import TraceError
 from tests.support.agents import arguments_of, call, expanded, opened, run_apart
 from tests.support.repeats import sampled

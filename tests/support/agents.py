@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tb_privateuse1.agents import serve
-from tb_privateuse1.agents.answers import Answer, Answers, parse_call
-from tb_privateuse1.agents.tools import TOOLS, Tool
+from tb_privateuse1.server.agents import serve
+from tb_privateuse1.server.agents.answers import Answer, Answers, parse_call
+from tb_privateuse1.server.agents.tools import TOOLS, Tool
 from tb_privateuse1.vendors.user_file import OURS
 
 T = TypeVar("T")

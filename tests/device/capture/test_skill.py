@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from tb_privateuse1 import inference
-from tb_privateuse1.agents import reference
 from tb_privateuse1.readers import chrome
+from tb_privateuse1.server.agents import reference
 from tests.support.on_device import run_python
 
 LOOP = """

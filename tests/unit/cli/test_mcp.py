@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cli
-from tb_privateuse1.agents import reference, serve
+from tb_privateuse1.server.agents import reference, serve
 from tb_privateuse1.trace.errors import TraceError
 
 
@@ -43,7 +43,7 @@ def test_the_package_does_not_import_the_sdk() -> None:
     import subprocess
 
     code = (
-        "import sys, tb_privateuse1.agents.serve, tb_privateuse1.agents.answers, "
+        "import sys, tb_privateuse1.server.agents.serve, tb_privateuse1.server.agents.answers, "
         "tb_privateuse1.cli.mcp; sys.exit(bool({'mcp', 'PIL', 'anyio'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

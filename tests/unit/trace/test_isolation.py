@@ -16,7 +16,6 @@ from werkzeug.test import Client
 from tb_privateuse1 import readers
 from tb_privateuse1.advice.rank_engine import advise_ranks
 from tb_privateuse1.advice.rank_rules import RANK_RULES
-from tb_privateuse1.agents.answers import Answers, parse_call
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_head import Heads
@@ -24,6 +23,7 @@ from tb_privateuse1.export.reports.html import contents
 from tb_privateuse1.export.reports.summary import markdown
 from tb_privateuse1.inference import collective_entries
 from tb_privateuse1.readers import READERS, flight_recorder
+from tb_privateuse1.server.agents.answers import Answers, parse_call
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.server.static_files import PLUGIN
 from tb_privateuse1.storage.store import Store

@@ -109,4 +109,6 @@ def _blocks(text: str) -> list[str]:
 
 
 def _packaged(name: str) -> str:
-    return (resources.files("tb_privateuse1.agents") / "texts" / name).read_text(encoding="utf-8")
+    return (resources.files("tb_privateuse1.server.agents") / "texts" / name).read_text(
+        encoding="utf-8"
+    )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from tb_privateuse1.agents.picture import roofline, timeline
-from tb_privateuse1.agents.picture.canvas import Canvas
 from tb_privateuse1.i18n import say
+from tb_privateuse1.server.agents.picture import roofline, timeline
+from tb_privateuse1.server.agents.picture.canvas import Canvas
 from tb_privateuse1.trace.errors import TraceError
 
 NARROWEST_PX, WIDEST_PX = 400, 1600

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tb_privateuse1.agents import reference
 from tb_privateuse1.i18n import say
+from tb_privateuse1.server.agents import reference
 from tb_privateuse1.trace.errors import TraceError
 
 NAME = "tb-privateuse1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.agents.answers import Answers
+from tb_privateuse1.server.agents.answers import Answers
 from tests.support.agents import call, opened
 
 Image = pytest.importorskip("PIL.Image")

@@ -18,12 +18,12 @@ from werkzeug.wrappers import Request
 
 from tb_privateuse1 import readers
 from tb_privateuse1.advice import user_rules
-from tb_privateuse1.agents.answers import Answers
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
 from tb_privateuse1.i18n import say
 from tb_privateuse1.server.access import is_local, is_loopback
+from tb_privateuse1.server.agents.answers import Answers
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET
@@ -72,7 +72,7 @@ def serve_stdio(answers: Answers) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
-    from tb_privateuse1.agents.protocol import Protocol
+    from tb_privateuse1.server.agents.protocol import Protocol
 
     server = Protocol(answers, allows_sql=lambda _: True).server()
 
@@ -159,7 +159,7 @@ def application(answers: Answers, listening: socket.socket) -> Any:
     """Return the ASGI application for a socket. Pages of any site are refused, ours has none."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from tb_privateuse1.agents.protocol import Protocol
+    from tb_privateuse1.server.agents.protocol import Protocol
 
     address, port = listening.getsockname()[:2]
     audience = sql.audience(address, bind_all=False)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from tb_privateuse1.agents.compact import Table, column_names, compact, to_json
+from tb_privateuse1.server.agents.compact import Table, column_names, compact, to_json
 from tests.support.agents import expanded
 
 ROWS = [{"name": "a", "ns": 1, "line": None}, {"name": "b", "ns": 2, "line": None}]

@@ -21,10 +21,10 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from tb_privateuse1 import __version__
-from tb_privateuse1.agents import prompts, reference
-from tb_privateuse1.agents.answers import Answer, Answers, Call, parse_call
-from tb_privateuse1.agents.tools import TOOLS, schema
 from tb_privateuse1.i18n import say
+from tb_privateuse1.server.agents import prompts, reference
+from tb_privateuse1.server.agents.answers import Answer, Answers, Call, parse_call
+from tb_privateuse1.server.agents.tools import TOOLS, schema
 from tb_privateuse1.server.messages import ApiError, Problem
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.trace.errors import TraceError

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tb_privateuse1.agents.picture import canvas
+from tb_privateuse1.server.agents.picture import canvas
 from tb_privateuse1.trace.errors import TraceError
 
 Image = pytest.importorskip("PIL.Image")

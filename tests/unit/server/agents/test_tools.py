@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tb_privateuse1.agents.tools import MOST_BYTES, TOOLS, Tool, schema, tool_named
+from tb_privateuse1.server.agents.tools import MOST_BYTES, TOOLS, Tool, schema, tool_named
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.lookups import LOOKUPS
 from tb_privateuse1.views.request import view_named

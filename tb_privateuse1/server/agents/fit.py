@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from tb_privateuse1.agents.compact import Table, compact, to_json
-from tb_privateuse1.agents.field_paths import Part, rest
+from tb_privateuse1.server.agents.compact import Table, compact, to_json
+from tb_privateuse1.server.agents.field_paths import Part, rest
 
 _MAIN_WEIGHT = 8
 """Share of the room of a main field, where another one has 1."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.agents.field_paths import Part, rest, select
+from tb_privateuse1.server.agents.field_paths import Part, rest, select
 from tb_privateuse1.trace.errors import TraceError
 
 RESULT = {"a": {"b": [{"c": 1}, {"c": 2}, {"c": 3}]}, "text": "x", "none": None}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.agents.answers import Answer, Answers, parse_call
-from tb_privateuse1.agents.tools import TOOLS, Tool
+from tb_privateuse1.server.agents.answers import Answer, Answers, parse_call
+from tb_privateuse1.server.agents.tools import TOOLS, Tool
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.trace.errors import TraceError

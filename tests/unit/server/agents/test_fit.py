@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1.agents.compact import compact, to_json
-from tb_privateuse1.agents.field_paths import Part, select
-from tb_privateuse1.agents.fit import fit
+from tb_privateuse1.server.agents.compact import compact, to_json
+from tb_privateuse1.server.agents.field_paths import Part, select
+from tb_privateuse1.server.agents.fit import fit
 from tests.support.agents import expanded
 from tests.support.repeats import repeats
 

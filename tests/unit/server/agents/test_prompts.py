@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tb_privateuse1.agents.prompts import PROMPTS, Prompt, prompt_named
-from tb_privateuse1.agents.tools import TOOLS
+from tb_privateuse1.server.agents.prompts import PROMPTS, Prompt, prompt_named
+from tb_privateuse1.server.agents.tools import TOOLS
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.name)

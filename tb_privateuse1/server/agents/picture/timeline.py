@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from tb_privateuse1.agents.picture.canvas import (
+from tb_privateuse1.i18n import say
+from tb_privateuse1.server.agents.picture.canvas import (
     GROUND,
     INK,
     MUTED,
@@ -21,7 +22,6 @@ from tb_privateuse1.agents.picture.canvas import (
     nice_step,
     parse_color,
 )
-from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 
 if TYPE_CHECKING:

@@ -14,11 +14,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.agents import picture, reference
-from tb_privateuse1.agents.compact import column_names
-from tb_privateuse1.agents.field_paths import Part, select
-from tb_privateuse1.agents.fit import fit
-from tb_privateuse1.agents.tools import (
+from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.export import sql
+from tb_privateuse1.i18n import say
+from tb_privateuse1.server.agents import picture, reference
+from tb_privateuse1.server.agents.compact import column_names
+from tb_privateuse1.server.agents.field_paths import Part, select
+from tb_privateuse1.server.agents.fit import fit
+from tb_privateuse1.server.agents.tools import (
     LEAST_BYTES,
     LONGEST_WAIT_S,
     MOST_BYTES,
@@ -29,10 +33,6 @@ from tb_privateuse1.agents.tools import (
     schema,
     tool_named,
 )
-from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.discovery.trace_files import TraceFiles
-from tb_privateuse1.export import sql
-from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.agents import reference, skill
 from tb_privateuse1.export.trace_tables import COLUMNS
+from tb_privateuse1.server.agents import reference, skill
 from tb_privateuse1.trace.errors import TraceError
 
 
@@ -22,7 +22,7 @@ def test_the_skill_has_the_front_matter_that_loaders_read() -> None:
 
 
 def test_the_texts_are_in_the_package() -> None:
-    texts = resources.files("tb_privateuse1.agents") / "texts"
+    texts = resources.files("tb_privateuse1.server.agents") / "texts"
     assert {file.name for file in texts.iterdir()} == {"skill.txt", "definitions.txt"}
 
 
