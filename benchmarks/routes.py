@@ -71,7 +71,7 @@ ROUTES = (
     "method",
     "search?text=conv",
     "area?start_ns={from}&stop_ns={to}",
-    "instances",
+    "kernel_instances",
     "links",
     "event?table=ops&row={row}",
 )

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 FLOORS = {"python": "pass", "python, numpy": "import numpy"}
-COMMANDS = ("--help", "view overview", "view kernels", "advise", "view overview --json")
+COMMANDS = ("--help", "view overview", "view kernels", "advice", "view overview --json")
 _LIST = (
     "import sys, atexit; atexit.register(lambda: sys.stderr.write('\\n' + str(len(sys.modules)) + "
     "' ' + str(sum(m.startswith('tb_privateuse1') for m in sys.modules)))); "

@@ -1,6 +1,6 @@
 """The profiler dashboard for any PyTorch accelerator. Importing this costs next to nothing.
 
-``open(path)`` gives the views' results in Python, ``Place`` names a trace to compare with,
+``open(path)`` gives the views' results in Python, ``Selection`` names a trace to compare with,
 ``capture`` records a run.
 """
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tb_privateuse1 import capture
     from tb_privateuse1.api import open_log as open  # noqa: A004
-    from tb_privateuse1.views.request import Selection as Place
+    from tb_privateuse1.views.request import Selection
 
 __version__ = "0.1.0"
 """Part of the provenance of every figure, and of every cached trace's key."""
 
-__all__ = ["Place", "__version__", "capture", "open"]
+__all__ = ["Selection", "__version__", "capture", "open"]
 
 
 def __getattr__(name: str) -> Any:
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("tb_privateuse1.capture")
     if name == "open":
         return _of_the_dashboard("tb_privateuse1.api").open_log
-    if name == "Place":
+    if name == "Selection":
         return _of_the_dashboard("tb_privateuse1.views.request").Selection
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

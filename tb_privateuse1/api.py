@@ -8,7 +8,7 @@ log.overview().totals.busy_ns           # a view: the first run, lowest rank, la
 log.kernels(run="exp1", rank=3, step=5).rows
 log.kernels().to_arrow()                # a table as Arrow; to_pandas() where pandas is installed
 log.overview().to_pandas("steps")       # another table than the main one; .tables names them
-log.diff(rank=0, base=tbp.Place("baseline"))
+log.diff(rank=0, base=tbp.Selection("baseline"))
 log.trace(rank=3).kernels.start_ns      # the columns themselves, as numpy arrays
 log.event("kernels", 5).record          # all that the file has of one event, as JSON
 log.report("report.html", rank=3)       # one file to pass on
@@ -38,8 +38,8 @@ class Log(ViewMethods):
     """A logdir, a run or one trace. Each view is a method of its name.
 
     Its keywords are ``run``, ``rank`` and ``span`` (by default the first, the lowest, the latest)
-    and the view's own; ``base`` is the Place of the trace to compare with. Raises TraceError for
-    what does not exist or cannot be read.
+    and the view's own; ``base`` is the Selection of the trace to compare with. Raises TraceError
+    for what does not exist or cannot be read.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

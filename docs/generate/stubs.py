@@ -15,7 +15,7 @@ _HEAD = '''"""Types of the views' methods. Generated: ``make api`` writes it."""
 from typing import Literal
 
 from tb_privateuse1.views.reader import Reader
-from tb_privateuse1.views.request import Selection as Place
+from tb_privateuse1.views.request import Selection
 {imports}
 
 class ViewMethods:

@@ -44,6 +44,7 @@ def _run(arguments: Sequence[str]) -> int:
 def _command(arguments: Sequence[str]) -> int:
     from tb_privateuse1.cli.completion import asks, complete
 
+    arguments = _renamed(arguments)
     parser = _parser(None if asks() else arguments)
     complete(parser)
     options, unknown = parser.parse_known_args(arguments)
@@ -57,6 +58,18 @@ def _command(arguments: Sequence[str]) -> int:
         return code
     except TraceError as error:
         return _fail(f"{error.message} {error.hint or ''}")
+
+
+def _renamed(arguments: Sequence[str]) -> Sequence[str]:
+    """Return the arguments with a command's new name; stderr says that the old one ends."""
+    from tb_privateuse1.cli.base import RENAMED
+
+    old = arguments[0] if arguments else ""
+    if old not in RENAMED:
+        return arguments
+    note = f"{old} is now {RENAMED[old]}; the old name ends with the next release"
+    print(f"tb-privateuse1: {note}", file=sys.stderr)
+    return [RENAMED[old], *arguments[1:]]
 
 
 def _fail(message: str) -> int:

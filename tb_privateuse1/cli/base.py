@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "view": "print a view of a trace",
-    "advise": "list what makes a trace slow, with the fix and the saving",
+    "advice": "list what makes a trace slow, with the fix and the saving",
     "whatif": "predict a step with operators, kernels or waits changed",
     "diff": "compare two traces; with --fail-over for CI",
     "baseline": "write a workload's figures to a file, and check recordings against it",
@@ -34,6 +34,8 @@ COMMANDS = {
     "demo": "show the sample runs, or yours, in TensorBoard",
 }
 """The commands by name, each a module of this room, with what it does: in the order of the help."""
+RENAMED = {"advise": "advice"}
+"""Commands of the last version by their old name, for one release (docs/reference/stability.md)."""
 
 
 class UsageError(Exception):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
-from tb_privateuse1.cli.selection import add_place, opened, place
+from tb_privateuse1.cli.selection import add_selection_options, opened, selected
 
 if TYPE_CHECKING:
     from tb_privateuse1.analysis.comparison.baseline import Workload
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         "paths", nargs="+", metavar="TRACE",
         help="a logdir, a run or one trace file; all spans of a run are runs of one program",
     )  # fmt: skip
-    add_place(baseline)
+    add_selection_options(baseline)
     baseline.add_argument(
         "-b", "--baseline", default=_FILE, metavar="FILE",
         help=f"of write, the file to write: {_FILE} by default",
@@ -142,7 +142,7 @@ def _runs(options: argparse.Namespace) -> Iterator[RunFigures]:
     for path in options.paths:
         options.path = path
         with opened(options) as (store, catalog):
-            chosen = place(options)
+            chosen = selected(options)
             files = catalog.find(chosen.run, chosen.rank, chosen.span)
             same = [files]
             if chosen.span is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, chosen
-from tb_privateuse1.cli.selection import add_place, opened, place
+from tb_privateuse1.cli.selection import add_selection_options, opened, selected
 
 if TYPE_CHECKING:
     from tb_privateuse1.analysis.comparison.memory import DiffMemory
@@ -42,8 +42,8 @@ def add(commands: Commands) -> None:
     )
     diff.add_argument("base", metavar="BASE", help="a logdir, a run or one trace file")
     diff.add_argument("path", metavar="NEW", help="the same")
-    add_place(diff)
-    add_place(diff, "base-")
+    add_selection_options(diff)
+    add_selection_options(diff, "base-")
     add_flags(diff, "diff")
     diff.add_argument(
         "--fail-over", metavar="N%", help="exit 1 if a step takes more longer, beyond noise"
@@ -74,7 +74,7 @@ def _diff(options: argparse.Namespace) -> int:
     if options.of and limit is None:
         raise UsageError("--of is for --fail-over")
     asked = chosen(options, diff)
-    here, there = place(options), place(options, "base_")
+    here, there = selected(options), selected(options, "base_")
     with opened(options) as (store, catalog):
         base = discovery_catalog.scan(options.base, READERS)
         reader = Reader(store, catalog, base_catalog=base)

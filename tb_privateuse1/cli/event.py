@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, given
-from tb_privateuse1.cli.selection import add_selection, opened, place
+from tb_privateuse1.cli.selection import add_selection, opened, selected
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -39,7 +39,7 @@ def _event(options: argparse.Namespace) -> int:
         raise UsageError("event needs PATH")
     with opened(options) as (store, catalog):
         asked = parse_options(read_record, given(options))
-        request = Request(read_record, place(options), options=asked)
+        request = Request(read_record, selected(options), options=asked)
         result = Reader(store, catalog).run(request)
     write(encode(result) if options.json else text.text_report(result).encode())
     return 0

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
-from tb_privateuse1.cli.selection import add_place, opened, place
+from tb_privateuse1.cli.selection import add_selection_options, opened, selected
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -32,8 +32,8 @@ def add(commands: Commands) -> None:
     report.add_argument(
         "new", metavar="NEW", nargs="?", help="reports the change from PATH to this one"
     )
-    add_place(report)
-    add_place(report, "base-")
+    add_selection_options(report)
+    add_selection_options(report, "base-")
     add_vendor(report)
     report.add_argument(
         "--markdown", action="store_true", help="for a comment; also if FILE ends in .md"
@@ -79,9 +79,9 @@ def _found(options: argparse.Namespace, reader: Reader, catalog: Catalog, base: 
     from tb_privateuse1.export.reports.html import contents
 
     if options.new is None:
-        return contents.trace_report(reader, catalog, place(options), options.again)
-    there = place(options, "base_")
-    return contents.diff_report(reader, catalog, place(options), base, there, options.again)
+        return contents.trace_report(reader, catalog, selected(options), options.again)
+    there = selected(options, "base_")
+    return contents.diff_report(reader, catalog, selected(options), base, there, options.again)
 
 
 def _check_places(options: argparse.Namespace) -> None:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add the options that select a trace below a path."""
     parser.add_argument("path", metavar="PATH", nargs="?", help="a logdir, a run or one trace file")
-    add_place(parser)
+    add_selection_options(parser)
 
 
-def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
+def add_selection_options(parser: argparse.ArgumentParser, of: str = "") -> None:
     """Add the options that select a trace of a catalog; ``of`` goes before their names."""
     for name, kind, metavar, what in (
         ("run", str, "RUN", "its name; the first one by default"),
@@ -38,8 +38,8 @@ def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
         added.completer = places(name, of)  # type: ignore[attr-defined]
 
 
-def place(options: argparse.Namespace, of: str = "") -> Selection:
-    """Return the selection by the options of ``add_place``."""
+def selected(options: argparse.Namespace, of: str = "") -> Selection:
+    """Return the selection by the options of ``add_selection_options``."""
     from tb_privateuse1.views.request import Selection
 
     return Selection(*(getattr(options, f"{of}{name}") for name in ("run", "rank", "span")))

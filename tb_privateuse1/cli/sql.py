@@ -8,7 +8,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
-from tb_privateuse1.cli.selection import add_place, opened
+from tb_privateuse1.cli.selection import add_selection_options, opened
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
     sql.add_argument(
         "query", metavar="QUERY", nargs="?", help='such as "select * from ops limit 5"'
     )
-    add_place(sql)
+    add_selection_options(sql)
     sql.add_argument("--tables", action="store_true", help="list the tables and their columns")
     sql.add_argument(
         "--rows", type=_positive, default=1_000_000, help="at most; 1,000,000 by default"

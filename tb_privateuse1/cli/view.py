@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, add_step, chosen, described, flag
-from tb_privateuse1.cli.selection import add_place, add_selection, opened, place
+from tb_privateuse1.cli.selection import add_selection, add_selection_options, opened, selected
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands, Parser
@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
     view.set_defaults(path=None)
     view.add_argument("--list", action="store_true", help="list the views")
     add_step(view)
-    add_place(view)
+    add_selection_options(view)
     _add_base(view)
     _add_forms(view, tables=True)
     names = view.add_subparsers(metavar="NAME", dest="name", prog=view.prog)
@@ -54,7 +54,7 @@ def _example(about: Mapping[str, Any]) -> str:
 
 def _add_base(view: Parser) -> None:
     view.add_argument("--base", metavar="PATH", help="where the trace to compare with is")
-    add_place(view, "base-")
+    add_selection_options(view, "base-")
 
 
 def _add_forms(view: Parser, *, tables: bool) -> None:
@@ -90,7 +90,7 @@ def _view(options: argparse.Namespace) -> int:
         flags = " ".join(f"{flag(key)} …" for key in pairs)
         note = f"--option is deprecated and goes with the next release: use {flags}"
         print(f"tb-privateuse1: {note}", file=sys.stderr)
-    here, there = place(options), place(options, "base_")
+    here, there = selected(options), selected(options, "base_")
     if options.base is None and there == Selection():
         there = here
     rules = user_rules.from_environment()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, chosen
-from tb_privateuse1.cli.selection import add_selection, opened, place
+from tb_privateuse1.cli.selection import add_selection, opened, selected
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -52,7 +52,7 @@ def _whatif(options: argparse.Namespace) -> int:
     if options.table is not None and not options.csv:
         raise UsageError("--table is for --csv: the other forms have all tables")
     asked = chosen(options, whatif, {"changes": "\n".join(options.scale)})
-    request = Request(whatif, place(options), options=asked)
+    request = Request(whatif, selected(options), options=asked)
     with opened(options) as (store, catalog):
         result = Reader(store, catalog).run(request)
     if options.json:

@@ -36,8 +36,8 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.encoding import PAGE_BYTES, encode, encode_columns
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import (
-    PLACE,
     SELECTION,
+    TRACE_QUERY,
     parse_deadline,
     parse_request,
     parse_selection,
@@ -173,7 +173,7 @@ class Routes:
 
     def _export(self, texts: dict[str, str]) -> Response:
         """Return a file to download; it is sent while it is made, and nothing is stored."""
-        reject_unknown("export", texts, (*SELECTION, *EXPORT))
+        reject_unknown("export", texts, (*TRACE_QUERY, *EXPORT))
         name, window = parse_export(texts)
         deadline_s = parse_deadline(texts)
         files = self._reader.find(parse_selection(texts), deadline_s)
@@ -196,7 +196,7 @@ class Routes:
             )
             raise TraceError("sql_off", say("This server answers no SQL."), hint)
         texts = _texts(request)
-        reject_unknown("sql", texts, (*SELECTION, "query", "rows"))
+        reject_unknown("sql", texts, (*TRACE_QUERY, "query", "rows"))
         if "query" not in texts:
             raise TraceError("bad_option", say("query is missing."))
         rows = parse_whole("rows", texts.get("rows"))
@@ -226,7 +226,7 @@ class Routes:
 
     def _cancel(self, request: Request) -> Cancelled:
         texts = _texts(request)
-        reject_unknown(_CANCEL, texts, PLACE)
+        reject_unknown(_CANCEL, texts, SELECTION)
         files = self._reader.find(parse_selection(texts), deadline_s=time.monotonic())
         return Cancelled(self._reader.cancel(files))
 

@@ -13,7 +13,7 @@ from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import reads_of
 
 SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}
-BASE = "Place | None"
+BASE = "Selection | None"
 
 
 class ViewMethods:

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from tb_privateuse1.views.reader import Reader
-from tb_privateuse1.views.request import Selection as Place
+from tb_privateuse1.views.request import Selection
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.counters import Counters
 from tb_privateuse1.views.diff import Diff
@@ -216,7 +216,7 @@ class ViewMethods:
         run: str | None = None,
         rank: int | None = None,
         span: int | None = None,
-        base: Place | None = None,
+        base: Selection | None = None,
     ) -> Diff:
         """Compare two traces per step: time that ``trace`` gains or loses against ``base``."""
 

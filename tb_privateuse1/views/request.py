@@ -21,11 +21,13 @@ from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.lookups import LOOKUPS
 from tb_privateuse1.views.signature import query_of, reads_of
 
-PLACE = ("run", "rank", "span")
+SELECTION = ("run", "rank", "span")
 """The texts of a selection."""
-SELECTION = (*PLACE, "wait_ms")
+TRACE_QUERY = (*SELECTION, "wait_ms")
 """The texts of every HTTP query of a trace."""
-_BASE_SELECTION = tuple(f"base_{name}" for name in PLACE)
+RENAMED = {"calls": "operator_calls", "instances": "kernel_instances"}
+"""Views of the last version by their old name, for one release (docs/reference/stability.md)."""
+_BASE_SELECTION = tuple(f"base_{name}" for name in SELECTION)
 _LONGEST_WAIT_MS = 60_000
 _PATIENT_MS = 600_000
 """Of a client that says nothing: no request takes a thread of the server for ever."""
@@ -67,12 +69,12 @@ def parse_request(name: str, texts: Mapping[str, str]) -> Request:
     """
     view = event_view() if name == "event" else view_named(name)
     query = query_of(view)
-    place = (*SELECTION, *(_BASE_SELECTION if "base" in reads_of(view) else ()))
+    place = (*TRACE_QUERY, *(_BASE_SELECTION if "base" in reads_of(view) else ()))
     reject_unknown(name, texts, [*place, *(key for key, _, _ in query)])
     deadline_s = parse_deadline(texts)
     options = _options(query, texts)
-    own = {} if "base_run" in texts else {key: texts[key] for key in PLACE if key in texts}
-    base = own | {key: texts[f"base_{key}"] for key in PLACE if f"base_{key}" in texts}
+    own = {} if "base_run" in texts else {key: texts[key] for key in SELECTION if key in texts}
+    base = own | {key: texts[f"base_{key}"] for key in SELECTION if f"base_{key}" in texts}
     for option, most in _GREATEST.items():
         if options.get(option, 0) > most:
             message = say("{name} must be at most {most:,}.", name=option, most=most)
@@ -94,6 +96,8 @@ def view_named(name: str) -> Callable[..., Any]:
             return registry[name]
     message = say("There is no view {name!r}.", name=name)
     hint = say("There are: {names}.", names=", ".join((*VIEWS, *LOOKUPS)))
+    if name in RENAMED:
+        hint = say("It is {name} now.", name=RENAMED[name])
     raise TraceError("unknown_view", message, hint)
 
 

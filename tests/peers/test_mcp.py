@@ -46,10 +46,10 @@ class Question:
 
 QUESTIONS = (
     Question("what limits it?", "overview", MEASURED, ("view", "overview")),
-    Question("what should I fix?", "findings", MEASURED, ("advise",)),
+    Question("what should I fix?", "advice", MEASURED, ("advice",)),
     Question(
         "which line is it?",
-        "top_time",
+        "hotspots",
         INFERRED,
         ("view", "hotspots"),
         {"by": "line"},
@@ -65,13 +65,13 @@ QUESTIONS = (
     ),
     Question(
         "what if matmuls were twice as fast?",
-        "what_if",
+        "whatif",
         MEASURED,
         ("whatif",),
         {"changes": "aten::addmm=0.5"},
         ("--scale", "aten::addmm=0.5"),
     ),
-    Question("what do bounds rest on?", "trust", INFERRED, ("view", "method")),
+    Question("what do bounds rest on?", "method", INFERRED, ("view", "method")),
     Question("how far from the roof?", "roofline", MEASURED, ("view", "roofline")),
     Question("what is alive at the peak?", "memory", INFERRED, ("view", "memory")),
     Question(

@@ -146,7 +146,7 @@ def test_commands_say_what_is_wrong_with_a_file(
     rules.write_text("x = ")
     os.utime(rules, ns=(8, 8))
     assert cli.main(["view", "overview", str(log)]) == 0, "it asks no rules"
-    assert cli.main(["advise", str(log)]) == 2
+    assert cli.main(["advice", str(log)]) == 2
     assert "own.py: cannot be run: SyntaxError" in capsys.readouterr().err
     vendor.write_text("name = 3")
     for command in (["view", "overview"], ["ingest"], ["merge", "-o", "x.json"], ["demo"]):

@@ -72,8 +72,8 @@ def of_lookups(trace: Trace) -> None:
         "links": of_rows,
         "namesakes": of_rows,
         "work": of_rows,
-        "calls": [{"index": row} for row in operators],
-        "instances": [{"index": rows["kernels"]}] if "kernels" in rows else [],
+        "operator_calls": [{"index": row} for row in operators],
+        "kernel_instances": [{"index": rows["kernels"]}] if "kernels" in rows else [],
     }
     for name, lookup in LOOKUPS.items():
         for options in asked.get(name, [{}]):

@@ -59,9 +59,9 @@ def test_a_place_is_what_a_trace_is_compared_with(tmp_path: Path) -> None:
     for run, name in (("old", "aten::mm"), ("new", "aten::add")):
         trace(tmp_path / run / "host_0.1.pt.trace.json", rank=0, name=name)
     log = tbp.open(tmp_path)
-    rows = log.diff(run="new", base=tbp.Place("old")).rows
+    rows = log.diff(run="new", base=tbp.Selection("old")).rows
     assert {row.name: row.status for row in rows} == {"aten::mm": "gone", "aten::add": "new"}
-    assert log.diff(run="new", base=tbp.Place("new", rank=0, span=1)).rows[0].status == "both"
+    assert log.diff(run="new", base=tbp.Selection("new", rank=0, span=1)).rows[0].status == "both"
 
 
 def test_reload_finds_new_traces(tmp_path: Path) -> None:

@@ -2297,14 +2297,14 @@ export interface Views {
 export interface Results extends Views {
   area: Area;
   area_times: AreaTimes;
-  calls: Instances;
   clock: Clock;
   critical: Critical;
   flame_diff: FlameDiff;
   hotspots: Hotspots;
-  instances: Instances;
+  kernel_instances: Instances;
   links: Links;
   namesakes: Instances;
+  operator_calls: Instances;
   search: Found;
   work: Work;
 }
@@ -2330,14 +2330,14 @@ export interface Options {
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null; account?: boolean };
   area_times: { start_ns?: number; stop_ns?: number | null; tracks?: string | null };
-  calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
   flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
   hotspots: { by?: "operator" | "kernel" | "module" | "line" | "annotation"; step?: number | null; limit?: number };
-  instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };
   work: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
 }

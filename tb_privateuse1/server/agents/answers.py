@@ -39,7 +39,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import (
-    PLACE,
+    SELECTION,
     parse_request,
     parse_selection,
     parse_whole,
@@ -104,11 +104,10 @@ class Answers:
         self._store.close()
 
     def _view(self, call: Call, deadline_s: float) -> dict[str, Any]:
-        assert call.tool.view is not None
-        if call.tool.name == "diff" and not any(f"base_{name}" in call.texts for name in PLACE):
+        if call.tool.name == "diff" and not any(f"base_{name}" in call.texts for name in SELECTION):
             hint = say("base_run names the old run, or base_rank or base_span a part of this one.")
             raise TraceError("bad_option", say("There is nothing to compare with."), hint)
-        request = replace(parse_request(call.tool.view, call.texts), deadline_s=deadline_s)
+        request = replace(parse_request(call.tool.name, call.texts), deadline_s=deadline_s)
         result = _decoded(self._reader.run(request))
         if {"ranks", "recordings"} & set(request.reads):
             return result
@@ -118,7 +117,7 @@ class Answers:
         """Return run, rank and span of a trace: a call may leave them to their defaults."""
         found = self._scanner.catalog().files.items()
         place = next((key for key, own in found if own == files), (None, None, None))
-        return dict(zip(PLACE, place, strict=True))
+        return dict(zip(SELECTION, place, strict=True))
 
     def _runs(self, texts: Texts, deadline_s: float) -> dict[str, Any]:
         self._scanner.await_run(None, max(deadline_s - time.monotonic(), 0))

@@ -34,11 +34,11 @@ PROMPTS: tuple[Prompt, ...] = (
 
 1. overview: note the verdict, the kind of recording and how many steps it judges. If it is
    start-up or one step only, say that the result may not hold for a long run.
-2. trust: are device times measured or inferred? A gain below its bound is not established.
-3. findings: take the largest saving with confidence high or medium. Read its evidence with links
+2. method: are device times measured or inferred? A gain below its bound is not established.
+3. advice: take the largest saving with confidence high or medium. Read its evidence with links
    or event.
-4. top_time by line and by module: name the code that is responsible.
-5. what_if with that change: what would the step gain, within which bounds?
+4. hotspots by line and by module: name the code that is responsible.
+5. whatif with that change: what would the step gain, within which bounds?
 6. Report: the limit, the evidence with figures and units, the change in code, the expected gain
    with its bounds, and how to verify it (record again, then diff).
 
@@ -56,7 +56,7 @@ Do not report a figure that no tool gave. Look up words with definition.""",
    the noise of the steps and the bounds?
 3. rows (by operators, then by kernels or modules): which of them make up the change? Their sum
    must come near to it.
-4. trust of both runs: inferred times have bounds, and a recording with Python stacks is slower by
+4. method of both runs: inferred times have bounds, and a recording with Python stacks is slower by
    itself.
 5. Report: the change per step with its significance, its parts with figures and units, the likely
    cause in code, and what would confirm it. If the change is within noise, say so and stop.""",

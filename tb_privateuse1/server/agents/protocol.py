@@ -37,7 +37,7 @@ _SLICE_S = 0.5
 _SCHEME = "tb-privateuse1://"
 _INSTRUCTIONS = (
     "Profiles of PyTorch runs on any accelerator. Start with list_runs, then overview, "
-    "findings and trust of a run. Times are int64 ns (names end in _ns), sizes bytes, shares "
+    "advice and method of a run. Times are int64 ns (names end in _ns), sizes bytes, shares "
     "0 to 1; null is unknown, never 0; a _bound is how far off a figure may be. A list of "
     "objects is {columns, rows}, and all_null names columns without values. run, rank and "
     "span select a recording. An answer fits into max_bytes; more.fields has the paths of "

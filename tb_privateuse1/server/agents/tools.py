@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from tb_privateuse1.storage.event_record import read_record
-from tb_privateuse1.views.request import PLACE, view_named
+from tb_privateuse1.views.request import SELECTION, view_named
 from tb_privateuse1.views.signature import options_of, reads_of
 
 LEAST_BYTES = 1_000
@@ -28,12 +28,11 @@ Kind = Literal["view", "runs", "sql", "sql_tables", "definition", "picture"]
 
 
 class Tool(Struct, frozen=True):
-    """A tool: of a view, or of another ``kind``."""
+    """A tool: of the view or lookup of its name, or of another ``kind``."""
 
     name: str
     about: str
     """What it answers, and when to use it; an agent reads nothing else before it calls."""
-    view: str | None = None
     main: tuple[str, ...] = ()
     """The fields with the most room."""
     later: tuple[str, ...] = ()
@@ -76,51 +75,44 @@ TOOLS: tuple[Tool, ...] = (
         "overview",
         "What limits this run: the verdict in one sentence, the account of all time by class "
         "(computation, communication, copies, synchronization, Python, …), device utilization, "
-        "step times, top operators. Call it first for any run, then findings.",
-        "overview",
+        "step times, top operators. Call it first for any run, then advice.",
         main=("verdict", "recording", "account", "totals", "steps"),
         later=("account_steps", "device_accounts"),
     ),
     Tool(
-        "findings",
+        "advice",
         "What makes the run slow and how to fix it: findings with evidence, code before and "
         "after, saving in ns and its confidence, the most severe first.",
-        "advice",
         main=("rows",),
         later=("asked",),
     ),
     Tool(
-        "top_time",
+        "hotspots",
         "Where the time of the steps goes, by operator, kernel, module, source line or annotation "
         "(argument by). The shortest answer to: which code is it?",
-        "hotspots",
         main=("rows",),
     ),
     Tool(
         "operators",
         "The table of operators with host and device time, calls, shapes or call stacks (argument "
         "group); filter by find, order by sort.",
-        "operators",
         main=("rows",),
     ),
     Tool(
         "kernels",
         "The table of device activities with count, total, mean, least and greatest duration, "
         "launching operator; filter by find, order by sort.",
-        "kernels",
         main=("rows",),
     ),
     Tool(
         "modules",
         "The tree of nn.Modules with forward and backward time of host and device.",
-        "modules",
         main=("rows",),
     ),
     Tool(
-        "what_if",
+        "whatif",
         "Predict the step time if something took less, such as changes=\"aten::mm=0.5\" or "
         "\"copies=0\" (one change a line), and rank what would gain most. A replay, with bounds.",
-        "whatif",
         main=("rows", "gain_ns"),
         later=("path",),
     ),
@@ -128,84 +120,72 @@ TOOLS: tuple[Tool, ...] = (
         "diff",
         "Compare two recordings per step: what became longer or shorter, beyond noise and bounds. "
         "run is the new one, base_run (or base_rank, base_span) the old one.",
-        "diff",
         main=("explanation", "figures", "rows", "account"),
         later=("allocators",),
     ),
     Tool(
-        "ranks",
+        "distributed",
         "All ranks of a run together: computation, communication, waiting, culprits, collectives "
         "and their findings.",
-        "distributed",
         main=("rows", "culprits", "advice", "collectives"),
         later=("grid",),
     ),
     Tool(
         "history",
         "All recordings of the logdir with the trend of one figure: did it get slower, and when?",
-        "history",
         main=("rows",),
     ),
     Tool(
         "roofline",
         "How far operators, shapes, modules or kernels are from what the device can do, and the "
         "time at stake.",
-        "roofline",
         main=("rows", "roofs", "distances"),
     ),
     Tool(
         "memory",
         "Memory of one device: its peak, what was alive at the peak by operator, module and source "
         "line, growth, the largest allocations.",
-        "memory",
         main=("window", "alive", "alive_modules", "alive_lines", "categories"),
         later=("curve", "category_curve", "rows", "steps"),
     ),
     Tool(
-        "trust",
+        "method",
         "How far the figures can be trusted: where device times come from (measured or inferred), "
         "error bounds, what the recording lacks. Call it before you claim a small gain.",
-        "method",
         main=("reason", "kind_evidence", "limits", "advice", "evidence"),
     ),
     Tool(
         "quality",
         "Defects of the recording itself: lost or repaired events, missing links, activities, with "
         "what to record instead.",
-        "quality",
         main=("rows", "facts"),
     ),
     Tool(
         "search",
         "Find events by a part of their name; each has a table and an index for links and event.",
-        "search",
         main=("items", "names"),
     ),
     Tool(
         "kernel_instances",
         "The single device activities that share a row of kernels with one of them (argument "
         "index), the longest first, with start and duration.",
-        "instances",
         main=("items", "typical"),
     ),
     Tool(
         "operator_calls",
         "The single calls that share a row of operators with one of them (argument index), the "
         "longest first, with their places in the code.",
-        "calls",
         main=("items", "sites", "typical"),
     ),
     Tool(
         "links",
         "One event and what belongs to it: its launch, operator, module, call stack, source line, "
         "forward operator, kernels, bound.",
-        "links",
         main=("item", "operator", "parents", "frames", "kernels", "launch"),
     ),
     Tool(
         "event",
         "One event exactly as the trace file has it, with all of its arguments.",
-        "event",
         main=("record",),
     ),
     Tool(
@@ -268,17 +248,17 @@ def tool_named(name: str) -> Tool | None:
 
 def schema(tool: Tool) -> Schema:
     """Return the JSON schema of a tool's arguments."""
-    if tool.view is None:
+    if tool.kind != "view":
         properties, required = dict(tool.own), list(tool.required)
     else:
-        view = read_record if tool.view == "event" else view_named(tool.view)
+        view = read_record if tool.name == "event" else view_named(tool.name)
         options = options_of(view)
         properties = {option["name"]: _option(option) for option in options}
         required = [option["name"] for option in options if option["required"]]
         reads = reads_of(view)
         properties |= {} if "recordings" in reads else _PLACE
         if "base" in reads:
-            properties |= {f"base_{name}": _base(name) for name in PLACE}
+            properties |= {f"base_{name}": _base(name) for name in SELECTION}
     return {
         "type": "object",
         "properties": {**properties, **common(tool)},

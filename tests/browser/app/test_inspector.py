@@ -125,7 +125,7 @@ def test_a_text_field_keeps_its_escape(dashboard: Dashboard) -> None:
 
 def test_the_typical_call_is_the_first_and_selected(dashboard: Dashboard) -> None:
     opened(dashboard, "instances")
-    asked = f"instances?run=ddp&index={longest(dashboard)}&order=typical"
+    asked = f"kernel_instances?run=ddp&index={longest(dashboard)}&order=typical"
     now = dashboard.server.plugin(asked).json
     took = sorted(i["end_ns"] - i["start_ns"] for i in now["items"])
     first = dashboard.get("table-instances").locator("tbody tr[data-key]").first

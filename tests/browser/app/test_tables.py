@@ -54,7 +54,7 @@ def test_the_activities_of_a_kernel(dashboard: Dashboard) -> None:
     row = result(dashboard, "kernels?run=ddp&group=name")["rows"][0]
     key = f"{row['kind']} {row['full_name']} "
     dashboard.get("table-kernels").locator(f'tr[data-key="{key}"]').get_by_test_id("drill").click()
-    asked = f"instances?run=ddp&group=name&index={row['longest_row']}"
+    asked = f"kernel_instances?run=ddp&group=name&index={row['longest_row']}"
     now = result(dashboard, f"{asked}&order=typical")
     rows = dashboard.rows("instances")
     assert list(rows) == [str(item["index"]) for item in now["items"]]
@@ -79,7 +79,7 @@ def test_a_row_opens_its_calls_and_names_the_typical_one(dashboard: Dashboard) -
         dashboard.shows("table-instances")
         row = result(dashboard, "kernels?run=ddp&group=name")["rows"][0]
         assert name == f"{row['kind']} {row['full_name']} "
-        place = f"instances?run=ddp&group=name&index={row['longest_row']}"
+        place = f"kernel_instances?run=ddp&group=name&index={row['longest_row']}"
         typical = result(dashboard, place)["typical"]
         dashboard.shows("typical", value=typical["index"])
         dashboard.get("instances-close").click()

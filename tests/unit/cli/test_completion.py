@@ -60,7 +60,7 @@ def offered(line: str, tmp_path: Path, before: str = "") -> set[str]:
         ("view kernels --group ", {"operator", "name", "launch"}, {"stack"}),
         ("diff old new --by ", {"operators", "modules"}, set()),
         ("event log --table ", {"ops", "memory"}, set()),
-        ("advise log --fail-on ", {"high", "note"}, set()),
+        ("advice log --fail-on ", {"high", "note"}, set()),
         ("export log --format ", {"perfetto"}, set()),
     ],
 )

@@ -16,7 +16,7 @@ from tests.support.make import Event, frame, kernel, launch, memory, op, step, t
 from tests.support.repeats import repeats
 from tests.support.results import result
 
-ROWED = ("links", "calls", "instances")
+ROWED = ("links", "operator_calls", "kernel_instances")
 """Lookups of one row: a trace may have none."""
 
 

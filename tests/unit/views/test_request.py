@@ -8,7 +8,13 @@ import pytest
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
-from tb_privateuse1.views.request import Selection, parse_options, parse_request, view_named
+from tb_privateuse1.views.request import (
+    RENAMED,
+    Selection,
+    parse_options,
+    parse_request,
+    view_named,
+)
 
 
 def view(
@@ -72,6 +78,13 @@ def test_an_answer_over_http_is_bounded(name: str) -> None:
 def test_points_are_bounded() -> None:
     with pytest.raises(TraceError, match="points must be at most"):
         parse_request("memory", {"points": "100000000"})
+
+
+def test_an_old_name_of_a_view_has_the_new_one_as_hint() -> None:
+    for old, new in RENAMED.items():
+        with pytest.raises(TraceError) as caught:
+            view_named(old)
+        assert (caught.value.code, new in (caught.value.hint or "")) == ("unknown_view", True)
 
 
 def test_an_unknown_view_names_the_known_ones() -> None:

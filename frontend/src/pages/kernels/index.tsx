@@ -78,7 +78,7 @@ function KernelTable({
       {opened && (
         <RowInspector
           selected={selected}
-          of={{ view: "instances", index: opened.longest_row, group }}
+          of={{ view: "kernel_instances", index: opened.longest_row, group }}
           name={opened.name}
           full={opened.full_name}
           calls={opened.calls}

@@ -105,7 +105,7 @@ function OpenRow({ row, group, columns, selected, step }: OpenRowProps) {
   return (
     <RowInspector
       selected={selected}
-      of={longest === null ? null : { view: "calls", index: longest, group }}
+      of={longest === null ? null : { view: "operator_calls", index: longest, group }}
       name={wordOf(row, group)}
       calls={row.calls}
       category="cpu"

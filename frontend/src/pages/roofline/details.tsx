@@ -101,7 +101,7 @@ export function PointDetails({ row, by, selected, step, inferred }: PointDetails
       <PointFacts row={row} />
       {by === "kernel" ? (
         <Calls
-          of={{ view: "instances", index: longest, group: "name" }}
+          of={{ view: "kernel_instances", index: longest, group: "name" }}
           category={categoryOf(kind)}
           name={row.name}
           {...{ selected, step, inferred }}

@@ -55,13 +55,13 @@ def call_or_none(answers: Answers, tool: Tool, run: str, size: int) -> Answer | 
         return None
 
 
-@pytest.mark.parametrize("tool", [t for t in TOOLS if t.view], ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", [t for t in TOOLS if t.kind == "view"], ids=lambda tool: tool.name)
 def test_an_answer_has_the_view_s_values(answers: Answers, tool: Tool) -> None:
     """What is not cut is what HTTP and the command line give, to the digit."""
     arguments = arguments_of(tool, "ddp")
     found = expanded(ask(answers, tool.name, **arguments, max_bytes=200_000))
     options = {k: v for k, v in arguments.items() if k not in ("run", "base_run")}
-    view = tool.view or ""
+    view = tool.name
     request = Request(
         read_record if view == "event" else view_named(view),
         Selection("ddp"),
@@ -101,7 +101,7 @@ def test_the_rest_of_a_list_is_reached_by_its_path(answers: Answers) -> None:
 
 def test_an_answer_names_the_recording_it_is_of(answers: Answers) -> None:
     assert ask(answers, "overview")["of"] == {"run": "ddp", "rank": 0, "span": 1}
-    assert ask(answers, "trust", run="mlp")["of"] == {"run": "mlp", "rank": 0, "span": 2}
+    assert ask(answers, "method", run="mlp")["of"] == {"run": "mlp", "rank": 0, "span": 2}
 
 
 def test_runs_are_listed_and_found(answers: Answers) -> None:

@@ -18,7 +18,7 @@ def test_a_prompt_is_filled(prompt: Prompt) -> None:
 
 def test_prompts_name_tools() -> None:
     names = {tool.name for tool in TOOLS}
-    assert {"overview", "findings", "what_if", "diff"} <= names
+    assert {"overview", "advice", "whatif", "diff"} <= names
     for prompt in PROMPTS:
         steps = re.findall(r"^\d\. ([a-z_]+)\b", prompt.text, re.MULTILINE)
         assert set(steps) & names

@@ -24,7 +24,7 @@ def test_a_tool_has_a_schema_and_a_description(tool: Tool) -> None:
 def test_names_are_unique_and_views_exist() -> None:
     names = [tool.name for tool in TOOLS]
     assert len(names) == len(set(names))
-    views = {tool.view for tool in TOOLS if tool.view} - {"event"}
+    views = {tool.name for tool in TOOLS if tool.kind == "view"} - {"event"}
     assert views <= {*VIEWS, *LOOKUPS}
     assert tool_named("nothing") is None
 

@@ -17,8 +17,8 @@ import { One } from "./one-call";
 
 /** The lookup of the calls, and the table of its rows. */
 export type Asked =
-  | { view: "instances"; index: number; group: NonNullable<Options["instances"]["group"]> }
-  | { view: "calls"; index: number; group: NonNullable<Options["calls"]["group"]> };
+  | { view: "kernel_instances"; index: number; group: NonNullable<Options["kernel_instances"]["group"]> }
+  | { view: "operator_calls"; index: number; group: NonNullable<Options["operator_calls"]["group"]> };
 
 export interface CallsProps {
   selected: Selected;
@@ -38,7 +38,7 @@ export function Calls({ selected, of, category, name, step, inferred }: CallsPro
   const [order, setOrder] = useState<Order>("typical");
   const { view, ...asked } = of;
   const options = { ...asked, order, limit: MOST, ...(step !== null && { step }) };
-  const resource = useView<"instances" | "calls">(view, selected, options, null);
+  const resource = useView<"kernel_instances" | "operator_calls">(view, selected, options, null);
   return (
     <Show resource={resource}>
       {(found) => {
@@ -49,7 +49,7 @@ export function Calls({ selected, of, category, name, step, inferred }: CallsPro
               <Durations found={found} name={name} fill={color(category)} mark={lengthOf(found, chosen)} />
               <InstanceList
                 {...{ found, order, setOrder, inferred, chosen }}
-                nouns={view === "calls" ? texts.call : texts.activity}
+                nouns={view === "operator_calls" ? texts.call : texts.activity}
               />
             </Section>
             <CallSites sites={found.sites} />

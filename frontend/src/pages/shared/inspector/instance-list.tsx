@@ -11,7 +11,7 @@ import "./instance-list.css";
 
 const texts = t.instancesPanel;
 
-export type Order = NonNullable<Options["instances"]["order"]>;
+export type Order = NonNullable<Options["kernel_instances"]["order"]>;
 
 const ORDERS: readonly Order[] = ["typical", "duration", "time"];
 

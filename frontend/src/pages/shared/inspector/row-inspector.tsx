@@ -19,7 +19,7 @@ const texts = t.instancesPanel;
 
 export function RowInspector({ of, full, calls, children, ...props }: RowInspectorProps) {
   const { name } = props;
-  const kernel = of?.view === "instances";
+  const kernel = of?.view === "kernel_instances";
   return (
     <Inspector
       testid="instances"

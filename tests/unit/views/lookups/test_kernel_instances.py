@@ -12,7 +12,7 @@ from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
-from tb_privateuse1.views.lookups.instances import Instances, instances
+from tb_privateuse1.views.lookups.kernel_instances import Instances, kernel_instances
 from tests.support.make import kernel, launch, op, step, trace
 
 
@@ -27,7 +27,7 @@ def some() -> Trace:
 
 
 def ask(t: Trace, **options: Any) -> Instances:
-    return instances(t, derived.derive(t).pyramid, **options)
+    return kernel_instances(t, derived.derive(t).pyramid, **options)
 
 
 def row_of(t: Trace, operator: str) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.lookups.calls import calls
+from tb_privateuse1.views.lookups.operator_calls import operator_calls
 from tb_privateuse1.views.operators import operators
 from tests.support.lookups import ask
 from tests.support.make import annotation, frame, op, step, trace
@@ -28,7 +28,7 @@ def test_they_are_those_of_the_row(group: str) -> None:
     rows = operators(t, group=group).rows  # type: ignore[arg-type]
     assert len(rows) > 1
     for row in rows:
-        found = ask(calls, t, index=row.longest_row, group=group)
+        found = ask(operator_calls, t, index=row.longest_row, group=group)
         assert found.calls == row.calls == sum(b.calls for b in found.histogram)
         times = [item.end_ns - item.start_ns for item in found.items]
         assert sum(times) == row.host_total_ns
@@ -39,19 +39,19 @@ def test_they_are_those_of_the_row(group: str) -> None:
 def test_by_time_by_pages_and_in_a_step() -> None:
     t = some()
     index = operators(t).rows[0].longest_row
-    found = ask(calls, t, index=index, order="time")
+    found = ask(operator_calls, t, index=index, order="time")
     assert [i.start_ns for i in found.items] == [10_000, 40_000, 110_000]
     assert {i.name for i in found.items} == {"aten::mm"}
-    page = ask(calls, t, index=index, order="time", limit=1, offset=1)
+    page = ask(operator_calls, t, index=index, order="time", limit=1, offset=1)
     assert ([i.start_ns for i in page.items], page.calls) == ([40_000], 3)
-    assert ask(calls, t, index=index, step=1).calls == 1
+    assert ask(operator_calls, t, index=index, step=1).calls == 1
 
 
 def test_what_is_in_no_row() -> None:
     t = some()
     (note,) = (i for i in range(len(t.ops)) if t.ops.start_ns[i] == 50_000)
-    assert ask(calls, t, index=note).calls == 0
-    assert ask(calls, Trace()).items == ()
+    assert ask(operator_calls, t, index=note).calls == 0
+    assert ask(operator_calls, Trace()).items == ()
     for options in ({"index": 99}, {"index": -1}, {"limit": -1}, {"offset": -1}, {"step": 7}):
         with pytest.raises(TraceError):
-            ask(calls, t, **options)
+            ask(operator_calls, t, **options)

@@ -1,4 +1,4 @@
-"""``advise`` on the command line: forms, and exit codes for CI."""
+"""``advice`` on the command line: forms, and exit codes for CI."""
 
 from __future__ import annotations
 
@@ -27,24 +27,33 @@ def log(tmp_path: Path) -> Path:
     [("faulty", "high", 1), ("faulty", "note", 1), ("sound", "low", 0), ("sound", "note", 0)],
 )
 def test_the_exit_code_is_by_severity(log: Path, run: str, limit: str, code: int) -> None:
-    assert cli.main(["advise", str(log), "--run", run, "--fail-on", limit]) == code
+    assert cli.main(["advice", str(log), "--run", run, "--fail-on", limit]) == code
 
 
 def test_without_a_limit_findings_are_no_failure(
     log: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["advise", str(log), "--run", "faulty"]) == 0
+    assert cli.main(["advice", str(log), "--run", "faulty"]) == 0
     assert "HIGH" in capsys.readouterr().out
+
+
+def test_the_old_name_of_the_command_answers_with_a_note(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["advise", str(log), "--run", "faulty"]) == 0
+    out, err = capsys.readouterr()
+    assert "HIGH" in out
+    assert "advise is now advice" in err
 
 
 @pytest.mark.long
 def test_forms(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["advise", str(log), "--run", "faulty", "--json", "--step", "2"]) == 0
+    assert cli.main(["advice", str(log), "--run", "faulty", "--json", "--step", "2"]) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == 1
-    assert cli.main(["advise", str(log), "--run", "faulty", "--markdown"]) == 0
+    assert cli.main(["advice", str(log), "--run", "faulty", "--markdown"]) == 0
     assert "\n**Up to " in capsys.readouterr().out
     out = tmp_path / "advice.sarif"
-    assert cli.main(["advise", str(log), "--run", "faulty", "--sarif", "-o", str(out)]) == 0
+    assert cli.main(["advice", str(log), "--run", "faulty", "--sarif", "-o", str(out)]) == 0
     assert json.loads(out.read_text())["version"] == "2.1.0"
 
 
@@ -68,11 +77,11 @@ def test_all_ranks_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(make.document(*events, distributedInfo=told)))
     log = str(tmp_path)
-    assert cli.main(["advise", log, "--ranks", "--fail-on", "high"]) == 1
+    assert cli.main(["advice", log, "--ranks", "--fail-on", "high"]) == 1
     said = capsys.readouterr().out
     assert said.startswith("Findings in 2 ranks together.")
     assert "Rank 1 keeps the others waiting: 22 % of their time" in said
-    assert cli.main(["advise", log, "--ranks", "--json", "--step", "2"]) == 0
+    assert cli.main(["advice", log, "--ranks", "--json", "--step", "2"]) == 0
     rules = {row["rule"] for row in json.loads(capsys.readouterr().out)["advice"]}
     assert "missing_overlap" in rules
 
@@ -80,11 +89,11 @@ def test_all_ranks_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["advise"], "needs PATH"),
-        (["advise", "LOG", "--step", "99"], "no step 99"),
-        (["advise", "LOG", "--fail-on", "never"], "invalid choice"),
-        (["advise", "LOG", "--json", "--sarif"], "not allowed with"),
-        (["advise", "LOG", "--ranks", "--sarif"], "--ranks has a text"),
+        (["advice"], "needs PATH"),
+        (["advice", "LOG", "--step", "99"], "no step 99"),
+        (["advice", "LOG", "--fail-on", "never"], "invalid choice"),
+        (["advice", "LOG", "--json", "--sarif"], "not allowed with"),
+        (["advice", "LOG", "--ranks", "--sarif"], "--ranks has a text"),
     ],
 )
 def test_bad_use(

@@ -1,4 +1,4 @@
-"""``advise``: print a trace's findings, for people and for CI."""
+"""``advice``: print a trace's findings, for people and for CI."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, chosen
-from tb_privateuse1.cli.selection import add_selection, opened, place
+from tb_privateuse1.cli.selection import add_selection, opened, selected
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -17,31 +17,31 @@ _SEVERITIES = ("high", "medium", "low", "note")
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    advise = add_command(
+    advice = add_command(
         commands,
-        "advise",
-        _advise,
-        COMMANDS["advise"],
+        "advice",
+        _advice,
+        COMMANDS["advice"],
         "./log --fail-on high",
     )
-    add_selection(advise)
-    add_flags(advise, "advice")
-    advise.add_argument("--ranks", action="store_true", help="of all ranks of the run together")
-    add_vendor(advise)
-    form = advise.add_mutually_exclusive_group()
+    add_selection(advice)
+    add_flags(advice, "advice")
+    advice.add_argument("--ranks", action="store_true", help="of all ranks of the run together")
+    add_vendor(advice)
+    form = advice.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exactly as over HTTP")
     form.add_argument("--markdown", action="store_true", help="for a comment")
     form.add_argument("--sarif", action="store_true", help="for code scanning")
-    advise.add_argument(
+    advice.add_argument(
         "--fail-on",
         choices=_SEVERITIES,
         metavar="SEVERITY",
         help="exit code 1 if a finding is as severe: high, medium, low or note",
     )
-    advise.add_argument("-o", "--output", metavar="FILE", help="instead of the standard output")
+    advice.add_argument("-o", "--output", metavar="FILE", help="instead of the standard output")
 
 
-def _advise(options: argparse.Namespace) -> int:
+def _advice(options: argparse.Namespace) -> int:
     from tb_privateuse1.advice import user_rules
     from tb_privateuse1.export.reports import advice as export
     from tb_privateuse1.views.advice import advice
@@ -51,12 +51,12 @@ def _advise(options: argparse.Namespace) -> int:
     from tb_privateuse1.views.request import Request
 
     if options.path is None:
-        raise UsageError("advise needs PATH: a logdir, a run or one trace file")
+        raise UsageError("advice needs PATH: a logdir, a run or one trace file")
     if options.ranks and (options.markdown or options.sarif):
         raise UsageError("--ranks has a text, or --json: findings of ranks have no lines.")
     view = distributed if options.ranks else advice
     asked = chosen(options, view)
-    request = Request(view, place(options), options=asked)
+    request = Request(view, selected(options), options=asked)
     rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
         result = Reader(store, catalog, rules.load).run(request)

@@ -14,7 +14,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.lookups.base import Instances, OrderOption, check, check_page, listed
 
 
-def calls(
+def operator_calls(
     trace: Trace,
     pyramid: Pyramid,
     *,

@@ -13,7 +13,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.lookups.base import Instances, OrderOption, check, check_page, listed
 
 
-def instances(
+def kernel_instances(
     trace: Trace,
     pyramid: Pyramid,
     *,
@@ -26,8 +26,7 @@ def instances(
 ) -> Instances:
     """The activities that are in one row of the kernel table with this activity.
 
-    ``step`` is a row of ``trace.steps``. Raises
-    TraceError ``bad_option``.
+    ``step`` is a row of ``trace.steps``. Raises TraceError ``bad_option``.
     """
     kernels = trace.kernels
     if not len(kernels):
