@@ -42,7 +42,7 @@ REGIMES = {
     "host_bound": Regime("transformer", {"speed": 20.0, "kernel_fixed_ns": 30_000}),
     "mixed": Regime("transformer", {"speed": 1.0}),
     "mixed_mlp": Regime("mlp", {"speed": 1.0}),
-    "synchronising": Regime("inference"),
+    "synchronizing": Regime("inference"),
     "waits": Regime("mlp", {}, "wait"),
     "streams": Regime("streams", {"speed": 0.5}),
     "streams_host_bound": Regime("streams", {"speed": 20.0, "kernel_fixed_ns": 30_000}),

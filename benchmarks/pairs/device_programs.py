@@ -191,7 +191,7 @@ def faster_products() -> Forms:
     return Forms(step, step, enter=(rate(10.0), rate(40.0)))
 
 
-READS = ("operator:aten::item=0", "synchronisation=0")
+READS = ("operator:aten::item=0", "synchronization=0")
 PRODUCTS = ("kernel:refdev_mm_kernel=0.25", "kernel:refdev_addmm_kernel=0.25")
 SLOW = {"speed": 0.5}
 
@@ -229,7 +229,7 @@ PAIRS = (
     ),
     Pair(
         "synchronize_refdev", "no wait after each layer", "refdev", synchronize_removed,
-        ("synchronisation=0",), settings=SLOW,
+        ("synchronization=0",), settings=SLOW,
     ),
     Pair(
         "larger_batch_refdev", "twice the batch", "refdev", lambda: larger_batch(DEVICE, 64),
@@ -237,7 +237,7 @@ PAIRS = (
     ),
     Pair(
         "copies_refdev", "copies that do not wait (for pinned memory)", "refdev",
-        copies_do_not_wait, ("synchronisation=0",),
+        copies_do_not_wait, ("synchronization=0",),
     ),
     Pair(
         "fewer_modules_refdev", "8 blocks of 12", "refdev", lambda: blocks(DEVICE, 128, 12, 8),

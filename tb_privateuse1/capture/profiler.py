@@ -31,9 +31,9 @@ from tb_privateuse1.capture.warnings import Notes
 from tb_privateuse1.capture.window_options import WindowOptions
 
 WINDOW_START = "tb_privateuse1::window_start"
-"""The annotation around the synchronisation before the first recorded step."""
+"""The annotation around the synchronization before the first recorded step."""
 WINDOW_END = "tb_privateuse1::window_end"
-"""The annotation around the synchronisation after the last recorded step."""
+"""The annotation around the synchronization after the last recorded step."""
 METADATA = "tb_privateuse1"
 """The key in the trace under which backend, route and warnings stand."""
 

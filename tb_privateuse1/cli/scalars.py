@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TAGS = {
     "profiler/step_ms": ("step_ns", 1e-6),
-    "profiler/utilization": ("utilisation", 1.0),
+    "profiler/utilization": ("utilization", 1.0),
     "profiler/mfu": ("mfu", 1.0),
     "profiler/memory_peak_bytes": ("memory_peak_bytes", 1.0),
     "profiler/largest_saving_share": ("saving_share", 1.0),

@@ -29,7 +29,7 @@ def add(commands: Commands) -> None:
         "--scale", action="append", default=[], metavar="WHAT=FACTOR",
         help="aten::mm=0.5 (twice as fast), kernel:NAME=0 (free), module:NAME=…, category:gemm=…, "
         "communication=…, copies=…, data_loader=…, launches=…, "
-        "synchronisation=0, profiler=0, stacks=0 (recorded without them); may be repeated",
+        "synchronization=0, profiler=0, stacks=0 (recorded without them); may be repeated",
     )  # fmt: skip
     add_flags(whatif, "whatif", without="changes")
     add_vendor(whatif)

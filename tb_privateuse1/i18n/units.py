@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-_SHARES = ("share", "utilisation", "sm_efficiency", "occupancy", "mfu", "hfu")
+_SHARES = ("share", "utilization", "sm_efficiency", "occupancy", "mfu", "hfu")
 _RATES = (("tflop_per_s", "TFLOP/s"), ("gb_per_s", "GB/s"), ("flops_per_byte", "FLOP/B"))
 _TIMES = (("s", 10**9), ("ms", 10**6), ("µs", 10**3))
 _WORK = (("TFLOP", 10**12), ("GFLOP", 10**9), ("MFLOP", 10**6))

@@ -21,10 +21,10 @@ class ApiError(Struct, frozen=True):
     error: Problem
 
 
-class Cancelled(Struct, frozen=True):
+class Canceled(Struct, frozen=True):
     """The answer to ``cancel``: whether a trace was being read or in the queue."""
 
-    cancelled: bool
+    canceled: bool
 
 
 class Extras(Struct, frozen=True):

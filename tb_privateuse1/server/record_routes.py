@@ -19,7 +19,7 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.i18n import say
 from tb_privateuse1.server.messages import (
     AskedRecording,
-    Cancelled,
+    Canceled,
     JobProcess,
     PhaseCount,
     RecordingPlace,
@@ -106,14 +106,14 @@ class RecordRoutes:
         self._read(fresh=True)
         return AskedRecording(job.name, asked.id)
 
-    def cancel(self, request: Request) -> Cancelled:
+    def cancel(self, request: Request) -> Canceled:
         """Withdraw the request of the job and the id in the body. Raises TraceError."""
         self.permission.check_change(request)
         body = _body(request, ("job", "id"))
         name, id = _text(body, "job"), _text(body, "id")
         with self._asking:
             named = [job for job in self._read(fresh=True)[0] if job.name == name]
-            return Cancelled(any(recording_request.withdraw(job, id) for job in named))
+            return Canceled(any(recording_request.withdraw(job, id) for job in named))
 
     def _read(self, *, fresh: bool = False) -> tuple[list[RecordingJob], list[Finding]]:
         with self._lock:

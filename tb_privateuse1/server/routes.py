@@ -25,7 +25,7 @@ from tb_privateuse1.export.query import EXPORT, parse_export
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, record_routes, static_files
 from tb_privateuse1.server.access import Access, is_local
-from tb_privateuse1.server.messages import ApiError, Cancelled, Extras, Problem
+from tb_privateuse1.server.messages import ApiError, Canceled, Extras, Problem
 from tb_privateuse1.server.record_permission import Permission
 from tb_privateuse1.server.record_routes import RecordRoutes
 from tb_privateuse1.storage.jobs import Pending
@@ -70,7 +70,7 @@ _STATUS = {
     "record_pending": 409,
     "bad_method": 405,
     "answer_too_large": 413,
-    "cancelled": 409,
+    "canceled": 409,
     "internal": 500,
 }
 """By error code; every other error is about a trace that cannot be used: 422."""
@@ -224,11 +224,11 @@ class Routes:
         ask = path == record_routes.ASK
         return self._record.ask(request) if ask else self._record.cancel(request)
 
-    def _cancel(self, request: Request) -> Cancelled:
+    def _cancel(self, request: Request) -> Canceled:
         texts = _texts(request)
         reject_unknown(_CANCEL, texts, SELECTION)
         files = self._reader.find(parse_selection(texts), deadline_s=time.monotonic())
-        return Cancelled(self._reader.cancel(files))
+        return Canceled(self._reader.cancel(files))
 
 
 def _methods(path: str) -> tuple[str, ...]:

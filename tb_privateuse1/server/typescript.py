@@ -26,7 +26,7 @@ from tb_privateuse1.export.trace_tables import COLUMNS, schema
 from tb_privateuse1.server.messages import (
     ApiError,
     AskedRecording,
-    Cancelled,
+    Canceled,
     Extras,
     RunningJobs,
 )
@@ -69,7 +69,7 @@ def typescript() -> str:
         catalog.Runs,
         jobs.Progress,
         event_record.EventRecord,
-        Cancelled,
+        Canceled,
         Extras,
         AskedRecording,
         RunningJobs,

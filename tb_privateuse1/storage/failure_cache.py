@@ -14,7 +14,7 @@ _PASSING = (
 )  # fmt: skip
 """Errors whose cause may pass (the reader was killed, the disk was full), as may all that begin
 with ``remote_`` or ``cluster_``; other ones stay."""
-_NEVER_KEPT = ("cancelled", "closed")
+_NEVER_KEPT = ("canceled", "closed")
 """Errors without a cause in the trace."""
 _MOST = 1000
 

@@ -31,7 +31,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 _LOOK_S = 0.25
-_NOT_ITS_OWN = ("cancelled", "closed", "reader_stalled", "out_of_memory")
+_NOT_ITS_OWN = ("canceled", "closed", "reader_stalled", "out_of_memory")
 """Errors while another recording is read that say nothing of it."""
 _log = logging.getLogger(__name__)
 

@@ -244,7 +244,7 @@ class Jobs:
         for job in list(self._jobs.values()):
             forgotten = not job.askers and now - job.asked_s > FORGOTTEN_S
             if forgotten and job.state != "running":
-                self._kill(job, cancelled_error(job.files))
+                self._kill(job, canceled_error(job.files))
 
     def _kill(self, job: Job, error: TraceError) -> None:
         job.verdict = error
@@ -263,10 +263,10 @@ class Jobs:
             job.future.set_result(result)
 
 
-def cancelled_error(files: TraceFiles) -> TraceError:
-    """Return the error for callers of a cancelled job."""
-    message = say("Reading {name} was cancelled.", name=printable(files.trace.name))
-    return TraceError("cancelled", message, say("Ask for it again to read it."))
+def canceled_error(files: TraceFiles) -> TraceError:
+    """Return the error for callers of a canceled job."""
+    message = say("Reading {name} was canceled.", name=printable(files.trace.name))
+    return TraceError("canceled", message, say("Ask for it again to read it."))
 
 
 def vanished_error(files: TraceFiles) -> TraceError:

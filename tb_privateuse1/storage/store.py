@@ -33,7 +33,7 @@ from tb_privateuse1.storage.jobs import (
     Pending,
     Phase,
     Progress,
-    cancelled_error,
+    canceled_error,
 )
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
@@ -110,7 +110,7 @@ class Store:
         Waits at most ``wait_s``, by default until it is there. Of the traces that wait for their
         turn, the one asked for most recently is read first. Raises Pending if it is not ready by
         then, TraceError if it cannot be read (at once, as long as the file is the same), or
-        ``cancelled`` (which is forgotten: ask again to have it read).
+        ``canceled`` (which is forgotten: ask again to have it read).
         """
         files, key = _current(files, self._vendors)
         end = None if wait_s is None else self._clock() + wait_s
@@ -186,10 +186,10 @@ class Store:
     def cancel(self, files: TraceFiles, *, parts: bool = False) -> bool:
         """Give up reading a trace; whether it was being read, or waited for it.
 
-        Its reader is killed, and who asked for it hears TraceError ``cancelled``. With ``parts``
+        Its reader is killed, and who asked for it hears TraceError ``canceled``. With ``parts``
         it goes on if somebody needs more than its part.
         """
-        return self._jobs.cancel(cancelled_error(files), files.trace.path, parts=parts)
+        return self._jobs.cancel(canceled_error(files), files.trace.path, parts=parts)
 
     def close(self) -> None:
         """Give up what is being read, and wait until nothing of it is left running or on disk.

@@ -112,12 +112,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _judge(item: pytest.Item, found: ProfileBudget) -> None:
-    from tb_privateuse1.testing.judgement import judge
+    from tb_privateuse1.testing.judgment import judge
     from tb_privateuse1.trace.errors import TraceError
 
     budget, config = found.budget, item.config
     try:
-        found.judgement = judge(
+        found.judgment = judge(
             found.traces,
             budget,
             config.rootpath / budget.baseline if budget.baseline else None,
@@ -129,9 +129,9 @@ def _judge(item: pytest.Item, found: ProfileBudget) -> None:
         pytest.fail(str(error), pytrace=False)
     except TraceError as error:
         pytest.fail(f"{error.message} {error.hint or ''}".strip(), pytrace=False)
-    item.user_properties += [(_PROPERTY, line) for line in found.judgement.lines]
-    if found.judgement.problem is not None:
-        pytest.fail(f"over budget\n{found.judgement.problem}", pytrace=False)
+    item.user_properties += [(_PROPERTY, line) for line in found.judgment.lines]
+    if found.judgment.problem is not None:
+        pytest.fail(f"over budget\n{found.judgment.problem}", pytrace=False)
 
 
 def pytest_terminal_summary(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tb_privateuse1.testing.budget import Budget, BudgetError
 
 if TYPE_CHECKING:
-    from tb_privateuse1.testing.judgement import Judgement
+    from tb_privateuse1.testing.judgment import Judgment
 
 
 class ProfileBudget:
@@ -26,7 +26,7 @@ class ProfileBudget:
         self.budget = budget
         self.folder = folder
         """Where the traces are; None if nothing is recorded."""
-        self.judgement: Judgement | None = None
+        self.judgment: Judgment | None = None
         """Set by the plugin as the test ends."""
         self.line_trace: Path | None = None
         self._done = 0
@@ -81,7 +81,7 @@ class ProfileBudget:
 
     def _lines(self) -> Iterator[int]:
         """Run once more with stacks if the budget is exceeded, so that operators have lines."""
-        from tb_privateuse1.testing.judgement import exceeds
+        from tb_privateuse1.testing.judgment import exceeds
 
         if self.budget.stacks or not exceeds(self.traces, self.budget):
             return

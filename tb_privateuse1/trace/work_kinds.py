@@ -8,7 +8,7 @@ Kind = Literal[
     "gemm",
     "convolution",
     "attention",
-    "normalisation",
+    "normalization",
     "recurrent",
     "pooling",
     "softmax_loss",

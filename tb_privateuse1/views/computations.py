@@ -151,7 +151,7 @@ class Computations:
             if one.future.done():  # it was ended before
                 return
             # A request after a cancellation starts the work anew.
-            if isinstance(error, TraceError) and error.code == "cancelled":
+            if isinstance(error, TraceError) and error.code == "canceled":
                 self._forget(key, one)
             if error is None:
                 one.future.set_result(result)

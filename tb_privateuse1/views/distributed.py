@@ -75,7 +75,7 @@ class RankRow(Struct, frozen=True):
     """What the idle time goes to, the longest class first; without a device, known ones only."""
     transferring_ns: int | None
     """Of the communication calls: what the last one to come takes."""
-    synchronising_ns: int | None
+    synchronizing_ns: int | None
     """Of the communication calls: waiting for the last one to come."""
     step_bound_ns: int | None
     computation_bound_ns: int | None
@@ -115,7 +115,7 @@ class RankStep(Struct, frozen=True):
     idle_ns: int | None
     transferring_ns: int | None
     """Null if no call of the step could be matched with those of other ranks."""
-    synchronising_ns: int | None
+    synchronizing_ns: int | None
     incomplete: bool
     """Cut off by the end of the recording, or primed: in no mean."""
     duration_bound_ns: int | None

@@ -16,14 +16,14 @@ from tb_privateuse1.analysis.comparison.trend import Level, Trend, find_trend
 from tb_privateuse1.analysis.memory import allocations, devices
 from tb_privateuse1.analysis.roofs.device_use import device_use
 from tb_privateuse1.analysis.steps.table import step_spread, step_table
-from tb_privateuse1.analysis.steps.utilisation import utilisation
+from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.model import Timeline, Trace
 from tb_privateuse1.views.base import Provenance, Recording
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import reduces
 
-HistoryFigure = Literal["step_ns", "utilisation", "mfu", "memory_peak_bytes"]
+HistoryFigure = Literal["step_ns", "utilization", "mfu", "memory_peak_bytes"]
 RecordingState = Literal["read", "waiting", "failed"]
 
 
@@ -56,9 +56,9 @@ class HistoryRow(Struct, frozen=True):
     """How far off the step time may be; 0 if measured."""
     deviation_ns: int | None = None
     """The standard deviation between the steps."""
-    utilisation: float | None = None
-    utilisation_low: float | None = None
-    utilisation_high: float | None = None
+    utilization: float | None = None
+    utilization_low: float | None = None
+    utilization_high: float | None = None
     mfu: float | None = None
     mfu_low: float | None = None
     mfu_high: float | None = None
@@ -112,7 +112,7 @@ def figures(trace: Trace) -> HistoryRow:
     complete = [step for step in numbered if not step.incomplete and not step.primed]
     spread = step_spread(complete)
     number = complete[0].name.rpartition("#")[2] if complete else ""
-    used, use = utilisation(trace), device_use(trace, None)
+    used, use = utilization(trace), device_use(trace, None)
     limit = verdict(trace)
     found = engine.built_in_advice(trace).rows
     top = next((row for row in found if row.saving_share is not None), None)
@@ -127,9 +127,9 @@ def figures(trace: Trace) -> HistoryRow:
         step_ns=spread.mean_ns if spread else None,
         step_bound_ns=spread.bound_ns if spread else None,
         deviation_ns=spread.deviation_ns if spread else None,
-        utilisation=used.share,
-        utilisation_low=used.low,
-        utilisation_high=used.high,
+        utilization=used.share,
+        utilization_low=used.low,
+        utilization_high=used.high,
         mfu=use.mfu,
         mfu_low=use.mfu_low,
         mfu_high=use.mfu_high,

@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.kernel_names import display_name, strings_with
 from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.analysis.kernels.groups import Floats, Group
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
-from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
+from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, sum_bounds, uncertainty
@@ -152,7 +152,7 @@ class KernelTable(Result, frozen=True):
     """Null where nothing is known of the vendor's names."""
     has_configs: bool
     """Whether the trace says how kernels were launched."""
-    modelled: ModelledTime
+    modeled: ModeledTime
     """How much of the time of these activities has a model of its work."""
 
 
@@ -211,7 +211,7 @@ def kernels(
         short=_short(duration[table.kind == KERNEL], short_ns),
         matrix=_matrix(trace, table, rows.matrix),
         has_configs=bool((lookup(trace.configs.block, table.config, NONE) >= 0).any()),
-        modelled=modelled_time(trace, inside),
+        modeled=modeled_time(trace, inside),
     )
 
 

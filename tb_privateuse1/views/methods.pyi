@@ -223,7 +223,7 @@ class ViewMethods:
     def history(
         self,
         *,
-        figure: Literal['step_ns', 'utilisation', 'mfu', 'memory_peak_bytes'] = 'step_ns',
+        figure: Literal['step_ns', 'utilization', 'mfu', 'memory_peak_bytes'] = 'step_ns',
         matching: str | None = None,
         run: str | None = None,
         rank: int | None = None,

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
-from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
+from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.trace import call_tree, device_times, sum_bounds
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Trace
@@ -107,7 +107,7 @@ class Modules(Result, frozen=True):
     """Activities that belong to no row: the optimizer's, those without an operator, …"""
     stacks: bool
     """Whether Python frames were recorded at all (``with_stack``)."""
-    modelled: ModelledTime
+    modeled: ModeledTime
     """How much of the device's time has a model of its work."""
 
 
@@ -201,7 +201,7 @@ def _result(
         device_ns=whole if any_device else None,
         outside_device_ns=whole - inside if any_device else None,
         stacks=len(trace.frames) > 0,
-        modelled=modelled_time(trace, some),
+        modeled=modeled_time(trace, some),
     )
 
 

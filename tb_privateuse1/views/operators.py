@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.operators import groups, kinds_of_work, totals, wit
 from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
-from tb_privateuse1.analysis.roofs.rates import ModelledTime, group_figures, modelled_time
+from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, device_times, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
@@ -150,7 +150,7 @@ class Operators(Result, frozen=True):
     """Whether it was recorded with ``with_stack``."""
     has_modules: bool
     """Whether there are calls of modules among the frames."""
-    modelled: ModelledTime
+    modeled: ModeledTime
     """How much of the device's time has a model of its work."""
 
 
@@ -223,7 +223,7 @@ def operators(
         has_shapes=bool((trace.ops.shapes >= 0).any()),
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
         has_modules=bool(call_tree.is_module(trace).any()),
-        modelled=modelled_time(trace, in_step(trace.kernels.step, row)),
+        modeled=modeled_time(trace, in_step(trace.kernels.step, row)),
     )
 
 

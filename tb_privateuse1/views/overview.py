@@ -23,7 +23,7 @@ from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.operators import totals as operators_totals
 from tb_privateuse1.analysis.recording.summary import Recording, summary
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
-from tb_privateuse1.analysis.roofs.rates import ModelledTime, modelled_time
+from tb_privateuse1.analysis.roofs.rates import ModeledTime, modeled_time
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.steps.table import (
@@ -34,7 +34,7 @@ from tb_privateuse1.analysis.steps.table import (
     step_spread,
     step_table,
 )
-from tb_privateuse1.analysis.steps.utilisation import utilisation
+from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, intervals, sum_bounds, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
@@ -138,11 +138,11 @@ class Overview(Result, frozen=True):
     spread: Spread | None
     averages: tuple[Average, ...]
     """What the complete steps go to on average; empty if none is complete."""
-    utilisation: float | None
+    utilization: float | None
     """Busy device time within the steps' windows as a share of these windows."""
-    utilisation_low: float | None
+    utilization_low: float | None
     """The least value that the bounds allow; the share itself if measured, null if not known."""
-    utilisation_high: float | None
+    utilization_high: float | None
     """The greatest one."""
     sm_efficiency: float | None
     """The share of the device's multiprocessors that held blocks within the same windows, and"""
@@ -151,7 +151,7 @@ class Overview(Result, frozen=True):
     totals: Totals
     use: DeviceUse
     """The share of the device's peak that the complete steps use, and their samples and tokens."""
-    modelled: ModelledTime | None
+    modeled: ModeledTime | None
     """How much of the device's time has a model of its work; null without an MFU."""
     account: Account | None
     """Where all time of the steps' windows goes; null if brief, or where a device was used and has
@@ -215,7 +215,7 @@ def _first_figures(trace: Trace, row: int | None) -> Overview:
     """Return the brief overview of all steps, or of a row of ``trace.steps``."""
     steps = step_table(trace)
     spread = step_spread(steps)
-    used = utilisation(trace, row)
+    used = utilization(trace, row)
     inside = in_step(trace.kernels.step, row)
     kernels = trace.kernels.take(inside)
     use = BUDGET.compute(trace, ("use", row), lambda: device_use(trace, row))
@@ -231,14 +231,14 @@ def _first_figures(trace: Trace, row: int | None) -> Overview:
         average_step_bound_ns=spread.bound_ns if spread else None,
         spread=spread,
         averages=step_averages(trace),
-        utilisation=used.share,
-        utilisation_low=used.low,
-        utilisation_high=used.high,
+        utilization=used.share,
+        utilization_low=used.low,
+        utilization_high=used.high,
         sm_efficiency=sm_occupancy.sm_efficiency(trace, trace.kernels, *_windows(trace, row)),
         occupancy=sm_occupancy.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
         use=use,
-        modelled=None if use.mfu is None else modelled_time(trace, inside),
+        modeled=None if use.mfu is None else modeled_time(trace, inside),
         account=None,
         device_accounts=(),
         account_steps=(),

@@ -24,7 +24,7 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import derived, part_groups
-from tb_privateuse1.storage.jobs import Pending, Phase, Progress, cancelled_error
+from tb_privateuse1.storage.jobs import Pending, Phase, Progress, canceled_error
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -152,10 +152,10 @@ class Reader:
     def cancel(self, files: TraceFiles) -> bool:
         """Give up reading a trace, and what is computed of it; whether there was anything.
 
-        Who waits for these hears TraceError ``cancelled``. Other ranks that are read for a view of
+        Who waits for these hears TraceError ``canceled``. Other ranks that are read for a view of
         all ranks alone are given up, too.
         """
-        ended = self._computations.cancel(lambda key: _is_of(key, files), cancelled_error(files))
+        ended = self._computations.cancel(lambda key: _is_of(key, files), canceled_error(files))
         was_read = self._store.cancel(files)
         for key in ended:
             if isinstance(key, _RanksKey):

@@ -21,11 +21,11 @@ from tb_privateuse1.analysis.roofs.outliers import Outlier, outliers
 from tb_privateuse1.analysis.roofs.points import By, PointGroups, point_groups
 from tb_privateuse1.analysis.roofs.rate_types import RATE_TYPES
 from tb_privateuse1.analysis.roofs.rates import (
-    ModelledTime,
+    ModeledTime,
     compute_roofs,
     device_rates,
     group_figures,
-    modelled_time,
+    modeled_time,
 )
 from tb_privateuse1.analysis.roofs.roofs import Kind, Roof, Source
 from tb_privateuse1.analysis.steps import breakdown
@@ -169,7 +169,7 @@ class Roofline(Result, frozen=True):
     unknown: tuple[UnknownWork, ...]
     """The names with the most time of unknown work, at most 50."""
     outliers: tuple[Outlier, ...]
-    modelled: ModelledTime
+    modeled: ModeledTime
     """How much of the time has a model of its work."""
 
 
@@ -212,7 +212,7 @@ def roofline(
         distances=_distances(trace, chosen, whole),
         unknown=_unknown(trace, points, whole),
         outliers=outliers(trace, chosen),
-        modelled=modelled_time(trace, chosen),
+        modeled=modeled_time(trace, chosen),
     )
 
 

@@ -165,7 +165,7 @@ def test_the_loader_needs_only_the_host() -> None:
         ("inference.steps", "import torch.profiler", "another room's library"),
         ("server.routes", "import mcp", "another room's library"),
         ("server.routes", "from tb_privateuse1.server.agents import serve", "agents are above"),
-        ("testing.judgement", "from tb_privateuse1.cli.base import write", "cli are above"),
+        ("testing.judgment", "from tb_privateuse1.cli.base import write", "cli are above"),
         ("cli.base", "from tb_privateuse1.testing.budget import Budget", "that room is above"),
     ],
 )

@@ -117,7 +117,7 @@ def test_old_names_lead_to_names_that_are_there() -> None:
 BRITISH = re.compile(
     r"colou?r(?<=our)|utilis|normalis|summaris|synchronis|cancell|behaviour|labell|serialis|"
     r"centre|grey|optimis|initialis|recognis|organis|minimis|maximis|favour|neighbour|licence|"
-    r"quantis|tokenis|vectoris|parallelis(?!m)|modell|analys(?!is|es\b|t)|catalogue|artefact",
+    r"quantis|tokenis|vectoris|parallelis(?!m)|modell|analys(?!is|es\b|t)|artefact",
     re.IGNORECASE,
 )
 

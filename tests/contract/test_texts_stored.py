@@ -185,7 +185,7 @@ def client(logdir: Path, cache: Path) -> Iterator[Client]:
         ("overview?run=nowhere", "unknown_run", "没有运行 nowhere。"),
         ("overview?run=ddp&rank=7", "unknown_rank", "没有 rank 7。"),
         ("overview?run=ddp&step=9", "unknown_step", "该 trace 中没有迭代 9。"),
-        ("overview?colour=red", "unknown_option", "overview 没有选项 'colour'。"),
+        ("overview?color=red", "unknown_option", "overview 没有选项 'color'。"),
         ("operators?limit=many", "bad_option", "limit 必须是整数"),
         ("overview?run=unreadable", "not_json", "没有完整的事件。"),
     ],

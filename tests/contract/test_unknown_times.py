@@ -137,7 +137,7 @@ def test_nothing_bounds_a_sum_to_which_work_may_add(make: Callable[[], Trace]) -
     shown = overview(make())
     totals = asdict(shown.totals)
     assert {value for name, value in totals.items() if name.endswith("_bound_ns")} == {None}
-    assert (shown.utilisation_low, shown.utilisation_high) == (None, None)
+    assert (shown.utilization_low, shown.utilization_high) == (None, None)
     assert shown.account is None or shown.account.idle_bound_ns is None
     assert shown.average_step_bound_ns is None
 
@@ -191,7 +191,7 @@ def test_a_missing_stream_is_named_in_every_result() -> None:
     timeline = result(VIEWS["timeline"], trace)
     (lost,) = [track for track in timeline.tracks if track.busy_ns is None]
     assert lost.label.endswith("(no times)")
-    (curve,) = [one for one in timeline.counters if one.what == "utilisation"]
+    (curve,) = [one for one in timeline.counters if one.what == "utilization"]
     assert "device 0 without stream 1" in curve.label
     (row,) = result(VIEWS["distributed"], trace).rows
     assert row.missing_streams == (name,)

@@ -208,6 +208,6 @@ def test_how_much_of_the_steps_the_device_computes(both: tuple[Trace, Any]) -> N
     (busy,) = intervals.covered_length(union, np.array([start]), np.array([end]))
     told = theirs.gpu_metrics_parser.gpu_utilization[0]
     assert told == pytest.approx(busy / (end - start), abs=1e-9)
-    ours = overview(trace).utilisation
+    ours = overview(trace).utilization
     assert ours is not None
     assert told < ours < told + 0.05

@@ -141,8 +141,8 @@ def test_two_ranks_on_one_clock() -> None:
         parts = (s.computation_ns, s.exposed_ns, s.copy_ns, s.idle_ns)
         assert sum(part or 0 for part in parts) == s.duration_ns
         assert s.transferring_ns is not None
-        assert s.synchronising_ns is not None
-        assert s.transferring_ns + s.synchronising_ns >= (s.communication_ns or 0)  # lanes overlap
+        assert s.synchronizing_ns is not None
+        assert s.transferring_ns + s.synchronizing_ns >= (s.communication_ns or 0)  # lanes overlap
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)

@@ -110,7 +110,7 @@ def test_an_event_is_a_route(client: Client, logdir: Path) -> None:
         ("overview?run=ddp&wait_ms=soon", 400, "bad_option", "whole number"),
         ("operators?run=ddp&group=x", 400, "bad_option", "name, shapes"),
         ("operators?run=ddp&run=mlp", 400, "bad_option", "2 times"),
-        ("operators?run=ddp&colour=red", 400, "unknown_option", "run, rank, span, wait_ms, group"),
+        ("operators?run=ddp&color=red", 400, "unknown_option", "run, rank, span, wait_ms, group"),
         ("event?run=ddp&table=kernels", 400, "bad_option", "row is missing"),
         ("event?run=ddp&row=0", 400, "bad_option", "table is missing"),
         ("event?run=ddp&table=meta&row=0", 400, "bad_option", "ops, frames, launches, kernels"),
@@ -266,14 +266,14 @@ def test_mistakes_while_reading_are_mistakes_of_ours(scan: Scanner) -> None:
     )
 
 
-def test_reading_can_be_cancelled(scan: Scanner) -> None:
-    shelf = Shelf(TraceError("cancelled", "Reading x was cancelled.", "Ask again."))
+def test_reading_can_be_canceled(scan: Scanner) -> None:
+    shelf = Shelf(TraceError("canceled", "Reading x was canceled.", "Ask again."))
     client = Client(Routes(scan, shelf))  # type: ignore[arg-type]
     for expected in (True, False):
         answer = client.post(BASE + "cancel?run=ddp&rank=1&span=1", headers=OWN_PAGE)
-        assert (answer.status_code, answer.json) == (200, {"cancelled": expected})
+        assert (answer.status_code, answer.json) == (200, {"canceled": expected})
     assert shelf.cancelled == ["host_1.1700000000000.pt.trace.json"] * 2
-    problem(client.get(BASE + "overview?run=ddp"), 409, "cancelled")
+    problem(client.get(BASE + "overview?run=ddp"), 409, "canceled")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])

@@ -124,7 +124,7 @@ def test_a_request_from_asking_to_the_link(serve: Serve, logs: Path, clock: Fake
     ]
 
 
-def test_one_request_at_a_time_until_it_is_cancelled(serve: Serve, logs: Path) -> None:
+def test_one_request_at_a_time_until_it_is_canceled(serve: Serve, logs: Path) -> None:
     describe(logs)
     client = serve()
     id = post(client, {"job": "logs"}).json["id"]
@@ -132,10 +132,10 @@ def test_one_request_at_a_time_until_it_is_cancelled(serve: Serve, logs: Path) -
     assert "by TensorBoard" in said
     other = post(client, {"job": "logs", "replace": True}).json["id"]
     assert other != id
-    assert post(client, {"job": "logs", "id": id}, "record/cancel").json == {"cancelled": False}
-    assert post(client, {"job": "logs", "id": other}, "record/cancel").json == {"cancelled": True}
+    assert post(client, {"job": "logs", "id": id}, "record/cancel").json == {"canceled": False}
+    assert post(client, {"job": "logs", "id": other}, "record/cancel").json == {"canceled": True}
     assert fake_job.request(logs) is None
-    assert post(client, {"job": "none", "id": other}, "record/cancel").json == {"cancelled": False}
+    assert post(client, {"job": "none", "id": other}, "record/cancel").json == {"canceled": False}
 
 
 def test_many_processes_are_a_summary_and_the_failures(

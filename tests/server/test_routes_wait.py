@@ -144,9 +144,9 @@ def test_all_ranks_can_be_given_up_when_all_are_stored(
     waiting = threading.Thread(target=gate.open.wait, args=(WAIT_S,))
     waiting.start()
     own_page = {"Origin": "http://localhost"}
-    for cancelled in (True, False):
+    for canceled in (True, False):
         answer = client.post(BASE + "cancel?run=r&rank=3", headers=own_page)
-        assert answer.json == {"cancelled": cancelled}
+        assert answer.json == {"canceled": canceled}
     gate.open.set()
     waiting.join()
     assert gate.passed == 1, "it ended before the next rank"

@@ -12,7 +12,7 @@ _SCRIPT = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" /
 _UNREADY = ", ".join(
     ('[data-testid="loading"]', '[data-testid="progress"]', '[aria-busy="true"]', ".frame:empty")
 )
-_COLOURS = ["color-contrast", "link-in-text-block"]
+_COLORS = ["color-contrast", "link-in-text-block"]
 """The rules whose answer depends on the theme."""
 
 _RUN = """async (rules) => {
@@ -39,7 +39,7 @@ def violations(dashboard: Dashboard) -> list[str]:
     found = [f"{shown}: {line}" for line in violations_of(dashboard.frame)]
     other = themes[shown == "light"]
     dashboard.dark(other == "dark")
-    return found + [f"{other}: {line}" for line in violations_of(dashboard.frame, _COLOURS)]
+    return found + [f"{other}: {line}" for line in violations_of(dashboard.frame, _COLORS)]
 
 
 def violations_of(frame: Frame | Page, rules: list[str] | None = None) -> list[str]:

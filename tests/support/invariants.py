@@ -98,8 +98,8 @@ def of_account(result: Overview) -> None:
     assert all(sum(one.duration_ns for one in c.largest) <= c.ns for c in account.classes)
     idle = sum(c.ns for c in account.classes if c.group != "device")
     assert idle == account.idle_ns
-    if result.utilisation is not None:
-        assert account.window_ns - idle == round(result.utilisation * account.window_ns)
+    if result.utilization is not None:
+        assert account.window_ns - idle == round(result.utilization * account.window_ns)
     for own, s in zip(result.account_steps, result.steps, strict=True):
         times = {c.name: c.ns for c in own.classes}
         assert sum(times.values()) == s.duration_ns

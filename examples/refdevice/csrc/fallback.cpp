@@ -250,7 +250,7 @@ void run_boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const Call call{op, traits_of(op), std::move(arguments), device};
   const Internal internal;
 
-  // What is only written in place has its shape; an error in it shows at the next synchronisation.
+  // What is only written in place has its shape; an error in it shows at the next synchronization.
   std::optional<torch::jit::Stack> shapes(std::in_place);
   if (call.traits.makes || call.traits.out) {
     shapes = call.traits.plain ? result_shapes(op, call.arguments) : std::nullopt;

@@ -44,7 +44,7 @@ struct Span {
 // gets a core, so they are exact and repeatable on a busy host, and the log of true times can be
 // compared to the nanosecond; and since they are known at the launch, an event needs no thread to
 // be recorded. What the host sees is real all the same: a launch never waits for the computation,
-// and whoever synchronises blocks until the computation is done *and* the clock has passed the time.
+// and whoever synchronizes blocks until the computation is done *and* the clock has passed the time.
 class Stream {
  public:
   Stream(int device, int id) : device_(device), id_(id) {}

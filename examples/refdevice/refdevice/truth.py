@@ -34,7 +34,7 @@ def columns() -> dict[str, list[Any]]:
 
 
 def lateness() -> dict[str, int]:
-    """Count the synchronisations that returned late, and by how many ns, because cores were busy.
+    """Count the synchronizations that returned late, and by how many ns, because cores were busy.
 
     The log's times do not suffer from that; what the host saw of the device did.
     """

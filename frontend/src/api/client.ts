@@ -3,7 +3,7 @@
 import type {
   ApiError,
   AskedRecording,
-  Cancelled,
+  Canceled,
   EventRecord,
   Extras,
   Options,
@@ -125,7 +125,7 @@ export async function cancelReading({ run, rank, span }: Place): Promise<boolean
   const response = await request(address("cancel", { run, rank, span }), signal, "POST");
   const body = await content(response, signal);
   if (response.status !== 200) throw problem(response.status, body);
-  return (body as Cancelled).cancelled;
+  return (body as Canceled).canceled;
 }
 
 /** The running jobs that can be asked for a recording, and the progress of a request. */
@@ -152,7 +152,7 @@ export interface RecordingWish {
 export const askRecording = (wish: RecordingWish): Promise<AskedRecording> => send("record", wish);
 
 /** Withdraws a request. */
-export const cancelRecording = (of: { job: string; id: string }): Promise<Cancelled> =>
+export const cancelRecording = (of: { job: string; id: string }): Promise<Canceled> =>
   send("record/cancel", of);
 
 async function send<T>(route: string, body: object): Promise<T> {

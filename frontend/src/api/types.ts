@@ -240,7 +240,7 @@ export interface AxisRow {
   call_ns: number | null;
   exposed_ns: number | null;
   transferring_ns: number | null;
-  synchronising_ns: number | null;
+  synchronizing_ns: number | null;
   bytes: number | null;
   bus_bytes_per_s: number | null;
   slowest_group: string | null;
@@ -263,8 +263,8 @@ export interface CallSite {
 }
 
 /** The answer to ``cancel``: whether a trace was being read or in the queue. */
-export interface Cancelled {
-  cancelled: boolean;
+export interface Canceled {
+  canceled: boolean;
 }
 
 /** The place of a kernel's launch in the capture of its graph. */
@@ -303,7 +303,7 @@ export interface CauseRow {
 
 /** A change that was asked for, and what it touches in the chosen steps, per step. */
 export interface ChangeAsked {
-  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation" | "profiler" | "stacks";
+  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "profiler" | "stacks";
   name: string;
   factor: number;
   text: string;
@@ -351,7 +351,7 @@ export interface CollectiveRow {
   total_ns: number;
   mean_ns: number;
   transfer_ns: number | null;
-  synchronising_ns: number | null;
+  synchronizing_ns: number | null;
   matched: number;
   algorithm_bytes_per_s: number | null;
   bus_bytes_per_s: number | null;
@@ -381,7 +381,7 @@ export interface Constant {
 /** A curve in the window: its entries in ``Curves``. */
 export interface Counter {
   label: string;
-  what: "utilisation" | "sm_efficiency" | "waiting" | "rate" | "data_loader" | "copies" | "communication" | "memory" | "recorded";
+  what: "utilization" | "sm_efficiency" | "waiting" | "rate" | "data_loader" | "copies" | "communication" | "memory" | "recorded";
   unit: "bytes" | "bytes/s" | "kernels" | "kernels/ms" | "share" | "";
   inferred: boolean;
   first: number;
@@ -830,7 +830,7 @@ export interface Found {
 
 /** The saving of one item, per step. */
 export interface Gain {
-  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation" | "profiler" | "stacks";
+  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "profiler" | "stacks";
   name: string;
   full_name: string | null;
   on_path_ns: number;
@@ -866,7 +866,7 @@ export interface GroupRow {
   call_ns: number | null;
   exposed_ns: number | null;
   transferring_ns: number | null;
-  synchronising_ns: number | null;
+  synchronizing_ns: number | null;
   bytes: number | null;
   bus_bytes_per_s: number | null;
 }
@@ -876,7 +876,7 @@ export interface History {
   provenance: Provenance;
   rows: HistoryRow[];
   matching: string | null;
-  figure: "step_ns" | "utilisation" | "mfu" | "memory_peak_bytes";
+  figure: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes";
   noise: number | null;
   levels: HistoryLevel[];
   outside: number[];
@@ -912,9 +912,9 @@ export interface HistoryRow {
   step_ns: number | null;
   step_bound_ns: number | null;
   deviation_ns: number | null;
-  utilisation: number | null;
-  utilisation_low: number | null;
-  utilisation_high: number | null;
+  utilization: number | null;
+  utilization_low: number | null;
+  utilization_high: number | null;
   mfu: number | null;
   mfu_low: number | null;
   mfu_high: number | null;
@@ -1060,7 +1060,7 @@ export interface KernelTable {
   short: ShortKernels | null;
   matrix: MatrixUse | null;
   has_configs: boolean;
-  modelled: ModelledTime;
+  modeled: ModeledTime;
 }
 
 /** A part of the recording at a level of detail. */
@@ -1287,9 +1287,9 @@ export interface Method {
 }
 
 /** How much of some device time has a model of its work; communication does not count. */
-export interface ModelledTime {
-  modelled_ns: number | null;
-  modelled_share: number | null;
+export interface ModeledTime {
+  modeled_ns: number | null;
+  modeled_share: number | null;
   compute_source: "data_sheet" | "user_file" | "best_seen" | "mixed" | null;
   memory_source: "data_sheet" | "user_file" | "best_seen" | null;
   compute_sources: RoofSource[];
@@ -1330,7 +1330,7 @@ export interface Modules {
   device_ns: number | null;
   outside_device_ns: number | null;
   stacks: boolean;
-  modelled: ModelledTime;
+  modeled: ModeledTime;
 }
 
 /** The class of time with the greatest part of the steps without a finding. */
@@ -1352,7 +1352,7 @@ export interface NodeRow {
   exposed_across_ns: number | null;
   copy_ns: number | null;
   idle_ns: number | null;
-  synchronising_ns: number | null;
+  synchronizing_ns: number | null;
   longest_rank: number;
   longest_ns: number | null;
 }
@@ -1386,7 +1386,7 @@ export interface OpenCollectiveRow {
 export interface OperatorRow {
   name: string | null;
   launcher: string | null;
-  category: "gemm" | "convolution" | "attention" | "normalisation" | "recurrent" | "pooling" | "softmax_loss" | "elementwise" | "reduction" | "indexing" | "random" | "copy" | "view" | "allocation" | "optimizer" | "communication" | "compiled" | "autograd" | "other";
+  category: "gemm" | "convolution" | "attention" | "normalization" | "recurrent" | "pooling" | "softmax_loss" | "elementwise" | "reduction" | "indexing" | "random" | "copy" | "view" | "allocation" | "optimizer" | "communication" | "compiled" | "autograd" | "other";
   input_shapes: string | null;
   module: string | null;
   stack: string | null;
@@ -1428,7 +1428,7 @@ export interface Operators {
   has_shapes: boolean;
   has_stacks: boolean;
   has_modules: boolean;
-  modelled: ModelledTime;
+  modeled: ModeledTime;
 }
 
 /** The groups beyond ``limit``: not in the rows, but in all sums. */
@@ -1488,14 +1488,14 @@ export interface Overview {
   average_step_bound_ns: number | null;
   spread: Spread | null;
   averages: Average[];
-  utilisation: number | null;
-  utilisation_low: number | null;
-  utilisation_high: number | null;
+  utilization: number | null;
+  utilization_low: number | null;
+  utilization_high: number | null;
   sm_efficiency: number | null;
   occupancy: number | null;
   totals: Totals;
   use: DeviceUse;
-  modelled: ModelledTime | null;
+  modeled: ModeledTime | null;
   account: Account | null;
   device_accounts: DeviceAccount[];
   account_steps: StepAccount[];
@@ -1680,7 +1680,7 @@ export interface RankRow {
   idle_ns: number | null;
   idle_classes: StepClass[];
   transferring_ns: number | null;
-  synchronising_ns: number | null;
+  synchronizing_ns: number | null;
   step_bound_ns: number | null;
   computation_bound_ns: number | null;
   communication_bound_ns: number | null;
@@ -1707,7 +1707,7 @@ export interface RankStep {
   copy_ns: number | null;
   idle_ns: number | null;
   transferring_ns: number | null;
-  synchronising_ns: number | null;
+  synchronizing_ns: number | null;
   incomplete: boolean;
   duration_bound_ns: number | null;
   computation_bound_ns: number | null;
@@ -1869,7 +1869,7 @@ export interface Roofline {
   distances: DistanceRow[];
   unknown: UnknownWork[];
   outliers: Outlier[];
-  modelled: ModelledTime;
+  modeled: ModeledTime;
 }
 
 /** Device activities of one operator, shape, module or kernel, with one type and one ceiling. */
@@ -2325,7 +2325,7 @@ export interface Options {
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; limit?: number; offset?: number };
-  history: { figure?: "step_ns" | "utilisation" | "mfu" | "memory_peak_bytes"; matching?: string | null };
+  history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null };
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null; account?: boolean };

@@ -1,4 +1,4 @@
-// One colour per category, the same in every chart and table. The values are in theme.css, for
+// One color per category, the same in every chart and table. The values are in theme.css, for
 // light and dark; tests/color.test.ts checks their contrast.
 import { t } from "../i18n";
 
@@ -35,7 +35,7 @@ export const DEVICE: ReadonlySet<Category> = new Set([
   "unknown",
 ]);
 
-/** The CSS colour of a category. */
+/** The CSS color of a category. */
 export function color(category: Category): string {
   return `var(--${category})`;
 }

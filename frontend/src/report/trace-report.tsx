@@ -179,7 +179,7 @@ function RooflineChart({ result }: { result: Roofline }) {
       </p>
       <DistanceBar distances={result.distances} inferred={result.provenance.timeline === "inferred"} />
       {isEmpty ? (
-        <p class="muted">{result.modelled.hint ?? texts.noRoofline}</p>
+        <p class="muted">{result.modeled.hint ?? texts.noRoofline}</p>
       ) : (
         <Chart result={result} shown={shown} selected={null} onSelect={() => undefined} hasTable={false} />
       )}

@@ -1,12 +1,12 @@
 // Which palette the charts are in is the reader's, not the link's: kept in the browser, if it allows
-// that. theme.css has the colours of both.
+// that. theme.css has the colors of both.
 import { signal } from "@preact/signals";
 import { store, stored } from "../preference";
 
 const KEY = "palette";
 const SAFE = "safe";
 
-/** Whether the colours are those that remain apart for every kind of colour blindness. */
+/** Whether the colors are those that remain apart for every kind of color blindness. */
 export const safe = signal(stored(KEY) === SAFE);
 
 /** Shows the page in the chosen palette, now and whenever it changes; called once. */

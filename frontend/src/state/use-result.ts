@@ -1,4 +1,4 @@
-// Results for components: loading with progress, ready, failed or cancelled, and the way on.
+// Results for components: loading with progress, ready, failed or canceled, and the way on.
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { EventRecord, Options, Progress, Results, Runs, SqlResult } from "../api/types";
@@ -22,7 +22,7 @@ export type Loaded<T> =
   | { status: "loading"; progress: Progress | null }
   | { status: "ready"; value: T }
   | { status: "failed"; failure: Failure }
-  | { status: "cancelled" };
+  | { status: "canceled" };
 
 /** A result on its way, with its two handles. */
 export interface Resource<T> {
@@ -152,28 +152,28 @@ export function useSql(selected: Selected, query: string): Resource<SqlResult> {
   return useLoad(key, selected.place, (asking) => fetchSql(selected.place, query, asking));
 }
 
-/** Traces that somebody cancelled: nothing is asked of them, which would have them read again. */
-const cancelled = signal<ReadonlySet<string>>(new Set());
+/** Traces that somebody canceled: nothing is asked of them, which would have them read again. */
+const canceled = signal<ReadonlySet<string>>(new Set());
 
 /** What is being asked for now, by the trace it is asked of. */
 const asking = new Map<AbortController, string>();
 
-function setCancelled(trace: string, now: boolean): void {
-  const traces = new Set(cancelled.value);
+function setCanceled(trace: string, now: boolean): void {
+  const traces = new Set(canceled.value);
   if (now) traces.add(trace);
   else traces.delete(trace);
-  cancelled.value = traces;
+  canceled.value = traces;
 }
 
 function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => Promise<T>): Resource<T> {
   const [now, setNow] = useState<{ key: string; loaded: Loaded<T> } | null>(null);
   const [attempt, setAttempt] = useState(0);
   const trace = traceOf(place);
-  const isCancelled = cancelled.value.has(trace);
+  const isCanceled = canceled.value.has(trace);
   const ask = useLatestCallback(load);
   // A layout effect: others wait for the next frame, and so would the server.
   useLayoutEffect(() => {
-    if (key === null || isCancelled) return undefined;
+    if (key === null || isCanceled) return undefined;
     if (results.has(key)) {
       // For as long as it is shown, whatever is kept in its place meanwhile.
       setNow({ key, loaded: results.get(key) as Loaded<T> });
@@ -195,37 +195,37 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
         (error: unknown) => {
           if (own.signal.aborted) return;
           const failure = asFailure(error);
-          if (failure.code === "cancelled") setCancelled(trace, true);
+          if (failure.code === "canceled") setCanceled(trace, true);
           else say({ status: "failed", failure });
         },
       )
       .finally(() => asking.delete(own));
     return () => own.abort();
-  }, [key, trace, attempt, isCancelled]);
+  }, [key, trace, attempt, isCanceled]);
   const cancel = (): void => {
     for (const [controller, of] of asking) if (of === trace) controller.abort();
-    setCancelled(trace, true);
-    // If it cannot be cancelled, the page asks again and says why.
-    cancelReading(place).catch(() => setCancelled(trace, false));
+    setCanceled(trace, true);
+    // If it cannot be canceled, the page asks again and says why.
+    cancelReading(place).catch(() => setCanceled(trace, false));
   };
   const retry = (): void => {
-    setCancelled(trace, false);
+    setCanceled(trace, false);
     setAttempt(attempt + 1);
   };
-  return { loaded: current(key, now, isCancelled), retry, cancel };
+  return { loaded: current(key, now, isCanceled), retry, cancel };
 }
 
-const CANCELLED = { status: "cancelled" } as const;
+const CANCELED = { status: "canceled" } as const;
 const LOADING = { status: "loading", progress: null } as const;
 
 /** The same object for as long as nothing changes: effects may depend on it. */
 function current<T>(
   key: string | null,
   now: { key: string; loaded: Loaded<T> } | null,
-  isCancelled: boolean,
+  isCanceled: boolean,
 ): Loaded<T> {
   if (key !== null && results.has(key)) return results.get(key) as Loaded<T>;
-  if (isCancelled) return CANCELLED;
+  if (isCanceled) return CANCELED;
   return now?.key === key ? now.loaded : LOADING;
 }
 

@@ -167,12 +167,12 @@ test("a changed selection ends the polling", async () => {
 
 describe("cancelling", () => {
   test("is a POST about the trace, whatever the step", async () => {
-    answers(json({ cancelled: true }));
+    answers(json({ canceled: true }));
     expect(await api.cancelReading({ ...PLACE, step: 3 })).toBe(true);
     expect(asked).toEqual(["POST http://host/prefix/data/plugin/privateuse1/cancel?run=a%2Fb&rank=0&span=1"]);
   });
   test("that was too late", async () => {
-    answers(json({ cancelled: false }));
+    answers(json({ canceled: false }));
     expect(await api.cancelReading(PLACE)).toBe(false);
   });
   test("that fails has words", async () => {

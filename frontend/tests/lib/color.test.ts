@@ -34,7 +34,7 @@ function linear(hex: string): Rgb {
     .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
 }
 
-/** Colours as seen without one of the three cones (Machado, Oliveira and Fernandes 2009, full severity). */
+/** Colors as seen without one of the three cones (Machado, Oliveira and Fernandes 2009, full severity). */
 const without =
   (...matrix: Rgb[]) =>
   (rgb: Rgb): Rgb =>
@@ -111,7 +111,7 @@ describe.each([
   });
 });
 
-describe("the palette for colour blindness", () => {
+describe("the palette for color blindness", () => {
   const LIGHT = ':root[data-palette="safe"]';
   const DARK = ':root[data-theme="dark"][data-palette="safe"]';
   describe.each([
@@ -169,7 +169,7 @@ describe("the classes of time", () => {
   });
 });
 
-test("a kind of activity has its category's colour", () => {
+test("a kind of activity has its category's color", () => {
   expect(categoryOf("memcpy")).toBe("memcpy");
   expect(categoryOf("something new")).toBe("kernel");
 });

@@ -106,5 +106,5 @@ test.each([
   ["-relu mm", "mm"],
   ["calls > 5", null],
   ['"a b"', "a b"],
-  ["colour > 3 relu", null],
+  ["color > 3 relu", null],
 ])("the first word of %s is %s", (expression, word) => expect(firstWord(expression, FIELDS)).toBe(word));

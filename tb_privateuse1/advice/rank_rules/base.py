@@ -78,7 +78,7 @@ class RankContext(Struct, frozen=True, dict=True):
     @functools.cached_property
     def waiting(self) -> Floats:
         """Return the part of ``exposed`` that waits for other ranks."""
-        return np.minimum(self.mean("synchronising_ns"), self.exposed)
+        return np.minimum(self.mean("synchronizing_ns"), self.exposed)
 
     @functools.cached_property
     def blocked(self) -> Floats:

@@ -27,7 +27,7 @@ def check(case: RankContext) -> Iterator[RankFinding]:
             share=percent(case.share(blocked_ns)),
         ),
         explanation=say(
-            "A synchronising call returns right behind these collectives. Until then the host "
+            "A synchronizing call returns right behind these collectives. Until then the host "
             "launches nothing, and so nothing can run beside the communication."
         ),
         evidence=tuple(

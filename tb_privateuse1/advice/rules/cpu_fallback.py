@@ -71,7 +71,7 @@ RULE = Rule(
     title=say("Operators that fell back to the CPU"),
     cause="fallback",
     looks_for=say("`aten::_to_cpu` inside of an operator: torch's fallback for missing kernels."),
-    why=say("Two copies and a synchronisation surround each call, and the CPU is slower besides."),
+    why=say("Two copies and a synchronization surround each call, and the CPU is slower besides."),
     fix=say(
         "Register kernels for these operators in the backend, the costliest first; or express "
         "them by operators that it has. TORCH_LIBRARY_IMPL without the fallback finds all of "

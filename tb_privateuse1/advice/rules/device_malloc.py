@@ -182,7 +182,7 @@ RULE = Rule(
     title=say("Memory from the driver in the loop"),
     cause="memory",
     looks_for=say("Runtime calls such as cudaMalloc, hipFree, aclrtMalloc within the steps."),
-    why=say("Each is a synchronisation, and a sign of memory at its limit or in pieces."),
+    why=say("Each is a synchronization, and a sign of memory at its limit or in pieces."),
     fix=say(
         "Leave the first steps out of the profile; keep shapes the same; let segments grow "
         "(expandable_segments:True); do not call empty_cache() in the loop; leave more memory "

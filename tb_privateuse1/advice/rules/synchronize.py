@@ -49,9 +49,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 RULE = Rule(
     name="synchronize",
-    title=say("Explicit synchronisation"),
+    title=say("Explicit synchronization"),
     cause="waiting",
-    looks_for=say("A synchronising runtime call outside of all operators, once a step or more."),
+    looks_for=say("A synchronizing runtime call outside of all operators, once a step or more."),
     why=say("The device runs dry each time, and the host launches from nothing again."),
     fix=say(
         "Remove torch.<device>.synchronize() from the loop; to measure, record events and read "

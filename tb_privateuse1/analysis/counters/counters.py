@@ -44,7 +44,7 @@ def build_curves(trace: Trace) -> tuple[Curve, ...]:
     rows = [trace.kernels.take(own) for own in some] or [trace.kernels][: len(devices)]
     labels = [_device_label(trace, device) for device in devices]
     of_each = list(zip(labels, rows, strict=True))
-    found = [_utilisation(trace, device, kernels) for device, kernels in of_each]
+    found = [_utilization(trace, device, kernels) for device, kernels in of_each]
     for device, kernels in of_each:
         found += _sm_efficiency(trace, device, kernels)
     for device, kernels in of_each:
@@ -73,7 +73,7 @@ def _inferred(trace: Trace) -> bool:
     return trace.meta.timeline == "inferred"
 
 
-def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
+def _utilization(trace: Trace, device: str, kernels: Kernels) -> Curve:
     limits = None
     if not uncertainty.all_measured(kernels):
         low, high = (
@@ -83,7 +83,7 @@ def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
         limits = curve_forms.share(low), curve_forms.share(high)
     form = curve_forms.share(breakdown.busy(kernels))
     name = say("Utilization of {device}", device=device)
-    return Curve(name, "share", "utilisation", form, _inferred(trace), limits)
+    return Curve(name, "share", "utilization", form, _inferred(trace), limits)
 
 
 def _sm_efficiency(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:

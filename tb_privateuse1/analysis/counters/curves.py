@@ -21,7 +21,7 @@ from tb_privateuse1.trace.table import I64
 Unit = Literal["bytes", "bytes/s", "kernels", "kernels/ms", "share", ""]
 """The last one: that of the counter, which its name often says."""
 What = Literal[
-    "utilisation",
+    "utilization",
     "sm_efficiency",
     "waiting",
     "rate",

@@ -131,10 +131,10 @@ def graph(trace: Trace) -> Graph:
     role = np.array([one.role for one in calls], np.int8)[call]
     role = _with_copies_over_links(trace, kernel_node, role)
     given = np.array([MISSING if c.written is None else c.written for c in calls], np.int64)[call]
-    modelled = operator_work(trace).written_bytes[rows]
+    modeled = operator_work(trace).written_bytes[rows]
     pair = np.array([one.word in _PAIRS for one in calls], np.bool_)[call]
-    modelled = np.where(pair & (modelled != MISSING), modelled // 2, modelled)
-    written = np.where(given != MISSING, given, modelled)
+    modeled = np.where(pair & (modeled != MISSING), modeled // 2, modeled)
+    written = np.where(given != MISSING, given, modeled)
     known = np.array([one.known for one in calls], np.bool_)[call] & (written != MISSING)
     duration, shortest = _durations(trace, kernel_node, len(rows))
     nodes = Nodes(

@@ -51,7 +51,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("elementwise", r"rotary|rope|(act|silu|gelu|swiglu) and mul|bitwise"),
     ("indexing", r"embedding"),
     ("optimizer", r"\b(adam|adamw|lamb|adagrad|sgd)\b"),
-    ("normalisation", r"norm moments|norm\b|batch norm|batchnorm|\bnormalization\b"),
+    ("normalization", r"norm moments|norm\b|batch norm|batchnorm|\bnormalization\b"),
     ("softmax_loss", r"\bbce\b|cross entropy|\bnll\b"),
     ("indexing", r"routing|moe|topk|top k|expert|sort|histogram|bucketize|offsets|kv ?cache|cache"),
     (

@@ -35,7 +35,7 @@ PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("optimizer", r"foreach_|fused_(adam|sgd|adagrad)|amp_|split_(adam|sgd)"),
     ("attention", r".*(attention|attn|sdpa?_|multi_?head)"),
     ("convolution", r".*conv(?!ert)|im2col|col2im"),
-    ("normalisation", r".*(batch|layer|group|instance|rms|weight|response)_?norm|renorm"),
+    ("normalization", r".*(batch|layer|group|instance|rms|weight|response)_?norm|renorm"),
     ("recurrent", r".*(lstm|gru|rnn)(_cell|$|_)|(lstm|gru|rnn)"),
     ("pooling", r".*(pool|upsample|interpolate|grid_sample|pixel_(un)?shuffle)"),
     ("softmax_loss", r".*(softmax|softmin|cross_entropy|_loss|kl_div|logsumexp)"),

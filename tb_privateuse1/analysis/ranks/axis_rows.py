@@ -48,7 +48,7 @@ class AxisRow(Struct, frozen=True):
     exposed_ns: int | None
     """What no computation hides. Of calls at the same time, the first one has it."""
     transferring_ns: int | None
-    synchronising_ns: int | None
+    synchronizing_ns: int | None
     bytes: int | None
     """Per rank and step, as the NCCL tests count them."""
     bus_bytes_per_s: float | None
@@ -77,7 +77,7 @@ class GroupRow(Struct, frozen=True):
     call_ns: int | None
     exposed_ns: int | None
     transferring_ns: int | None
-    synchronising_ns: int | None
+    synchronizing_ns: int | None
     bytes: int | None
     bus_bytes_per_s: float | None
 
@@ -191,7 +191,7 @@ def _axis_row(
         call_ns=_mean(by_axis.call_ns[at], ranks),
         exposed_ns=_mean(by_axis.exposed_ns[at], ranks),
         transferring_ns=_mean(by_axis.transferring_ns[at], ranks) if waits else None,
-        synchronising_ns=(
+        synchronizing_ns=(
             _mean(by_axis.call_ns[at] - by_axis.transferring_ns[at], ranks) if waits else None
         ),
         bytes=_mean(by_axis.bytes[at], ranks) if by_axis.sized[at] else None,
@@ -248,7 +248,7 @@ def _group_row(group: Group, axis: Axis, by_group: GroupSums, at: int, counted: 
         call_ns=_mean(by_group.call_ns[at], ranks),
         exposed_ns=_mean(by_group.exposed_ns[at], ranks),
         transferring_ns=_mean(by_group.transferring_ns[at], ranks) if waits else None,
-        synchronising_ns=_mean(waited, ranks) if waits else None,
+        synchronizing_ns=_mean(waited, ranks) if waits else None,
         bytes=_mean(by_group.bytes[at], ranks) if by_group.sized[at] else None,
         bus_bytes_per_s=by_group.bus_bytes_per_s(at),
     )

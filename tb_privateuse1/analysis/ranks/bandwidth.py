@@ -31,7 +31,7 @@ class CollectiveRow(Struct, frozen=True):
     mean_ns: int
     transfer_ns: int | None
     """Mean over the matched calls of the least duration among the ranks."""
-    synchronising_ns: int | None
+    synchronizing_ns: int | None
     """Mean over the matched calls of the time beyond the transfer."""
     matched: int
     """Calls that other ranks have, too; waits of the others are not known."""
@@ -114,7 +114,7 @@ def _collective(
         total_ns=total_ns,
         mean_ns=round(total_ns / calls),
         transfer_ns=round(matched_ns / matched) if matched else None,
-        synchronising_ns=round(waiting_ns / matched) if matched else None,
+        synchronizing_ns=round(waiting_ns / matched) if matched else None,
         matched=matched,
         algorithm_bytes_per_s=algorithm,
         bus_bytes_per_s=None if algorithm is None or factor is None else algorithm * factor,

@@ -26,7 +26,7 @@ class NodeRow(Struct, frozen=True):
     """... and with ranks on several. What is left is in groups whose nodes are not known."""
     copy_ns: int | None
     idle_ns: int | None
-    synchronising_ns: int | None
+    synchronizing_ns: int | None
     longest_rank: int
     """The rank whose mean step is longest."""
     longest_ns: int | None
@@ -51,7 +51,7 @@ def node_rows(run: RunFigures, numbers: Sequence[int]) -> tuple[NodeRow, ...]:
     rows = []
     for host, own in hosts.items():
         longest = max(own, key=lambda i: means["duration_ns"][i] or -1)
-        names = ("computation_ns", "exposed_ns", "copy_ns", "idle_ns", "synchronising_ns")
+        names = ("computation_ns", "exposed_ns", "copy_ns", "idle_ns", "synchronizing_ns")
         rows.append(
             NodeRow(
                 host=host,

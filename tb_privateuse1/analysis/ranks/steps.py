@@ -38,7 +38,7 @@ class RankSteps(Struct, frozen=True):
     idle_ns: I64
     transferring_ns: I64
     """``MISSING`` if no call of the step is matched with other ranks."""
-    synchronising_ns: I64
+    synchronizing_ns: I64
     incomplete: Bools
     bounds: Mapping[str, I64]
     """The error bounds of ``BOUNDS``; ``MISSING`` where they are not known."""
@@ -48,7 +48,7 @@ BOUNDS = steps_bounds.RANK
 
 TIMES = (
     "duration_ns", "computation_ns", "communication_ns", "overlap_ns", "exposed_ns", "copy_ns",
-    "idle_ns", "transferring_ns", "synchronising_ns",
+    "idle_ns", "transferring_ns", "synchronizing_ns",
 )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def rank_steps(parts: Sequence[RankPart], calls: MatchedCalls) -> RankSteps:
         copy_ns=joined("copy_ns"),
         idle_ns=joined("idle_ns"),
         transferring_ns=np.where(matched, transferring, MISSING),
-        synchronising_ns=np.where(matched, waiting, MISSING),
+        synchronizing_ns=np.where(matched, waiting, MISSING),
         incomplete=joined("incomplete"),
         bounds={
             name: np.concatenate([np.empty(0, np.int64), *(p.steps.bounds[name] for p in parts)])
@@ -153,7 +153,7 @@ _COLUMNS: dict[Measure, str] = {
     "communication": "communication_ns",
     "exposed": "exposed_ns",
     "idle": "idle_ns",
-    "waiting": "synchronising_ns",
+    "waiting": "synchronizing_ns",
 }
 
 

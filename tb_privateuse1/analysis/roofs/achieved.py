@@ -118,7 +118,7 @@ class Figures(Struct, frozen=True):
     above_roof_ns: int | None
     above_roof_low_ns: int | None
     above_roof_high_ns: int | None
-    modelled_ns: int
+    modeled_ns: int
     """Time of the rows with FLOPs or bytes; the rest is unknown work."""
     roofed_share: float | None
     """The part of the group's time with a roof, 0 to 1."""

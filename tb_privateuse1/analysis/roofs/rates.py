@@ -199,12 +199,12 @@ class RoofSource(Struct, frozen=True):
     source: Source
 
 
-class ModelledTime(Struct, frozen=True):
+class ModeledTime(Struct, frozen=True):
     """How much of some device time has a model of its work; communication does not count."""
 
-    modelled_ns: int | None
+    modeled_ns: int | None
     """Null without device times."""
-    modelled_share: float | None
+    modeled_share: float | None
     """Of the time of these activities, 0 to 1; null without any."""
     compute_source: Source | Literal["mixed"] | None
     """Where the roofs of these activities' arithmetic are from: ``data_sheet``, ``user_file``, or
@@ -216,7 +216,7 @@ class ModelledTime(Struct, frozen=True):
     """How to get work in the next recording; null if this one has it."""
 
 
-def modelled_time(trace: Trace, chosen: Bools) -> ModelledTime:
+def modeled_time(trace: Trace, chosen: Bools) -> ModeledTime:
     """Return how much of the time of the chosen rows of ``trace.kernels`` has a model."""
     rates = device_rates(trace)
     counted = chosen & ~trace.kernels.communication
@@ -226,9 +226,9 @@ def modelled_time(trace: Trace, chosen: Bools) -> ModelledTime:
     sources = {roof.source for roof in roofs}
     known = int(duration[counted & _has_work(rates.rows)].sum())
     whole = int(duration[counted].sum())
-    return ModelledTime(
-        modelled_ns=known if len(trace.kernels) else None,
-        modelled_share=known / whole if whole else None,
+    return ModeledTime(
+        modeled_ns=known if len(trace.kernels) else None,
+        modeled_share=known / whole if whole else None,
         compute_source="mixed" if len(sources) > 1 else next(iter(sources), None),
         memory_source=rates.memory_source,
         compute_sources=tuple(RoofSource(one.dtype, one.matrix, one.source) for one in roofs),

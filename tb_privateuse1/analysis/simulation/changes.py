@@ -34,7 +34,7 @@ Kind = Literal[
     "copies",
     "data_loader",
     "launches",
-    "synchronisation",
+    "synchronization",
     "profiler",
     "stacks",
 ]
@@ -100,8 +100,8 @@ def _change(trace: Trace, line: str) -> Change:
     else:
         found, name = _guessed(trace, what), what
     _check(trace, found, name)
-    if found == "synchronisation" and factor not in (0, 1):
-        hint = say("A wait ends when the device is done: only synchronisation=0 means something.")
+    if found == "synchronization" and factor not in (0, 1):
+        hint = say("A wait ends when the device is done: only synchronization=0 means something.")
         raise TraceError("bad_change", say("A wait cannot be scaled."), hint)
     return Change(found, name, factor)
 
@@ -158,7 +158,7 @@ def change_scope(trace: Trace, change: Change) -> Scope:
         case "launches":
             made = np.unique(kernels.launch[kernels.launch >= 0])
             return Scope(Ranges.of(launches, made), nothing)
-        case "synchronisation" | "profiler" | "stacks":
+        case "synchronization" | "profiler" | "stacks":
             return Scope(nowhere, nothing)
         case "data_loader":
             rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
@@ -222,7 +222,7 @@ def apply_changes(
         device[touched.kernels] *= change.factor
         if change.kind == "launches":
             edges[kind == LAUNCH] *= change.factor
-        if change.kind == "synchronisation" and change.factor == 0:
+        if change.kind == "synchronization" and change.factor == 0:
             freed[:] = True
     return scale_weights(graph, host, device, edges, freed)
 

@@ -121,7 +121,7 @@ def rank_gains(
         predicted = prediction.predict(trace, graph, base, (free,)).mean(rows)
         gain = predicted.gain_ns
         # A wait cannot be scaled.
-        scaled = gain if kind == "synchronisation" else _half(trace, graph, base, half, rows, gain)
+        scaled = gain if kind == "synchronization" else _half(trace, graph, base, half, rows, gain)
         found.append(
             Gain(
                 kind=kind,
@@ -202,7 +202,7 @@ def _others(path: Path) -> Iterator[tuple[Kind, str, int]]:
         ("copies", ns["exposed_copy"]),
         ("data_loader", ns["input"]),
         ("launches", ns["launch_call"] + ns["launch_latency"]),
-        ("synchronisation", _behind_waits(path)),
+        ("synchronization", _behind_waits(path)),
     )
     yield from ((kind, "", most) for kind, most in whole if most)
 

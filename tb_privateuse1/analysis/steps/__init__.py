@@ -11,5 +11,5 @@ __all__ = [
     "judged_window",
     "table",
     "training_phases",
-    "utilisation",
+    "utilization",
 ]

@@ -50,7 +50,7 @@ def operator_work(trace: Trace) -> OperatorWork:
     """Return the work of each operator itself."""
     ops = trace.ops
     found = np.full(len(ops), NONE, np.int32)
-    rows = _modelled_rows(trace)
+    rows = _modeled_rows(trace)
     works: list[Work] = []
     _compute(trace, rows, found, works)
     for models, related_rows in relations.RELATIONS:
@@ -74,7 +74,7 @@ def _lacking(found: I32, works: list[Work]) -> Bools:
     return lacking
 
 
-def _modelled_rows(trace: Trace) -> I64:
+def _modeled_rows(trace: Trace) -> I64:
     """Return the operators with shapes whose name has a model."""
     ops = trace.ops
     has_model = named_rows(trace.strings, ops.name, registry.model_of)

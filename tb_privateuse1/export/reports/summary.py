@@ -110,7 +110,7 @@ def _figures(overview: Overview) -> Iterator[list[str]]:
     totals, use = overview.totals, overview.use
     rows = (
         ("Average step", with_bound(overview, "average_step_ns", "average_step_bound_ns")),
-        ("Device busy", with_range(overview, "utilisation", _limits("utilisation"))),
+        ("Device busy", with_range(overview, "utilization", _limits("utilization"))),
         ("MFU", with_range(use, "mfu", _limits("mfu"))),
         ("Kernels", with_unit("kernels", totals.kernels)),
         ("Recording", with_unit("duration_ns", overview.duration_ns)),

@@ -61,7 +61,7 @@ def read_on_worker(request: bytes) -> bytes:
     def report(*state: Any) -> None:
         task = worker.state.tasks.get(key)
         if task is None or task.state == "cancelled":
-            raise TraceError("cancelled", say("Nobody waits for the trace."))
+            raise TraceError("canceled", say("Nobody waits for the trace."))
         worker.log_event(TOPIC, {"key": key, "worker": worker.address, "state": list(state)})
 
     return json.dumps(answer(json.loads(request), report)).encode()

@@ -29,7 +29,7 @@ from tb_privateuse1.storage import cache_directory, object_cache
 from tb_privateuse1.storage.engines import cluster_task
 from tb_privateuse1.storage.engines.base import Reading, open_stored
 from tb_privateuse1.storage.engines.dask_connection import Connection
-from tb_privateuse1.storage.jobs import cancelled_error, vanished_error
+from tb_privateuse1.storage.jobs import canceled_error, vanished_error
 from tb_privateuse1.storage.reader_process import no_room
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
@@ -182,7 +182,7 @@ class DaskEngine:
         task.woken.wait(_LOOK_S)
         task.woken.clear()
         if task.killed:
-            raise cancelled_error(reading.files)
+            raise canceled_error(reading.files)
         state, task.state = task.state, None
         if state is not None:
             reading.progress(*state)

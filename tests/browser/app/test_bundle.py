@@ -42,7 +42,7 @@ def test_the_first_page_is_small_and_the_pages_load_the_rest(
 
     page.on("request", on_request)
     page.goto(f"{tensorboard.url}{ALONE}#p.privateuse1.run=ddp")
-    page.get_by_test_id("figure-utilisation").wait_for()
+    page.get_by_test_id("figure-utilization").wait_for()
     first = names(asked)
     assert sum(map(packed, first)) < FIRST_PAGE_BYTES
     rail = page.locator("nav.rail a").evaluate_all("all => all.map(a => a.dataset.testid)")

@@ -157,7 +157,7 @@ def test_keys(dashboard: Dashboard) -> None:
 
 def test_dark_mode_follows_the_host_at_once(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp")
-    dashboard.shows("figure-utilisation")
+    dashboard.shows("figure-utilization")
     page = dashboard.inside.locator("html")
 
     def background() -> str:
@@ -209,7 +209,7 @@ def test_a_link_to_what_is_gone(
     dashboard.open(**place)
     expect(dashboard.shows("error", code=code, status=404)).to_contain_text(says)
     dashboard.get("default-trace").click()
-    dashboard.shows("figure-utilisation")
+    dashboard.shows("figure-utilization")
     assert dashboard.state() == {}
 
 

@@ -31,7 +31,7 @@ def test_an_unreadable_trace_says_why(dashboard: Dashboard) -> None:
     dashboard.get("retry").click()
     dashboard.shows("error", code=told["code"])
     dashboard.pick("run", "ddp")  # the others are not affected
-    dashboard.shows("figure-utilisation")
+    dashboard.shows("figure-utilization")
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +51,14 @@ def test_an_empty_logdir_explains_itself_until_there_is_a_trace(
     expect(empty).to_contain_text(f"No traces in {logs} yet")
     expect(empty).to_contain_text("capture.tensorboard_trace_handler")
     made.write(logs)
-    dashboard.shows("figure-utilisation")
+    dashboard.shows("figure-utilization")
     dashboard.shows("run-picker", value="ddp")
 
 
 def test_a_server_that_went_away(visit: Callable[[Server], Dashboard], logdir: Path) -> None:
     with serve("--logdir", logdir) as server:
         dashboard = visit(server).open(run="ddp")
-        dashboard.shows("figure-utilisation")
+        dashboard.shows("figure-utilization")
         # What the page still asks for when the server ends is cut off in one way or another.
         dashboard.watch.expected.append("ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE)")
     dashboard.get("rail-kernels").click()
@@ -132,7 +132,7 @@ def test_progress_while_a_trace_is_read(
     assert dashboard.figure("duration_ns") == (2 * OPERATORS - 1) * 1000
 
 
-def test_reading_can_be_cancelled_and_begun_again(
+def test_reading_can_be_canceled_and_begun_again(
     timed: Callable[[Server], Dashboard], slow: tuple[Server, Path]
 ) -> None:
     server, held = slow
@@ -142,15 +142,15 @@ def test_reading_can_be_cancelled_and_begun_again(
     dashboard.shows("progress", phase="reading")
     dashboard.get("cancel").focus()
     dashboard.page.keyboard.press("Enter")
-    expect(dashboard.shows("cancelled")).to_contain_text("Reading was cancelled")
+    expect(dashboard.shows("canceled")).to_contain_text("Reading was canceled")
     assert dashboard.get("progress").count() == 0
     asked: list[str] = []
     dashboard.page.on("request", lambda request: asked.append(request.url))
     dashboard.page.clock.run_for(10_000)
-    assert dashboard.get("cancelled").count() == 1
+    assert dashboard.get("canceled").count() == 1
     assert [url for url in asked if "/operators?" in url] == []  # the page does not ask again
     dashboard.get("rail-kernels").click()
-    dashboard.shows("cancelled")
+    dashboard.shows("canceled")
     dashboard.get("rail-operators").click()
     (held / "slower").unlink()
     dashboard.get("retry").click()
@@ -160,7 +160,7 @@ def test_reading_can_be_cancelled_and_begun_again(
     dashboard.shows("figure-duration_ns")
 
 
-def test_others_hear_that_it_was_cancelled(
+def test_others_hear_that_it_was_canceled(
     visit: Callable[[Server], Dashboard], slow: tuple[Server, Path]
 ) -> None:
     server, _ = slow
@@ -171,8 +171,8 @@ def test_others_hear_that_it_was_cancelled(
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(server.plugin, "overview?run=slowest")
         answer = server.plugin("cancel?run=slowest", method="POST")
-        assert (answer.status, answer.json) == (200, {"cancelled": True})
+        assert (answer.status, answer.json) == (200, {"canceled": True})
         while not asked.done():  # it may have come after that
             server.plugin("cancel?run=slowest", method="POST")
         heard = asked.result()
-        assert (heard.status, heard.json["error"]["code"]) == (409, "cancelled")
+        assert (heard.status, heard.json["error"]["code"]) == (409, "canceled")

@@ -14,7 +14,7 @@ from tests.support.dashboard import Dashboard, number
 from tests.support.server import Server, serve
 
 TIMES = ("step_ns", "computation_ns", "communication_ns", "overlap_ns", "exposed_ns", "copy_ns",
-         "idle_ns", "transferring_ns", "synchronising_ns", "caused_ns")  # fmt: skip
+         "idle_ns", "transferring_ns", "synchronizing_ns", "caused_ns")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

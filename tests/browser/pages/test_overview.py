@@ -32,10 +32,10 @@ def same(dashboard: Dashboard, now: Any) -> None:
     if totals["kernels"] is None:  # what is not known is not shown
         dashboard.shows("figure-duration_ns")
         expect(dashboard.get("figure-kernels")).to_have_count(0)
-        expect(dashboard.get("figure-utilisation")).to_have_count(0)
+        expect(dashboard.get("figure-utilization")).to_have_count(0)
     else:
         assert dashboard.figure("kernels") == totals["kernels"]
-        assert dashboard.figure("utilisation") == now["utilisation"]
+        assert dashboard.figure("utilization") == now["utilization"]
     account = now["account"]
     if account is not None:
         assert dashboard.busy_ns() == account["window_ns"] - account["idle_ns"]

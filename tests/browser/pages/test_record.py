@@ -53,7 +53,7 @@ def test_a_recording_is_asked_for_and_opened(
     expect(dashboard.get("record-dialog")).to_have_count(0)
     dashboard.shows("page-overview")
     dashboard.shows("run-picker", value="job")
-    expect(dashboard.get("figure-utilisation")).to_be_visible(timeout=WAIT_MS)
+    expect(dashboard.get("figure-utilization")).to_be_visible(timeout=WAIT_MS)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_the_first_recording_of_a_logdir(
     dashboard.shows("run-picker")
     dashboard.shows("record-open-new").click()
     expect(dashboard.get("record-dialog")).to_have_count(0)
-    dashboard.shows("figure-utilisation")
+    dashboard.shows("figure-utilization")
 
 
 def test_a_rank_that_does_not_run_is_refused_in_words(

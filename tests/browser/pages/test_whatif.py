@@ -54,7 +54,7 @@ def test_changes_are_predicted_and_kept_in_the_url(page: Dashboard) -> None:
     expect(page.get("figure-predicted_ns")).to_have_attribute("data-value", "80000")
     assert told(page, "gemm%3D0.5")["predicted_ns"] == 80_000
     assert "changes=gemm%3D0.5" in page.page.url
-    page.get("change-synchronisation").click()
+    page.get("change-synchronization").click()
     expect(page.get("changes").locator("li")).to_have_count(2)
     page.page.go_back()
     expect(page.get("changes").locator("li")).to_have_count(1)

@@ -74,7 +74,7 @@ def test_figures_are_those_of_the_views(
     run = "transformer-inferred"
     opened(page, reports / f"{run}.html")
     overview = view(capsys, "overview", run)
-    for name in ("average_step_ns", "utilisation", "duration_ns"):
+    for name in ("average_step_ns", "utilization", "duration_ns"):
         figure = page.get_by_test_id(f"figure-{name}")
         expect(figure).to_have_attribute("data-value", str(overview[name]))
     account = page.get_by_test_id("account-classes")

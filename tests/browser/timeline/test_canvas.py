@@ -209,8 +209,8 @@ def test_counters_tell_their_value_and_fold(dashboard: Dashboard) -> None:
     told = result(dashboard, "timeline?run=ddp")["counters"]
     heads = dashboard.get("counter")
     expect(heads).to_have_count(len(told))
-    assert {"utilisation", "waiting", "rate"} <= {counter["what"] for counter in told}
-    expect(heads.first).to_have_attribute("data-what", "utilisation")
+    assert {"utilization", "waiting", "rate"} <= {counter["what"] for counter in told}
+    expect(heads.first).to_have_attribute("data-what", "utilization")
     use = heads.first.bounding_box()
     box = found.bounding_box()
     assert use
@@ -228,7 +228,7 @@ def test_counters_tell_their_value_and_fold(dashboard: Dashboard) -> None:
     expect(heads).to_have_count(len(told))
 
 
-def test_colours_tell_the_module_and_the_url_keeps_it(dashboard: Dashboard) -> None:
+def test_colors_tell_the_module_and_the_url_keeps_it(dashboard: Dashboard) -> None:
     found = canvas(dashboard, run="mlp")
     told = dashboard.get("colors")
     expect(told).to_have_attribute("data-value", "kind")

@@ -105,7 +105,7 @@ def test_the_trace_names_backend_and_rank(events: Done) -> None:
     assert (trace["distributedInfo"]["rank"], trace["distributedInfo"]["world_size"]) == (1, 4)
 
 
-def test_the_window_is_synchronised_around_the_steps(events: Done) -> None:
+def test_the_window_is_synchronized_around_the_steps(events: Done) -> None:
     for path in events.traces("plain"):
         spans = {
             event["name"]: (event["ts"], event["ts"] + event["dur"])

@@ -97,7 +97,7 @@ def test_elapsed_time_is_the_kernels_between_in_ms(x, occupy):
     assert first.elapsed_time(second) == pytest.approx((2 * KERNEL_US + 0.3) / 1000)
 
 
-def test_the_host_does_not_wait_for_a_launch_but_for_a_synchronisation(x, truth):
+def test_the_host_does_not_wait_for_a_launch_but_for_a_synchronization(x, truth):
     refdevice.configure(kernel_fixed_ns=1_000_000)
     before = time.perf_counter()
     for _ in range(100):

@@ -234,7 +234,7 @@ def test_a_killed_scheduler_costs_time_only(alone: Cluster, log: Path, held: Hel
     made.close()
 
 
-def test_a_cancelled_trace_frees_its_worker(alone: Cluster, log: Path, held: Held) -> None:
+def test_a_canceled_trace_frees_its_worker(alone: Cluster, log: Path, held: Held) -> None:
     alone.start_worker(preload=held.preload.replace("''", "'host_0.'"))
     made = store(alone, log.parent / "cache")
     found = catalog.scan(str(log), READERS)
@@ -245,7 +245,7 @@ def test_a_cancelled_trace_frees_its_worker(alone: Cluster, log: Path, held: Hel
         assert made.cancel(first)
         with pytest.raises(TraceError) as caught:
             asked.result(SOON_S)
-    assert caught.value.code == "cancelled"
+    assert caught.value.code == "canceled"
     assert len(made.trace(second, wait_s=SOON_S).ops), "the only worker has time for it"
     held.done.touch()
     assert len(made.trace(first, wait_s=SOON_S).ops), "and for the first one, if asked again"

@@ -64,7 +64,7 @@ def others(files: TraceFiles, tmp_path: Path) -> list[TraceFiles]:
     return [catalog.scan(str(path), READERS).find() for path in paths]
 
 
-def test_cancelled_while_it_is_read(files: TraceFiles, tmp_path: Path, slow: Path) -> None:
+def test_canceled_while_it_is_read(files: TraceFiles, tmp_path: Path, slow: Path) -> None:
     made = Store(1, tmp_path / "cache")
     with ThreadPoolExecutor(2) as pool:
         askers = [pool.submit(made.trace, files) for _ in range(2)]
@@ -74,8 +74,8 @@ def test_cancelled_while_it_is_read(files: TraceFiles, tmp_path: Path, slow: Pat
         for asker in askers:
             error = asker.exception(5)
             assert isinstance(error, TraceError)
-            assert error.code == "cancelled"
-            assert "host_1.1.pt.trace.json.gz was cancelled" in error.message
+            assert error.code == "canceled"
+            assert "host_1.1.pt.trace.json.gz was canceled" in error.message
     until(lambda: not running(job.process.pid))
     assert not made.cancel(files)
     ask(made, files)  # anew
@@ -85,7 +85,7 @@ def test_cancelled_while_it_is_read(files: TraceFiles, tmp_path: Path, slow: Pat
     assert len(but_parts(tmp_path / "cache")) == 1
 
 
-def test_cancelled_while_it_waits(
+def test_canceled_while_it_waits(
     files: TraceFiles, others: list[TraceFiles], tmp_path: Path, slow: Path
 ) -> None:
     made = Store(1, tmp_path / "cache")
@@ -95,7 +95,7 @@ def test_cancelled_while_it_waits(
         asker = pool.submit(made.trace, others[0])
         until(lambda: len(made._jobs) == 2)
         assert made.cancel(others[0])
-        assert getattr(asker.exception(5), "code", None) == "cancelled"
+        assert getattr(asker.exception(5), "code", None) == "canceled"
     assert not made.cancel(others[1])
     slow.touch()
     assert len(made.trace(files).ops) == 4  # it goes on
@@ -103,7 +103,7 @@ def test_cancelled_while_it_waits(
     made.close()
 
 
-def test_cancelled_where_there_is_no_process(
+def test_canceled_where_there_is_no_process(
     files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another thread cancels what this one reads."""
@@ -114,13 +114,13 @@ def test_cancelled_where_there_is_no_process(
         made.cancel(files)
 
     made = Store(0, tmp_path / "cache", on_progress=cancel)
-    with pytest.raises(TraceError, match="was cancelled"):
+    with pytest.raises(TraceError, match="was canceled"):
         made.trace(files)
     assert len(heard) == 1
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_a_trace_that_grew_can_still_be_cancelled(
+def test_a_trace_that_grew_can_still_be_canceled(
     files: TraceFiles, tmp_path: Path, slow: Path
 ) -> None:
     made = Store(1, tmp_path / "cache")

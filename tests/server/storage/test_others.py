@@ -138,7 +138,7 @@ def test_a_reader_that_was_stopped_is_passed_over(
     assert readings.names == ["host_0.200", "host_0.100"]
 
 
-def test_who_is_cancelled_while_it_waits_makes_no_trace(
+def test_who_is_canceled_while_it_waits_makes_no_trace(
     four: list[TraceFiles], tmp_path: Path
 ) -> None:
     """One without the other's durations would be stored for good."""
@@ -147,7 +147,7 @@ def test_who_is_cancelled_while_it_waits_makes_no_trace(
         if phase == "inferring":
             looks.append(phase)
         if len(looks) > 1:
-            raise TraceError("cancelled", "enough")
+            raise TraceError("canceled", "enough")
 
     looks: list[str] = []
     held = cache_directory.claim(target(four[0], tmp_path))

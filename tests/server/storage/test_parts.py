@@ -157,7 +157,7 @@ def test_cancelling_parts_spares_who_needs_the_trace(
         assert made.cancel(files, parts=True)
         error = part.exception(20)
         assert isinstance(error, TraceError)
-        assert error.code == "cancelled"
+        assert error.code == "canceled"
         whole = pool.submit(made.trace, files)
         until(lambda: any(job.progress.phase == "reading" for job in made._jobs))
         assert not made.cancel(files, parts=True)

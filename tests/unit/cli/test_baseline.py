@@ -121,7 +121,7 @@ def test_bad_use(base: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", base[0]) == 2
     assert "There is no baseline" in capsys.readouterr().err
     run("write", *base)
-    for limit in ("step", "colour=3%", "step=fast", "memory=3ms", "launches=3 ms"):
+    for limit in ("step", "color=3%", "step=fast", "memory=3ms", "launches=3 ms"):
         assert run("check", base[0], "--limit", limit) == 2
     assert run("write", base[0], "--junit", "j.xml") == 2
     assert "--junit is for baseline check" in capsys.readouterr().err

@@ -86,7 +86,7 @@ def test_bad_use(two: tuple[str, str], limit: str, capsys: pytest.CaptureFixture
     assert cli.main(["diff", *two, f"--fail-over={limit}"]) == 2
     assert "like 3%" in capsys.readouterr().err
     assert cli.main(["diff", *two, "--of", "step"]) == 2
-    assert cli.main(["diff", *two, "--by", "colour"]) == 2
+    assert cli.main(["diff", *two, "--by", "color"]) == 2
     assert cli.main(["diff", two[0], "/nowhere"]) == 2
 
 

@@ -14,7 +14,7 @@ from tb_privateuse1.i18n.units import with_unit
     [
         ("mfu", 0.0028, "0.3 %"),
         ("mfu_low", 0.412, "41.2 %"),
-        ("utilisation_high", 1.0, "100.0 %"),
+        ("utilization_high", 1.0, "100.0 %"),
         ("now_roof_share", 0.5, "50.0 %"),
         ("flops", 140_395_069_440, "140.395 GFLOP"),
         ("product_flops", 999, "999 FLOP"),

@@ -139,7 +139,7 @@ def test_a_vendor_file_has_a_key_for_every_field() -> None:
         ("", "missing required field `name`"),
         ('name = ""', "its name is empty"),
         ("name = 3", "`$.name`"),
-        ('name = "a"\ncolour = "red"', "`colour`"),
+        ('name = "a"\ncolor = "red"', "`color`"),
         ('name = "a"\nbackends = "b"', "`$.backends`"),
         ('name = "a"\ndevice_types = ["20"]', "`$.device_types"),
         ('name = "a"\ndevice_names = "("', "no valid regular expression as device_names"),

@@ -124,7 +124,7 @@ def test_an_error_reaches_who_comes_back(works: Computations) -> None:
 
 
 def test_who_asks_again_after_a_cancellation_begins_anew(works: Computations) -> None:
-    work = Work(lambda: fail("cancelled"))
+    work = Work(lambda: fail("canceled"))
     begin(works, work)
     work.go_on.set()
     assert work.ended.acquire(timeout=WAIT_S)
@@ -133,10 +133,10 @@ def test_who_asks_again_after_a_cancellation_begins_anew(works: Computations) ->
     assert works.run("key", lambda _: "read", WAIT_S) == "read"
 
 
-def test_a_cancelled_one_ends_with_its_next_report_and_its_callers_at_once(
+def test_a_canceled_one_ends_with_its_next_report_and_its_callers_at_once(
     works: Computations,
 ) -> None:
-    work, error = Work(), TraceError("cancelled", "It was cancelled.")
+    work, error = Work(), TraceError("canceled", "It was canceled.")
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(works.run, "key", work, WAIT_S)
         assert work.begun.acquire(timeout=WAIT_S)
@@ -206,8 +206,8 @@ def test_work_that_takes_too_long_is_told(
     assert work.ended.acquire(timeout=WAIT_S)  # it ends at its next report
 
 
-def test_work_can_be_cancelled(works: Computations) -> None:
-    error = TraceError("cancelled", "It was cancelled.")
+def test_work_can_be_canceled(works: Computations) -> None:
+    error = TraceError("canceled", "It was canceled.")
     chosen, other = Work(), Work()
     for key, work in (("chosen", chosen), ("other", other)):
         with pytest.raises(Pending):

@@ -51,8 +51,8 @@ def test_each_rank_has_its_means_per_step() -> None:
     assert (fast.communication_ns, slow.communication_ns) == (310_000, 110_000)
     assert (fast.overlap_ns, fast.exposed_ns, fast.copy_ns) == (0, 310_000, 0)
     assert fast.idle_ns == 1_000_000 - 410_000
-    assert (fast.transferring_ns, fast.synchronising_ns) == (110_000, 200_000)
-    assert (slow.transferring_ns, slow.synchronising_ns) == (110_000, 0)
+    assert (fast.transferring_ns, fast.synchronizing_ns) == (110_000, 200_000)
+    assert (slow.transferring_ns, slow.synchronizing_ns) == (110_000, 0)
     assert not fast.on_host
 
 
@@ -82,7 +82,7 @@ def test_collectives_and_their_bandwidth() -> None:
     assert (row.bytes, row.calls, row.ranks, row.matched) == (SIZE, 8, 2, 8)
     assert row.total_ns == 2 * (260 + 50 + 60 + 50) * 1000
     assert row.mean_ns == 105_000
-    assert (row.transfer_ns, row.synchronising_ns) == (55_000, 50_000)
+    assert (row.transfer_ns, row.synchronizing_ns) == (55_000, 50_000)
     assert row.algorithm_bytes_per_s == pytest.approx(SIZE / 55e-6)
     assert (row.longest_rank, row.longest_ns) == (0, 260_000)
     assert row.bus_bytes_per_s == pytest.approx(SIZE / 55e-6)  # 2 (n - 1) / n is 1 for two ranks
@@ -158,7 +158,7 @@ def test_many_missing_ranks_are_listed_in_short() -> None:
 def test_a_rank_alone_says_nothing_about_waiting() -> None:
     result = distributed(ranks(rank(0, 100, 260)))
     (row,) = result.rows
-    assert (row.transferring_ns, row.synchronising_ns) == (None, None)
+    assert (row.transferring_ns, row.synchronizing_ns) == (None, None)
     (collective,) = result.collectives
     assert (collective.transfer_ns, collective.matched) == (None, 0)
     assert collective.algorithm_bytes_per_s == pytest.approx(SIZE / 155e-6)
@@ -255,7 +255,7 @@ def test_steps_of_one_name_are_steps_of_their_own() -> None:
     other = trace(step(1, 0, 500), *talk(0, 50), step(1, 1000, 1500), *talk(10, 10))
     result = distributed(ranks(twice, other))
     assert [s.transferring_ns for s in result.steps] == [20_000, 10_000] * 2
-    assert [s.synchronising_ns for s in result.steps] == [0, 80_000, 30_000, 0]
+    assert [s.synchronizing_ns for s in result.steps] == [0, 80_000, 30_000, 0]
 
 
 FIRST = {"backend": "nccl", "rank": 0, "world_size": 2}

@@ -41,7 +41,7 @@ def test_two_steps_that_begin_together() -> None:
     """One has no length, and is the later one."""
     made = trace(kernel("k", 50, 54), step(1, 0, 100), step(2, 0, 0))
     check(made)
-    assert overview(made).utilisation == pytest.approx(0.04)
+    assert overview(made).utilization == pytest.approx(0.04)
 
 
 @pytest.mark.long
@@ -51,7 +51,7 @@ def test_an_activity_without_a_launch_ends_no_step() -> None:
     check(made)
     for number in (0, 1):
         told = overview(made, step=number)
-        assert (told.utilisation, told.utilisation_low) == (1.0, 1.0)
+        assert (told.utilization, told.utilization_low) == (1.0, 1.0)
 
 
 @st.composite

@@ -72,7 +72,7 @@ def test_figures_are_those_of_the_overview(tmp_path: Path) -> None:
     (row,) = source.run(Request(history)).rows
     shown = source.run(Request(overview))
     assert row.step_ns == shown.average_step_ns
-    assert row.utilisation == shown.utilisation
+    assert row.utilization == shown.utilization
     assert row.verdict == (shown.verdict and shown.verdict.sentence)
 
 

@@ -198,7 +198,7 @@ def test_a_module_has_the_work_of_both_passes_and_of_all_inside() -> None:
     assert net.roof_share == pytest.approx(1 - net.above_roof_ns / 1_000_000)
     (whole,) = (r for r in by_path(shaped(), group="class").values() if r.depth == 1)
     assert (whole.flops, whole.above_roof_ns) == (net.flops, net.above_roof_ns)
-    assert modules(shaped()).modelled.modelled_share == 1
+    assert modules(shaped()).modeled.modeled_share == 1
 
 
 @pytest.mark.long

@@ -217,7 +217,7 @@ def test_to_find_and_to_sort() -> None:
     assert operators(t, sort="host_total_ns").rows[0].name == "aten::addmm"
 
 
-@pytest.mark.parametrize("options", [{"sort": "colour"}, {"limit": -1}, {"offset": -1}])
+@pytest.mark.parametrize("options", [{"sort": "color"}, {"limit": -1}, {"offset": -1}])
 def test_options_that_mean_nothing(options: Any) -> None:
     with pytest.raises(TraceError) as caught:
         operators(nested(), **options)

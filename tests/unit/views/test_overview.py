@@ -74,9 +74,9 @@ def test_incomplete_steps_stay_out_of_the_average() -> None:
     assert sum(a.mean_ns or 0 for a in result.averages) == 110_000
 
 
-def test_utilisation_is_busy_time_within_the_steps() -> None:
+def test_utilization_is_busy_time_within_the_steps() -> None:
     t = trace(step(1, 0, 100), launch(1, 2, 1), kernel("k", 50, 75, 1), kernel("k", 200, 300))
-    assert overview(t).utilisation == 0.25
+    assert overview(t).utilization == 0.25
 
 
 def test_a_selected_step_limits_totals_and_top_lists() -> None:
@@ -89,7 +89,7 @@ def test_a_selected_step_limits_totals_and_top_lists() -> None:
     assert result.totals.busy_ns == 50_000
     assert [(k.name, k.kind, k.share) for k in result.top_kernels] == [("kb", "kernel", 1.0)]
     assert [o.name for o in result.top_operators] == ["b"]
-    assert result.utilisation == 0.5
+    assert result.utilization == 0.5
     assert len(result.steps) == 2
 
 
@@ -105,7 +105,7 @@ def test_without_device_times_figures_are_null_not_zero() -> None:
     assert result.provenance.timeline == "none"
     assert result.totals.busy_ns is None
     assert result.totals.kernels is None
-    assert result.utilisation is None
+    assert result.utilization is None
     assert result.top_kernels == ()
     assert [(o.name, o.total_ns) for o in result.top_operators] == [("a", 6000), ("b", 2000)]
 

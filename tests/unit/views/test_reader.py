@@ -136,7 +136,7 @@ def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
     assert len(reader.run(waiting(5))) == 4
 
 
-def test_a_cancelled_rank_ends_the_view_and_the_other_ranks_that_it_reads(log: Path) -> None:
+def test_a_canceled_rank_ends_the_view_and_the_other_ranks_that_it_reads(log: Path) -> None:
     store = Slow()
     catalog = discovery_catalog.scan(str(log), READERS)
     reader = Reader(store, catalog)
@@ -163,7 +163,7 @@ def test_a_cancelled_rank_ends_the_view_and_the_other_ranks_that_it_reads(log: P
         assert reader.cancel(files)
         error = asked.exception(WAIT_S)
         assert isinstance(error, TraceError)
-        assert error.code == "cancelled"
+        assert error.code == "canceled"
     assert done.wait(WAIT_S)
     assert sorted(given_up) == [
         ("host_0.1.pt.trace.json", True),

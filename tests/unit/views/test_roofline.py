@@ -148,7 +148,7 @@ def test_the_limit_leaves_rows_out_but_no_time() -> None:
 
 def test_without_shapes_all_is_unknown_and_a_hint_says_why() -> None:
     result = roofline(make.trace(*calls(("aten::mm", {}, 100))))
-    assert "record_shapes=True" in (result.modelled.hint or "")
+    assert "record_shapes=True" in (result.modeled.hint or "")
     assert {d.distance: d.device_ns for d in result.distances}["unknown"] == 100_000
     assert (result.above_roof_ns, result.roofs) == (None, ())
 

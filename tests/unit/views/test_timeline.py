@@ -60,7 +60,7 @@ def test_everything() -> None:
         ("NCCL all-reduce", "communication", 65),
     ]  # fmt: skip
     assert [(c.what, c.unit, c.inferred) for c in result.counters] == [
-        ("utilisation", "share", False), ("waiting", "kernels", False),
+        ("utilization", "share", False), ("waiting", "kernels", False),
         ("rate", "kernels/ms", False), ("memory", "bytes", False),
     ]  # fmt: skip
     assert result.rectangles.bound_ns.tolist() == [0] * 8

@@ -61,7 +61,7 @@ def test_what_gains_how_much() -> None:
     assert rows["operator", "aten::mm"].free_gain_ns == 31_000
     assert rows["kernel", "mm"].on_path_ns == 40_000
     assert rows["operator", "aten::mm"].on_path_ns == 45_000
-    assert rows["synchronisation", ""].free_gain_ns == 22_000
+    assert rows["synchronization", ""].free_gain_ns == 22_000
     gains = [row.free_gain_ns for row in ask(waiting()).rows]
     assert gains == sorted(gains, reverse=True)
     assert ask(waiting(), ranking=False).rows == ()
@@ -69,7 +69,7 @@ def test_what_gains_how_much() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("change", ["kernel:mm=0.5", "synchronisation=0", "operator:aten::mm=0"])
+@pytest.mark.parametrize("change", ["kernel:mm=0.5", "synchronization=0", "operator:aten::mm=0"])
 def test_further_gains_are_those_of_the_changed_step(change: str) -> None:
     found = ask(waiting(), change)
     for row in found.rows:

@@ -41,7 +41,7 @@ export const parallelism: Translation<typeof english.parallelism> = {
   calls: { title: "调用时间", help: "每个 rank、每个迭代的调用时间：传输与等待之和。" },
   count: { title: "次数", help: "所有 rank 在这些迭代中的调用次数。" },
   transferring: { title: "传输", help: "每个 rank、每个迭代的调用中，最后到来的 rank 所用的时间。" },
-  synchronising: { title: "等待", help: "每个 rank、每个迭代的调用中，等待最后一个 rank 到来的时间。" },
+  synchronizing: { title: "等待", help: "每个 rank、每个迭代的调用中，等待最后一个 rank 到来的时间。" },
   bytes: { title: "字节数", help: "每个 rank、每个迭代，计法与 NCCL tests 相同。" },
   bus: { title: "总线带宽", help: "传输期间每条链路上的数据量，计法与 NCCL tests 相同。" },
   kinds: "集合通信",

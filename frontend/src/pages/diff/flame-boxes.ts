@@ -1,4 +1,4 @@
-// The boxes of the differential flame graph: their width, and the colour and words of their change.
+// The boxes of the differential flame graph: their width, and the color and words of their change.
 import type { FlameDiffNode } from "../../api/types";
 import { percent } from "../../lib/format";
 import { t } from "../../i18n";
@@ -29,7 +29,7 @@ export function changeOf(row: FlameDiffNode): Change {
   return much ? "much_shorter" : "shorter";
 }
 
-/** How much of the colour a box has: text stays readable on it, light and dark. */
+/** How much of the color a box has: text stays readable on it, light and dark. */
 const SHADES: Readonly<Record<Change, number>> = {
   gone: 0.56,
   much_shorter: 0.42,
@@ -47,7 +47,7 @@ export function boxOf(row: FlameDiffNode, width: Width): FlameBox {
   return {
     name: row.name,
     searched: row.name.toLowerCase(),
-    colour: change === "same" ? "--other" : FASTER.has(change) ? "--shorter" : "--longer",
+    color: change === "same" ? "--other" : FASTER.has(change) ? "--shorter" : "--longer",
     strong: false,
     shade: SHADES[change],
     hatched: false,
@@ -57,7 +57,7 @@ export function boxOf(row: FlameDiffNode, width: Width): FlameBox {
   };
 }
 
-/** Never colour alone: a sign and a number, or a word. */
+/** Never color alone: a sign and a number, or a word. */
 function noteOf(row: FlameDiffNode, change: Change): string {
   if (row.status !== "both") return t.diff.statuses[row.status];
   if (!row.base_ns || row.change_ns === null) return "";

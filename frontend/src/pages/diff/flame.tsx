@@ -1,4 +1,4 @@
-// The differential flame graph: the call trees of both traces as one, coloured by the change.
+// The differential flame graph: the call trees of both traces as one, colored by the change.
 import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { FlameDiff as Result, FlameDiffNode, Options } from "../../api/types";
@@ -162,7 +162,7 @@ function SaveButton({ canvas }: { canvas: RefObject<HTMLCanvasElement | null> })
   );
 }
 
-/** The colours, each with its words: what is slower is red and has a plus. */
+/** The colors, each with its words: what is slower is red and has a plus. */
 function Legend() {
   return (
     <ul class="legend difflegend" data-testid="diff-legend">

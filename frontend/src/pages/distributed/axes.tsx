@@ -11,7 +11,7 @@ type Calls = Pick<
   | "call_ns"
   | "exposed_ns"
   | "transferring_ns"
-  | "synchronising_ns"
+  | "synchronizing_ns"
   | "bytes"
   | "matched"
   | "bus_bytes_per_s"
@@ -22,7 +22,7 @@ const callColumns = <Row extends Calls>(): readonly Column<Row>[] => {
     field("exposed_ns", texts.exposed, "time", 112),
     field("call_ns", texts.calls, "time", 92),
     field("transferring_ns", texts.transferring, "time", 92),
-    field("synchronising_ns", texts.synchronising, "time", 84),
+    field("synchronizing_ns", texts.synchronizing, "time", 84),
     field("calls", texts.count, "count", 72),
     field("bytes", texts.bytes, "bytes", 92, {
       cell: (r) => <span class="value">{bytes(r.bytes)}</span>,

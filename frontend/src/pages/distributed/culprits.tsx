@@ -38,7 +38,7 @@ export function Culprits({ result }: { result: Result }) {
 
 /** Nothing found means something only if ranks met each other in enough steps. */
 function None({ result }: { result: Result }) {
-  const met = result.rows.filter((row) => row.synchronising_ns !== null);
+  const met = result.rows.filter((row) => row.synchronizing_ns !== null);
   if (met.length < 2 || result.least_cost_ns === null) return null;
   // Of one chosen step, the rows do not tell how many there are.
   const enough = state.value.step !== null || met.every((row) => row.steps >= LEAST_STEPS);

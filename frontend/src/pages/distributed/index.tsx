@@ -41,7 +41,7 @@ const MEASURES = (["step", "computation", "exposed", "waiting", "idle"] as const
   ...texts.measures[value],
 }));
 
-/** What a part of a rank's step is called, and the category whose colour it has. */
+/** What a part of a rank's step is called, and the category whose color it has. */
 const PARTS: readonly { category: Category; name: string; of: (r: RankRow) => number }[] = [
   { category: "kernel", name: texts.parts.kernel, of: (r) => r.computation_ns ?? 0 },
   { category: "memcpy", name: texts.parts.memcpy, of: (r) => r.copy_ns ?? 0 },

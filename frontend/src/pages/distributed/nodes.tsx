@@ -15,7 +15,7 @@ export const NODE_COLUMNS: readonly Column<NodeRow>[] = [
   field("exposed_across_ns", texts.across, "time", 112),
   field("copy_ns", { title: texts.copy }, "time", 110),
   field("idle_ns", { title: texts.idle }, "time", 80),
-  field("synchronising_ns", texts.synchronising, "time", 84),
+  field("synchronizing_ns", texts.synchronizing, "time", 84),
   field("longest_ns", texts.longest, "time", 150, {
     cell: (r) => (
       <a class="value" {...linkProps({ view: "overview", ...ofRank(r.longest_rank) })}>

@@ -172,7 +172,7 @@ const RANKS: readonly Column<RankRow>[] = [
   device("copy", texts.ranks.copy, 118),
   device("idle", texts.ranks.idle, 72),
   time("transferring_ns", texts.ranks.transferring, 94),
-  time("synchronising_ns", texts.ranks.synchronising, 72),
+  time("synchronizing_ns", texts.ranks.synchronizing, 72),
   field("last", texts.ranks.last, "count", 84, { additive: true }),
   time("caused_ns", texts.ranks.caused, 100),
   {
@@ -225,7 +225,7 @@ const COLLECTIVES: readonly Column<CollectiveRow>[] = [
   time("total_ns", texts.collectives.total, 80),
   time("mean_ns", texts.collectives.mean, 80),
   time("transfer_ns", texts.collectives.transfer, 84),
-  time("synchronising_ns", texts.collectives.synchronising, 84),
+  time("synchronizing_ns", texts.collectives.synchronizing, 84),
   field("algorithm_bytes_per_s", texts.collectives.algorithm, "bytes", 92, {
     cell: (c) => (
       <span class="value">
@@ -273,5 +273,5 @@ const STEPS: readonly Column<RankStep>[] = [
   device("copy", { title: texts.ranks.copy.title }, 110),
   device("idle", { title: texts.ranks.idle.title }, 80),
   time("transferring_ns", { title: texts.ranks.transferring.title }, 98),
-  time("synchronising_ns", { title: texts.ranks.synchronising.title }, 80),
+  time("synchronizing_ns", { title: texts.ranks.synchronizing.title }, 80),
 ];

@@ -36,7 +36,7 @@ export const COLUMNS: readonly Column<HistoryRow>[] = [
   field("step_ns", heads.step, "time", 88, { bound: (r) => r.step_bound_ns }),
   field("steps", heads.steps, "count", 60),
   field("deviation_ns", heads.deviation, "time", 88, { optional: true }),
-  field("utilisation", heads.utilization, "share", 92),
+  field("utilization", heads.utilization, "share", 92),
   field("mfu", heads.mfu, "share", 76),
   field("memory_peak_bytes", heads.memory, "bytes", 112),
   field("saving_share", heads.saving, "share", 76),

@@ -6,7 +6,7 @@ import { byteTicks, niceTicks, timeTicks, type Tick } from "../../widgets/charts
 
 export type Figure = NonNullable<Options["history"]["figure"]>;
 
-export const FIGURES: readonly Figure[] = ["step_ns", "utilisation", "mfu", "memory_peak_bytes"];
+export const FIGURES: readonly Figure[] = ["step_ns", "utilization", "mfu", "memory_peak_bytes"];
 export const LABELS: Readonly<Record<Figure, string>> = t.history.figures;
 
 export function format(figure: Figure, value: number): string {

@@ -15,7 +15,7 @@ import { RowFacts } from "../shared/inspector/row-facts";
 import { RowInspector } from "../shared/inspector/row-inspector";
 import { TablePage } from "../shared/table-page";
 import type { PageProps } from "../page-props";
-import { ModelledNote } from "../shared/work";
+import { ModeledNote } from "../shared/work";
 import { columnsOf, type Group } from "./columns";
 
 const texts = t.kernels;
@@ -73,7 +73,7 @@ function KernelTable({
       >
         <GroupChoice result={result} group={group} columns={(g) => columnsOf(inferred, result, g)} />
         <Notes result={result} />
-        <ModelledNote modelled={result.modelled} />
+        <ModeledNote modeled={result.modeled} />
       </Table>
       {opened && (
         <RowInspector

@@ -1,4 +1,4 @@
-// Categories of memory: labels, colours, and the layers of the chart.
+// Categories of memory: labels, colors, and the layers of the chart.
 import type { CategoryPoint, MemoryCategory } from "../../api/types";
 import { t } from "../../i18n";
 import type { Layer, Point } from "../../widgets/charts/area-layout";

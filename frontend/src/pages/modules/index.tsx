@@ -16,7 +16,7 @@ import { ToggleAllButton, TreeToggle } from "../../widgets/table/tree-toggle";
 import { linkProps } from "../../state/links";
 import { MissingStreams } from "../shared/data-warnings";
 import { NoDeviceTimes } from "../shared/no-device-times";
-import { ModelledNote, workColumns } from "../shared/work";
+import { ModeledNote, workColumns } from "../shared/work";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
 
@@ -102,7 +102,7 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
         />
       </span>
       <Outside result={result} words={words} />
-      <ModelledNote modelled={result.modelled} />
+      <ModeledNote modeled={result.modeled} />
     </Table>
   );
 }

@@ -17,7 +17,7 @@ import { RowInspector } from "../shared/inspector/row-inspector";
 import { Stack } from "../shared/inspector/stack";
 import { TablePage } from "../shared/table-page";
 import type { PageProps } from "../page-props";
-import { ModelledNote } from "../shared/work";
+import { ModeledNote } from "../shared/work";
 import { columnsOf, whole, wordOf, type Group } from "./columns";
 import { toKernels } from "../../state/links";
 
@@ -77,7 +77,7 @@ function OperatorTable({ result, group, selected: place, step }: OperatorTablePr
       >
         <GroupChoice result={result} group={group} />
         <Notes result={result} />
-        <ModelledNote modelled={result.modelled} />
+        <ModeledNote modeled={result.modeled} />
       </Table>
       {opened && <OpenRow {...{ group, columns, step }} row={opened} selected={place} />}
     </>

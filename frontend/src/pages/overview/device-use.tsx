@@ -2,7 +2,7 @@
 import type { Overview } from "../../api/types";
 import { operations, percent, percentLimits, significant } from "../../lib/format";
 import { t } from "../../i18n";
-import { ModelledNote } from "../shared/work";
+import { ModeledNote } from "../shared/work";
 
 const texts = t.deviceUse;
 
@@ -33,9 +33,9 @@ export function DeviceUse({ now, step }: DeviceUseProps) {
       {use.mfu === null && use.use_missing !== null && now.provenance.timeline !== "none" && (
         <Reason text={use.use_missing} />
       )}
-      {now.modelled && (
+      {now.modeled && (
         <p class="small">
-          <ModelledNote modelled={now.modelled} />
+          <ModeledNote modeled={now.modeled} />
         </p>
       )}
     </section>

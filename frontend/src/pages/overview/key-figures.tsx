@@ -97,16 +97,16 @@ interface DeviceFiguresProps {
 function DeviceFigures({ now, step, hasSteps, inferred }: DeviceFiguresProps) {
   return (
     <>
-      {now.utilisation !== null && (
+      {now.utilization !== null && (
         <KeyFigure
-          name="utilisation"
-          label={texts.utilisation.label(step)}
-          exact={now.utilisation}
+          name="utilization"
+          label={texts.utilization.label(step)}
+          exact={now.utilization}
           unit={texts.share}
-          value={percent(now.utilisation)}
-          bound={utilisationRange(now, inferred)}
-          note={hasSteps ? texts.utilisation.note : texts.utilisation.noteOfAll}
-          help={texts.utilisation.help}
+          value={percent(now.utilization)}
+          bound={utilizationRange(now, inferred)}
+          note={hasSteps ? texts.utilization.note : texts.utilization.noteOfAll}
+          help={texts.utilization.help}
         />
       )}
       {now.sm_efficiency !== null && (
@@ -135,7 +135,7 @@ function DeviceFigures({ now, step, hasSteps, inferred }: DeviceFiguresProps) {
 }
 
 /** `(50.0 to 75.0 %)`; nothing for what is measured. */
-function utilisationRange({ utilisation_low: low, utilisation_high: high }: Overview, inferred: boolean) {
+function utilizationRange({ utilization_low: low, utilization_high: high }: Overview, inferred: boolean) {
   if (low === null || high === null) return inferred ? texts.between(t.format.unknownRange) : "";
   return low === high ? "" : texts.between(percentRange(low, high));
 }

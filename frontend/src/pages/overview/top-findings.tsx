@@ -19,7 +19,7 @@ const SHOWN = 3;
 /** They come later than the page: rules read all of the trace. */
 export function TopFindings({ selected }: { selected: Selected }) {
   const { loaded, retry } = useView("advice", selected, {});
-  if (loaded.status === "cancelled") return null;
+  if (loaded.status === "canceled") return null;
   const found = loaded.status === "ready" ? loaded.value.rows : [];
   const rows = found.filter((r) => r.saving_ns).slice(0, SHOWN);
   return (

@@ -53,7 +53,7 @@ interface PartProps {
 
 function Page(props: PartProps & { step: number | null }) {
   const { result, by, dtype } = props;
-  const { distances, modelled, provenance } = result;
+  const { distances, modeled, provenance } = result;
   return (
     <>
       <div class="toolbar">
@@ -61,7 +61,7 @@ function Page(props: PartProps & { step: number | null }) {
         <DTypeChoice dtype={dtype} result={result} />
         <Summary result={result} />
       </div>
-      {modelled.hint !== null ? <NoShapes hint={modelled.hint} /> : <NoSheet result={result} />}
+      {modeled.hint !== null ? <NoShapes hint={modeled.hint} /> : <NoSheet result={result} />}
       <DistanceBar distances={distances} inferred={provenance.timeline === "inferred"} />
       <Points {...props} />
     </>
@@ -107,7 +107,7 @@ function DTypeChoice({ dtype, result }: { dtype: DType; result: Result }) {
 
 /** The time above the roof, the most that perfect kernels could save. */
 export function Summary({
-  result: { device_ns, above_roof_ns, modelled, total_rows, rows, others_ns },
+  result: { device_ns, above_roof_ns, modeled, total_rows, rows, others_ns },
 }: {
   result: Result;
 }) {
@@ -118,9 +118,9 @@ export function Summary({
           {texts.stake(duration(above_roof_ns), percent(above_roof_ns / device_ns))}
         </span>
       )}
-      {modelled.modelled_share !== null && (
-        <span class="muted" data-testid="modelled" data-value={modelled.modelled_share}>
-          {t.work.modelled(percent(modelled.modelled_share))}
+      {modeled.modeled_share !== null && (
+        <span class="muted" data-testid="modeled" data-value={modeled.modeled_share}>
+          {t.work.modeled(percent(modeled.modeled_share))}
         </span>
       )}
       {total_rows > rows.length && (
@@ -140,8 +140,8 @@ function NoShapes({ hint }: { hint: string }) {
 }
 
 /** Without a data sheet, what the roofs are, and how to give them. */
-function NoSheet({ result: { modelled } }: { result: Result }) {
-  const { compute_source: compute, memory_source: memory } = modelled;
+function NoSheet({ result: { modeled } }: { result: Result }) {
+  const { compute_source: compute, memory_source: memory } = modeled;
   if (compute !== "best_seen" && memory !== "best_seen" && (compute ?? memory) !== null) return null;
   return (
     <details class="nosheet" data-testid="roofline-no-sheet">

@@ -12,10 +12,10 @@ interface CardProps<T> {
   children: (value: T) => ComponentChildren;
 }
 
-/** Nothing once reading was cancelled: the page says so. */
+/** Nothing once reading was canceled: the page says so. */
 export function Card<T>({ title, lines, resource: { loaded, retry }, children }: CardProps<T>) {
   if (loaded.status === "ready") return <>{children(loaded.value)}</>;
-  if (loaded.status === "cancelled") return null;
+  if (loaded.status === "canceled") return null;
   return (
     <section class="card" aria-busy={loaded.status === "loading"}>
       {title !== undefined && <h2>{title}</h2>}

@@ -100,7 +100,7 @@ export function MissingStreams({ streams }: { streams: readonly string[] }) {
   );
 }
 
-/** The severity as a shape, a colour and a word (or another one, of what is no doubt). */
+/** The severity as a shape, a color and a word (or another one, of what is no doubt). */
 export function SeverityMark({ severity, word = false }: { severity: Severity; word?: boolean | string }) {
   return (
     <span class={`mark ${severity}`}>

@@ -1,4 +1,4 @@
-// Parts of an advice finding that several pages show: its headline, and one labelled fact.
+// Parts of an advice finding that several pages show: its headline, and one labeled fact.
 import type { ComponentChildren } from "preact";
 import type { AdviceRow } from "../../api/types";
 import { color, type Category } from "../../lib/color";

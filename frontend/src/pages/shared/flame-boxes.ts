@@ -33,7 +33,7 @@ export function boxOf(row: FlameNode, inferred: boolean): FlameBox {
   return {
     name: row.name,
     searched: searchedIn(row),
-    colour: colorOf(row.kind),
+    color: colorOf(row.kind),
     strong: device,
     hatched: inferred && device,
     parent: row.parent,

@@ -26,11 +26,11 @@ export function Show<T>({ resource: { loaded, retry, cancel }, children }: ShowP
       return <Reading progress={loaded.progress} cancel={cancel} />;
     case "failed":
       return <Problem failure={loaded.failure} retry={retry} />;
-    case "cancelled":
+    case "canceled":
       return (
-        <section class="state" role="status" data-testid="cancelled">
-          <h2>{texts.cancelled}</h2>
-          <p>{texts.cancelledWhy}</p>
+        <section class="state" role="status" data-testid="canceled">
+          <h2>{texts.canceled}</h2>
+          <p>{texts.canceledWhy}</p>
           <button type="button" onClick={retry} data-testid="retry">
             {texts.readAgain}
           </button>

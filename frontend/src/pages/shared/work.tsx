@@ -51,7 +51,7 @@ function number(
 }
 
 /** Where the roofs are from; of several sources, which types have which. */
-function sourceOf({ compute_source, compute_sources, memory_source }: KernelTable["modelled"]): string {
+function sourceOf({ compute_source, compute_sources, memory_source }: KernelTable["modeled"]): string {
   if (compute_source !== "mixed") return texts.roofs[compute_source ?? memory_source ?? "none"];
   const types = (source: "data_sheet" | "user_file" | "best_seen"): string[] =>
     compute_sources
@@ -65,22 +65,22 @@ function sourceOf({ compute_source, compute_sources, memory_source }: KernelTabl
 }
 
 /** The share of device time with a model, or how to record what it needs. */
-export function ModelledNote({ modelled }: { modelled: KernelTable["modelled"] }) {
-  if (modelled.modelled_share === null) return null;
-  if (modelled.hint !== null)
+export function ModeledNote({ modeled }: { modeled: KernelTable["modeled"] }) {
+  if (modeled.modeled_share === null) return null;
+  if (modeled.hint !== null)
     return (
       <span class="muted" data-testid="no-shapes">
-        {modelled.hint}
+        {modeled.hint}
       </span>
     );
   return (
     <span
       class="muted"
-      data-testid="modelled"
-      data-value={modelled.modelled_share}
-      title={texts.modelledHelp(sourceOf(modelled))}
+      data-testid="modeled"
+      data-value={modeled.modeled_share}
+      title={texts.modeledHelp(sourceOf(modeled))}
     >
-      {texts.modelled(percent(modelled.modelled_share))}
+      {texts.modeled(percent(modeled.modeled_share))}
     </span>
   );
 }

@@ -1,4 +1,4 @@
-// The menu of the timeline's colours: their meaning, and the palette.
+// The menu of the timeline's colors: their meaning, and the palette.
 import { chooseSafe, safe } from "../../state/palette";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";

@@ -8,7 +8,7 @@ import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { useView } from "../../state/use-result";
 import { t } from "../../i18n";
-import { around, centred, type Camera } from "../../widgets/timeline/camera";
+import { around, centered, type Camera } from "../../widgets/timeline/camera";
 import { clustered, insightsOf, type Cluster, type Insight } from "./insights";
 import { NotesMenu } from "./notes-menu";
 import type { Note, Notes } from "./notes";
@@ -106,7 +106,7 @@ function InsightMark({ cluster: { x, insights } }: { cluster: Cluster }) {
 
 /** A range with room around it, a time in the middle of as much as is shown now. */
 const shownAround = ({ start, stop }: Note, camera: Camera, all: Camera): Camera =>
-  stop > start ? around(start, stop, all) : centred(camera, start, all);
+  stop > start ? around(start, stop, all) : centered(camera, start, all);
 
 interface NoteMarkProps extends Pick<StripProps, "camera" | "move" | "all" | "width"> {
   note: Note;

@@ -1,4 +1,4 @@
-// Above the timeline: search, ranks, colours, the critical path, exports.
+// Above the timeline: search, ranks, colors, the critical path, exports.
 import type { Critical } from "../../api/types";
 import { t } from "../../i18n";
 import { downloadPicture } from "../../lib/dom";

@@ -31,7 +31,7 @@ export const TIMELINE_KEYS = {
   compare: text(RESET_BY.run),
   /** Further ranks: `3,17`. */
   ranks: text(RESET_BY.run),
-  /** What the colours mean, if not the kind of each range: `name`, `module`. */
+  /** What the colors mean, if not the kind of each range: `name`, `module`. */
   colors: text(),
   /** The colors of the legend that are hidden, by their names with `;`. */
   hide: text(["view", "colors"]),

@@ -184,7 +184,7 @@ function serves(asked: Asked | undefined, key: string, camera: Camera, fine: num
 
 /** How busy the first device is over the whole recording, in equal parts, for the strip on top. */
 export function densityOf(base: Timeline, parts: number): number[] {
-  const curve = base.counters.find((counter) => counter.what === "utilisation");
+  const curve = base.counters.find((counter) => counter.what === "utilization");
   if (!curve) return [];
   const part = (base.stop_ns - base.start_ns) / parts;
   return Array.from({ length: parts }, (_, i) => {

@@ -128,7 +128,7 @@ function ChangeList({ changes, lines, set }: ChangeListProps) {
 }
 
 const NAMELESS = [
-  { change: "synchronisation=0", ...texts.synchronisation },
+  { change: "synchronization=0", ...texts.synchronization },
   { change: "launches=0.5", ...texts.launches },
   { change: "data_loader=0", ...texts.dataLoader },
   { change: "communication=0", ...texts.communication },

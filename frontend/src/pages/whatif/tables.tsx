@@ -137,7 +137,7 @@ function Try({ row }: { row: Gain }) {
     go({ changes: withChange(state.value.changes, changeOf(row, factor)) });
   return (
     <>
-      {row.kind !== "synchronisation" && (
+      {row.kind !== "synchronization" && (
         <button type="button" class="link" data-testid="try-half" title={texts.half} onClick={() => set(0.5)}>
           2×
         </button>

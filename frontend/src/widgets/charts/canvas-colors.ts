@@ -1,7 +1,7 @@
-// The theme's colours for a canvas, which knows no CSS variables.
+// The theme's colors for a canvas, which knows no CSS variables.
 import { useEffect, useState } from "preact/hooks";
 
-/** The colours of the theme in force. */
+/** The colors of the theme in force. */
 export interface Palette {
   of: Readonly<Record<string, string>>;
   names: readonly string[];
@@ -13,11 +13,11 @@ export interface Palette {
   ground: string;
   sunken: string;
   accent: string;
-  /** The text on a rectangle: dark or light, whichever is read better on its colour. */
+  /** The text on a rectangle: dark or light, whichever is read better on its color. */
   onto: (fill: string) => string;
 }
 
-/** What each kind of rectangle is drawn in: the categories' colours, and tints for host ranges. */
+/** What each kind of rectangle is drawn in: the categories' colors, and tints for host ranges. */
 const KINDS: Readonly<Record<string, string>> = {
   kernel: "--kernel",
   memcpy: "--memcpy",
@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<string, string>> = {
   step: "--rule",
 };
 
-/** Another number whenever the colours change: what is drawn on a canvas has to be drawn again. */
+/** Another number whenever the colors change: what is drawn on a canvas has to be drawn again. */
 export function useColors(): number {
   const [look, setLook] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Rows by columns as colours: how far each value is from the median of its column.
+// Rows by columns as colors: how far each value is from the median of its column.
 
 export interface Heat {
   rows: number;
@@ -9,7 +9,7 @@ export interface Heat {
   scale: number;
 }
 
-/** Smaller differences than this share of the median are no colour to speak of. */
+/** Smaller differences than this share of the median are no color to speak of. */
 const LEAST_SCALE = 0.05;
 /** A few far ones would make all others pale. */
 const MOST_OF = 0.98;

@@ -109,7 +109,7 @@ function prepared(canvas: HTMLCanvasElement, width: number, height: number): Can
 /** Where nothing is known. */
 function hatch(
   context: CanvasRenderingContext2D,
-  colour: string,
+  color: string,
   x: number,
   y: number,
   width: number,
@@ -119,7 +119,7 @@ function hatch(
   context.beginPath();
   context.rect(x, y, width, height);
   context.clip();
-  context.strokeStyle = colour;
+  context.strokeStyle = color;
   context.globalAlpha = 0.5;
   context.lineWidth = 1;
   context.beginPath();

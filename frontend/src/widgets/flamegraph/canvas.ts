@@ -1,4 +1,4 @@
-// Draws a flame graph's boxes in the theme's colours.
+// Draws a flame graph's boxes in the theme's colors.
 import { BOX_PX, type FlameBox, type Placed } from "./layout";
 
 export interface Look {
@@ -8,7 +8,7 @@ export interface Look {
   search: string;
 }
 
-/** How much of a category's colour a box has: text stays readable on it, light and dark. */
+/** How much of a category's color a box has: text stays readable on it, light and dark. */
 const STRONG = 0.5;
 const FAINT = 0.24;
 /** Narrower boxes have no text. */
@@ -48,11 +48,11 @@ export function draw(
     const inner = Math.max(0.4, w - (w > 2 ? 1 : 0));
     context.globalAlpha =
       (box.shade ?? (box.strong ? STRONG : FAINT)) * (look.search !== "" && !found(box) ? 0.4 : 1);
-    context.fillStyle = css(box.colour);
+    context.fillStyle = css(box.color);
     context.fillRect(x, y, inner, BOX_PX - 1);
     if (box.hatched && w > 3) {
-      if (!hatches.has(box.colour)) hatches.set(box.colour, hatch(context, css("--ground"), scale));
-      const pattern = hatches.get(box.colour);
+      if (!hatches.has(box.color)) hatches.set(box.color, hatch(context, css("--ground"), scale));
+      const pattern = hatches.get(box.color);
       if (pattern) {
         context.globalAlpha = 0.55;
         context.fillStyle = pattern;
@@ -84,25 +84,25 @@ function note(context: CanvasRenderingContext2D, box: FlameBox, x: number, y: nu
 
 function outline(
   context: CanvasRenderingContext2D,
-  colour: string,
+  color: string,
   x: number,
   y: number,
   w: number,
   line: number,
 ): void {
-  context.strokeStyle = colour;
+  context.strokeStyle = color;
   context.lineWidth = line;
   context.strokeRect(x + line / 2, y + line / 2, Math.max(1, w - line), BOX_PX - 1 - line);
 }
 
-/** Diagonal lines of the ground's colour: what shows between them is the box. */
-function hatch(context: CanvasRenderingContext2D, colour: string, scale: number): CanvasPattern | null {
+/** Diagonal lines of the ground's color: what shows between them is the box. */
+function hatch(context: CanvasRenderingContext2D, color: string, scale: number): CanvasPattern | null {
   const size = Math.round(6 * scale);
   const tile = document.createElement("canvas");
   tile.width = tile.height = size;
   const lines = tile.getContext("2d");
   if (!lines) return null;
-  lines.strokeStyle = colour;
+  lines.strokeStyle = color;
   lines.lineWidth = size / 3;
   lines.beginPath();
   for (const from of [-size, 0, size]) {

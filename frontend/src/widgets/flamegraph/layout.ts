@@ -4,11 +4,11 @@ export interface FlameBox {
   name: string;
   /** What the search looks in, in lower case. */
   searched: string;
-  /** The CSS variable of its colour. */
-  colour: string;
-  /** How much of the colour: what ran on the device stands out. */
+  /** The CSS variable of its color. */
+  color: string;
+  /** How much of the color: what ran on the device stands out. */
   strong: boolean;
-  /** How much of the colour, from 0 to 1, in place of `strong`. */
+  /** How much of the color, from 0 to 1, in place of `strong`. */
   shade?: number;
   /** Stands at the right, where there is room for it: a share or a change. */
   note?: string;

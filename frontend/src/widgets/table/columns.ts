@@ -24,7 +24,7 @@ export interface Column<Row> {
   cell?: (row: Row) => ComponentChildren;
   /** How far off the value may be, in its unit; 0 for exact ones, null for unknown. */
   bound?: (row: Row) => number | null;
-  /** A bar in the cell, of this colour; `share` columns only. */
+  /** A bar in the cell, of this color; `share` columns only. */
   bar?: (row: Row) => Category;
   /** Bars of columns with the same scale have the same length for the same value. */
   scale?: string;

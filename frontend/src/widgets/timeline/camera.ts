@@ -33,7 +33,7 @@ export function within({ start, stop }: Camera, all: Camera): Camera {
 }
 
 /** The same size, with a time in the middle. */
-export function centred(camera: Camera, at: number, all: Camera): Camera {
+export function centered(camera: Camera, at: number, all: Camera): Camera {
   const half = span(camera) / 2;
   return clamped({ start: at - half, stop: at + half }, all);
 }

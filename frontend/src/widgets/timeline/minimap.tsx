@@ -1,7 +1,7 @@
 // The whole recording in a strip, with the part that is shown: drag to look elsewhere.
 import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { centred, span, type Camera } from "./camera";
+import { centered, span, type Camera } from "./camera";
 import { duration } from "../../lib/format";
 import { t } from "../../i18n";
 import { LETTER_PX, timeTicks } from "../charts/ticks";
@@ -33,7 +33,7 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left, child
   const moved = (event: PointerEvent): number =>
     all.start +
     ((event.clientX - (box.current?.getBoundingClientRect().left ?? 0) - left) / width) * span(all);
-  const center = (at: number): void => onCamera(centred(camera, at, all));
+  const center = (at: number): void => onCamera(centered(camera, at, all));
   const shown = { from: Math.max(0, x(camera.start)), to: Math.min(width, x(camera.stop)) };
   const [first, step] = [x(of.start), (x(of.stop) - x(of.start)) / Math.max(1, density.length)];
   return (

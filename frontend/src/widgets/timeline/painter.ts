@@ -128,7 +128,7 @@ function rectangles(
   return drawn;
 }
 
-/** Inferred: stripes, hollow where only limits are known, never a plain colour. A single one has an
+/** Inferred: stripes, hollow where only limits are known, never a plain color. A single one has an
  * outline; the stripes of many that stand side by side run on from one to the next. */
 function uncertain(
   context: CanvasRenderingContext2D,
@@ -161,7 +161,7 @@ function uncertain(
 const STRIPE_PX = 6;
 const tiles = new Map<string, CanvasPattern | null>();
 
-/** Diagonal stripes of a colour, fixed to the canvas. */
+/** Diagonal stripes of a color, fixed to the canvas. */
 function stripes(context: CanvasRenderingContext2D, fill: string): CanvasPattern | null {
   const known = tiles.get(fill);
   if (known !== undefined) return known;
@@ -343,7 +343,7 @@ export function fillOf(
   return module === undefined ? palette.none : nameColor(module, palette.names);
 }
 
-/** The same name has the same colour everywhere. */
+/** The same name has the same color everywhere. */
 export function nameColor(name: string, colors: readonly string[]): string {
   let sum = 0;
   for (let i = 0; i < name.length; i += 1) sum = (sum * 31 + name.charCodeAt(i)) | 0;

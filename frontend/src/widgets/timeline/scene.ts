@@ -20,7 +20,7 @@ export interface View {
   top: number;
 }
 
-/** What a rectangle's colour tells. */
+/** What a rectangle's color tells. */
 export type ColorBy = "kind" | "name" | "module";
 
 export interface Counter {

@@ -31,9 +31,9 @@ describe("the change of a box", () => {
     [node(120, 0, { status: "gone" }), "gone", "removed", "--shorter"],
     [node(100, 110, { verdict: "unknown" }), "longer", "+10.0 %", "--longer"],
     [node(100, 0, { now_ns: null, change_ns: null, verdict: "unknown" }), "same", "", "--other"],
-  ])("%#", (row, change, note, colour) => {
+  ])("%#", (row, change, note, color) => {
     expect(changeOf(row)).toBe(change);
-    expect(boxOf(row, "both")).toMatchObject({ note, colour });
+    expect(boxOf(row, "both")).toMatchObject({ note, color });
   });
 });
 

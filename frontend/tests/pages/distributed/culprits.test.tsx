@@ -35,7 +35,7 @@ const culprit = (more: Partial<Culprit> = {}): Culprit => ({
 const row = (rank: number, steps = 6) => ({
   rank,
   steps,
-  synchronising_ns: 0,
+  synchronizing_ns: 0,
   idle_classes: [{ name: "dispatch", label: "Launch gaps" }],
 });
 

@@ -41,7 +41,7 @@ describe("the scale", () => {
 
 test("figures have their units", () => {
   expect(format("step_ns", 1.5e6)).toBe("1.50 ms");
-  expect(format("utilisation", 0.25)).toBe("25.0 %");
+  expect(format("utilization", 0.25)).toBe("25.0 %");
   expect(format("memory_peak_bytes", 2 ** 30)).toBe("1.00 GiB");
   expect(signedPercent(0.3)).toBe("+30.0 %");
   expect(signedPercent(-0.042)).toBe("−4.20 %");
@@ -49,6 +49,6 @@ test("figures have their units", () => {
 
 test("ticks are round", () => {
   expect(ticksOf("step_ns", 15.7e6).map((tick) => tick.label)).toEqual(["0", "5 ms", "10 ms", "15 ms"]);
-  expect(ticksOf("utilisation", 0.9).map((tick) => tick.label)).toContain("75.0 %");
+  expect(ticksOf("utilization", 0.9).map((tick) => tick.label)).toContain("75.0 %");
   expect(ticksOf("memory_peak_bytes", 2 ** 30).at(-1)?.label).toBe("1.00 GiB");
 });

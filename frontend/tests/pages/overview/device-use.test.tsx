@@ -34,7 +34,7 @@ let page = document.createElement("div");
 function show(use: Overview["use"], timeline = "measured", step: number | null = null): string {
   page = document.createElement("div");
   document.body.append(page);
-  const now = { use, modelled: null, provenance: { timeline } } as unknown as Overview;
+  const now = { use, modeled: null, provenance: { timeline } } as unknown as Overview;
   render(<DeviceUse now={now} step={step} />, page);
   return page.textContent ?? "";
 }

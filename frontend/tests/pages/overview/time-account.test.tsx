@@ -57,7 +57,7 @@ const overview = (more: object = {}): Overview =>
   ({
     provenance: { timeline: "measured", warnings: [] },
     duration_ns: 2000,
-    utilisation: 0.4,
+    utilization: 0.4,
     steps: steps(1, 2, 3),
     account: MEASURED,
     device_accounts: [],
@@ -105,7 +105,7 @@ describe("the account", () => {
     expect(get("account-window").textContent).toMatch(/^of the recording, /);
   });
   test("of the host alone has no idle time", () => {
-    show(<TimeAccount now={overview({ utilisation: null })} step={null} />);
+    show(<TimeAccount now={overview({ utilization: null })} step={null} />);
     expect(get("account-window").textContent).toBe("of 3 steps, 1.00 µs");
   });
   test("is not there without device times", () => {

@@ -30,8 +30,8 @@ const lane = (...whats: string[]): Lane =>
   ({ base: { counters: whats.map((what) => ({ what })) } }) as unknown as Lane;
 
 test.each([
-  [lane("utilisation", "recorded"), true],
-  [lane("utilisation", "memory"), false],
+  [lane("utilization", "recorded"), true],
+  [lane("utilization", "memory"), false],
   [lane(), false],
 ])("counters are a tab only where the trace records any", (one, shown) => {
   act(() => render(<AreaTabs lane={one} />, document.body));

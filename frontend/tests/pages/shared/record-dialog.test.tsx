@@ -67,7 +67,7 @@ beforeEach(() => {
     const answer = refused
       ? { error: { code: refused.code, message: `no: ${refused.code}`, hint: "so." } }
       : init.method === "POST"
-        ? { job: "run", id: "ab", cancelled: true }
+        ? { job: "run", id: "ab", canceled: true }
         : url.includes("extras")
           ? { running_jobs: allowed ? jobs.length : null }
           : { jobs, warnings: [] };
@@ -180,7 +180,7 @@ async function submitted(): Promise<void> {
   await submit();
 }
 
-test("another's request is shown, and can be cancelled", async () => {
+test("another's request is shown, and can be canceled", async () => {
   jobs = [job({ request: request({ id: "cd", by: "command line" }) })];
   await shows();
   expect(find("record-progress")?.textContent).toContain("asked by command line");

@@ -10,7 +10,7 @@ test.each([
   ["gemm=0.5", "kernel:relu=0", "gemm=0.5\nkernel:relu=0"],
   ["gemm=0.5\nkernel:relu=0", "gemm=0", "kernel:relu=0\ngemm=0"],
   ["gemm=0.5", "gemm", "gemm=0.5\ngemm"],
-  ["gemm=0.5\nsynchronisation=0", "relu", "gemm=0.5\nsynchronisation=0\nrelu"],
+  ["gemm=0.5\nsynchronization=0", "relu", "gemm=0.5\nsynchronization=0\nrelu"],
   ["gemm=0.5\nrelu", "relu", "gemm=0.5\nrelu"],
   ["f<a=b>=0.5", "f<a=0", "f<a=b>=0.5\nf<a=0"],
   [null, "gemm=0.5", "gemm=0.5"],

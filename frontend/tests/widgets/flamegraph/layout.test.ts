@@ -8,7 +8,7 @@ const box = (name: string, parent: number | null, value: number): FlameBox => ({
   searched: name,
   parent,
   value,
-  colour: "--cpu",
+  color: "--cpu",
   strong: false,
   hatched: false,
 });

@@ -1,4 +1,4 @@
-// What the colour of a rectangle tells, and where it is kept.
+// What the color of a rectangle tells, and where it is kept.
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { fillOf } from "../../../src/widgets/timeline/painter";
 import type { Scene } from "../../../src/widgets/timeline/scene";

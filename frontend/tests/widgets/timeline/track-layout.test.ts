@@ -24,7 +24,7 @@ const track = (section: number, id: number, kind: string, group: string, rows = 
 const rank = (section: number, number: number, title: string | null): Section => ({
   rank: number,
   title,
-  counters: [{ label: "Utilisation" }],
+  counters: [{ label: "Utilization" }],
   tracks: [
     track(section, 0, "steps", "Steps"),
     track(section, 1, "operators", "Process 1", 3),
@@ -119,7 +119,7 @@ test("a link folds the same groups in another language", () => {
 test("only tracks with these words are shown, and pinned ones", () => {
   expect(words([rank(0, 4, null)], "wprocess OPER", [4])).toEqual(["0.0", "Process 1", "0.1"]);
   expect(words([rank(0, 4, null)], "p2,wdevice", [4])).toEqual(["Pinned", "0.2-", "0.0", "Device 0", "0.3"]);
-  expect(words([rank(0, 4, null), rank(1, 9, "Rank 9")], "wutilisation,g9/Counters", [4, 9])).toEqual([
+  expect(words([rank(0, 4, null), rank(1, 9, "Rank 9")], "wutilization,g9/Counters", [4, 9])).toEqual([
     "0.0",
     "Counters",
     "c0",

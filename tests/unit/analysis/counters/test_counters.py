@@ -55,11 +55,11 @@ def values(curve: Curve, start_ns: int, end_ns: int, parts: int) -> list[float]:
     return held
 
 
-def test_utilisation_is_the_busy_share() -> None:
+def test_utilization_is_the_busy_share() -> None:
     """Utilization is the busy share of each part."""
     found = named(kernel("a", 0, 10), kernel("b", 5, 10, stream=8), kernel("c", 20, 25))
     curve = found["Utilization of device 0"]
-    assert (curve.unit, curve.what, curve.inferred) == ("share", "utilisation", False)
+    assert (curve.unit, curve.what, curve.inferred) == ("share", "utilization", False)
     points = curve.window(0, 40_000, 4)
     assert points.at_ns.tolist() == [0, 10_000, 20_000, 30_000]
     assert points.value == pytest.approx([1, 0, 0.5, 0])
@@ -135,8 +135,8 @@ def test_curves_agree_with_the_account(actions: list[Action]) -> None:
         window = (np.array([low]), np.array([high]))
         of_class = {c.name: c.ns for c in account_table(one, window).classes}
         (device,) = {*one.lanes.device.tolist()} or {0}
-        if "utilisation" in found:
-            (busy,) = values(found["utilisation"], low, high, 1)
+        if "utilization" in found:
+            (busy,) = values(found["utilization"], low, high, 1)
             idle = account_table(one, window, device).idle_ns
             assert high - low - busy * (high - low) == pytest.approx(idle, abs=1)
         loads = values(found["data_loader"], low, high, 1)[0] if "data_loader" in found else 0
@@ -221,7 +221,7 @@ def test_integrals(some: list[tuple[int, int, int, int]]) -> None:
     assert sum(waiting) == sum(waits for _, waits, _, _ in some)
     for parts in (1, 7, 200):
         lengths = np.diff(np.arange(parts + 1) * one.end_ns // parts)
-        busy = (values(found["utilisation"], 0, one.end_ns, parts) * lengths).sum()
+        busy = (values(found["utilization"], 0, one.end_ns, parts) * lengths).sum()
         assert busy == pytest.approx(intervals.length(breakdown.busy(one.kernels)))
     started = values(found["rate"], 0, 7_000_000, 7)
     assert sum(started) == len(some)
@@ -247,7 +247,7 @@ def test_what_is_inferred_lies_within_its_bound(seed: int, lanes: int) -> None:
     shown, true = uncertain.pair(seed, lanes)
     pairs = list(zip(counters.build_curves(shown), counters.build_curves(true), strict=True))
     inferred = [(mine, truth) for mine, truth in pairs if mine.inferred]
-    assert {mine.what for mine, _ in inferred} == {"utilisation", "waiting", "rate", "data_loader"}
+    assert {mine.what for mine, _ in inferred} == {"utilization", "waiting", "rate", "data_loader"}
     for mine, truth in inferred:
         assert mine.label == f"{mine.name} (inferred)"
         for start, end, parts in ((0, shown.end_ns, 50), (100_000, 160_000, 300), (0, 10**7, 3)):
@@ -270,7 +270,7 @@ def test_a_start_that_nothing_limits_has_no_bound() -> None:
     }
     assert (found["waiting"].bound == -1).all()
     assert (found["rate"].bound == -1).all()
-    use = found["utilisation"]  # of a share something is known always
+    use = found["utilization"]  # of a share something is known always
     assert (use.bound == np.maximum(use.value, 1 - use.value)).all()
 
 

@@ -16,7 +16,7 @@ from tests.support.program import Program
     [
         ("cudaStreamSynchronize", True), ("hipDeviceSynchronize", True), ("synchronize", True),
         ("synchronizeStream", True), ("<built-in function _npu_synchronize>", True),
-        ("torch/cuda/__init__.py(5): synchronise", True), ("aclrtSynchronizeStream", True),
+        ("torch/cuda/__init__.py(5): synchronize", True), ("aclrtSynchronizeStream", True),
         ("event_sync", True), ("cnrtQueueWaitFor", True),
         ("runner.py(1): synchronize_input_prep", False), ("cudaStreamWaitEvent", False),
         ("cudaEventQuery", False), ("event_record_sync_event", False), ("aten::mm", False),

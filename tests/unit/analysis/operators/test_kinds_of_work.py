@@ -21,7 +21,7 @@ NAMES = {
     "attention": "aten::scaled_dot_product_attention aten::_flash_attention_forward "
     "aten::_scaled_dot_product_efficient_attention npu::npu_fusion_attention "
     "aten::_efficient_attention_backward ScaledDotProductFlashAttentionBackward0 flash_attn::fwd",
-    "normalisation": "aten::batch_norm aten::cudnn_batch_norm aten::native_layer_norm "
+    "normalization": "aten::batch_norm aten::cudnn_batch_norm aten::native_layer_norm "
     "aten::_native_batch_norm_legit aten::native_group_norm_backward NativeLayerNormBackward0 "
     "CudnnBatchNormBackward0 npu::npu_rms_norm aten::rms_norm aten::_batch_norm_impl_index",
     "recurrent": "aten::lstm aten::_thnn_fused_lstm_cell aten::gru aten::_cudnn_rnn",

@@ -40,10 +40,10 @@ def test_planted_times_are_the_figures(mesh: Distributed) -> None:
     us = 1000
     # Three of four tensor ranks wait for the fourth in both micro-batches.
     assert tensor.transferring_ns == job.MICRO * job.REDUCE * us
-    assert tensor.synchronising_ns == job.MICRO * job.SKEW * 3 / 4 * us
-    assert tensor.exposed_ns == tensor.call_ns == tensor.transferring_ns + tensor.synchronising_ns
+    assert tensor.synchronizing_ns == job.MICRO * job.SKEW * 3 / 4 * us
+    assert tensor.exposed_ns == tensor.call_ns == tensor.transferring_ns + tensor.synchronizing_ns
     assert (data.call_ns, data.exposed_ns) == (job.SYNC * us, (job.SYNC - job.HIDDEN) * us)
-    assert (data.transferring_ns, data.synchronising_ns) == (job.SYNC * us, 0)
+    assert (data.transferring_ns, data.synchronizing_ns) == (job.SYNC * us, 0)
     first, second = job.MICRO * job.SEND, job.WORK + job.SKEW + job.REDUCE + 2 * job.SEND
     assert pipeline.exposed_ns == (first + second) / 2 * us
     assert pipeline.transferring_ns is None, "messages are not matched"

@@ -23,7 +23,7 @@ def test_transfer_and_waiting() -> None:
     count, (row,) = rows(one(10, 20), one(30, 20))
     assert count == 1
     assert (row.calls, row.ranks, row.matched, row.total_ns) == (4, 2, 4, 80_000)
-    assert (row.mean_ns, row.transfer_ns, row.synchronising_ns) == (20_000, 15_000, 5_000)
+    assert (row.mean_ns, row.transfer_ns, row.synchronizing_ns) == (20_000, 15_000, 5_000)
     assert (row.longest_rank, row.longest_ns, row.longest_start_ns) == (5, 30_000, 10_000)
 
 
@@ -55,7 +55,7 @@ def test_an_unknown_kind_has_no_bandwidth() -> None:
 def test_calls_without_a_match_have_no_transfer() -> None:
     """One rank alone gives no waits."""
     _, (row,) = rows(one(10))
-    assert (row.matched, row.transfer_ns, row.synchronising_ns) == (0, None, None)
+    assert (row.matched, row.transfer_ns, row.synchronizing_ns) == (0, None, None)
 
 
 def test_rows_with_most_time_are_first() -> None:

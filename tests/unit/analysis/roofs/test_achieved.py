@@ -65,9 +65,9 @@ def test_rates_and_shares_of_a_group() -> None:
 
 def test_unknown_work_is_unknown() -> None:
     nothing = one(work(duration_ns=[1000]))
-    assert nothing.roofed_share == nothing.modelled_ns == 0
+    assert nothing.roofed_share == nothing.modeled_ns == 0
     rest = asdict(nothing)
-    del rest["roofed_share"], rest["modelled_ns"]
+    del rest["roofed_share"], rest["modeled_ns"]
     assert set(rest.values()) == {None}
     half = one(work(duration_ns=[1000, 3000], flops=[10**7, None]))
     assert half.roofed_share == 0.25

@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.roofs.achieved import impossible_rows
 from tb_privateuse1.analysis.roofs.rates import (
     device_rates,
     group_figures,
-    modelled_time,
+    modeled_time,
     over_links,
 )
 from tb_privateuse1.trace.model import MISSING, Trace
@@ -48,7 +48,7 @@ def everything(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 def test_rates_of_a_product() -> None:
     (found,) = group_figures(products(1000), np.zeros(1, np.int64), 1)
-    assert (found.flops, found.bytes, found.modelled_ns) == (FLOPS, BYTES, 1_000_000)
+    assert (found.flops, found.bytes, found.modeled_ns) == (FLOPS, BYTES, 1_000_000)
     assert found.tflop_per_s == pytest.approx(FLOPS / 1e9)
     assert found.gb_per_s == pytest.approx(BYTES / 1e6)
     assert found.flops_per_byte == pytest.approx(FLOPS / BYTES)
@@ -56,7 +56,7 @@ def test_rates_of_a_product() -> None:
 
 def test_a_slower_call_is_above_the_best_rate_of_the_recording() -> None:
     t = products(500, 1000, 500)
-    assert modelled_time(t, np.ones(3, np.bool_)).compute_source == "best_seen"
+    assert modeled_time(t, np.ones(3, np.bool_)).compute_source == "best_seen"
     fast, slow, _ = group_figures(t, np.arange(3), 3)
     assert fast.roof_share == pytest.approx(1, abs=0.01)
     assert slow.roof_share == pytest.approx(0.5, abs=0.01)
@@ -73,8 +73,8 @@ def test_groups_add_up_and_rows_without_a_group_do_not_count() -> None:
 
 def test_a_recording_without_shapes_says_how_to_get_them() -> None:
     t = make.trace(make.op("aten::mm", 0, 5), make.launch(1, 2, 1), make.kernel("k", 9, 19, 1))
-    found = modelled_time(t, np.ones(1, np.bool_))
-    assert (found.modelled_ns, found.modelled_share) == (0, 0.0)
+    found = modeled_time(t, np.ones(1, np.bool_))
+    assert (found.modeled_ns, found.modeled_share) == (0, 0.0)
     assert "record_shapes=True" in (found.hint or "")
     (figures,) = group_figures(t, np.zeros(1, np.int64), 1)
     assert figures.flops is figures.bytes is figures.roof_share is figures.above_roof_ns is None
@@ -82,10 +82,10 @@ def test_a_recording_without_shapes_says_how_to_get_them() -> None:
 
 def test_with_shapes_there_is_no_hint_and_communication_does_not_count() -> None:
     t = products(1000)
-    assert modelled_time(t, np.ones(1, np.bool_)).modelled_share == 1
-    assert modelled_time(t, np.ones(1, np.bool_)).hint is None
-    empty = modelled_time(Trace(), np.zeros(0, np.bool_))
-    assert (empty.modelled_share, empty.compute_source) == (None, None)
+    assert modeled_time(t, np.ones(1, np.bool_)).modeled_share == 1
+    assert modeled_time(t, np.ones(1, np.bool_)).hint is None
+    empty = modeled_time(Trace(), np.zeros(0, np.bool_))
+    assert (empty.modeled_share, empty.compute_source) == (None, None)
 
 
 def test_types_with_roofs_of_several_sources_are_named() -> None:
@@ -101,14 +101,14 @@ def test_types_with_roofs_of_several_sources_are_named() -> None:
         ]
         at += 1000
     t = make.trace(*events, known=known, deviceProperties=[{"id": 0, "name": "mine"}])
-    found = modelled_time(t, np.ones(2, np.bool_))
+    found = modeled_time(t, np.ones(2, np.bool_))
     assert found.compute_source == "mixed"
     assert {one.dtype: one.source for one in found.compute_sources} == {
         "bf16": "user_file",
         "fp32": "best_seen",
     }
-    assert modelled_time(t, np.array([True, False])).compute_source == "user_file"
-    assert modelled_time(t, np.array([False, True])).compute_source == "best_seen"
+    assert modeled_time(t, np.array([True, False])).compute_source == "user_file"
+    assert modeled_time(t, np.array([False, True])).compute_source == "best_seen"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_rates_of_real_recordings(path: Path) -> None:
     roofed = rates.values.attainable_ns != MISSING
     time = int(rates.rows.duration_ns[roofed].sum())
     assert (found.attainable_ns or 0) + (found.above_roof_ns or 0) == time
-    assert found.modelled_ns >= time
+    assert found.modeled_ns >= time
 
 
 V100 = [path for path in TRACES if path.parent.name.startswith("v100_resnet50_workers")]

@@ -24,7 +24,7 @@ US = 1000
         ("kernel:mm=0.1", Change("kernel", "mm", 0.1)),
         ("category:gemm=0.5", Change("category", "gemm", 0.5)),
         ("launches=0.5", Change("launches", "", 0.5)),
-        ("synchronisation=0", Change("synchronisation", "", 0)),
+        ("synchronization=0", Change("synchronization", "", 0)),
     ],
 )
 def test_a_change_in_words(text: str, found: Change) -> None:
@@ -50,7 +50,7 @@ def test_several_changes() -> None:
         ("aten::mn=0.5", "There is no operator 'aten::mn'"),
         ("kernel:aten::mm=0.5", "There is no kernel"),
         ("category:x=0", "There is no category"),
-        ("synchronisation=0.5", "cannot be scaled"),
+        ("synchronization=0.5", "cannot be scaled"),
         ("\n" * 200 + "mm=1", "more than 100"),
     ],
 )
@@ -90,7 +90,7 @@ def gain(made: Trace, text: str) -> float:
         # The host is 10 earlier, too: add starts at 27 and ends at 47, the wait returns at 49.
         ("operator:aten::mm=0", 31),
         # The host ends at 70, the device at 78.
-        ("synchronisation=0", 22),
+        ("synchronization=0", 22),
         # mm starts at 12; the host's own time of the launches passes while it runs.
         ("launches=0", 5),
         ("kernel:add=0.5", 10),

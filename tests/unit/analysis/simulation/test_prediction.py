@@ -123,7 +123,7 @@ def test_a_kernel_really_changed(
 def test_waits_really_taken_away(name: str, record: Callable[[Sequence[Op]], Trace]) -> None:
     """The prediction matches a run without waits."""
     ops = PROGRAMS[name]
-    found = result(whatif, record(ops), changes="synchronisation=0", ranking=False)
+    found = result(whatif, record(ops), changes="synchronization=0", ranking=False)
     truth = step_ns(run(changed(ops, unwaited)))
     assert np.median([s.predicted_ns for s in found.steps]) == pytest.approx(truth, rel=0.02)
 
@@ -141,7 +141,7 @@ def test_a_copy_that_waits_for_much_work_is_taken_away() -> None:
                 run.rest(300)
         return run.trace()
 
-    found = result(whatif, copying(blocking=True), changes="synchronisation=0", ranking=False)
+    found = result(whatif, copying(blocking=True), changes="synchronization=0", ranking=False)
     truth = copying(blocking=False).steps
     assert found.predicted_ns * STEPS == pytest.approx(
         int((truth.end_ns - truth.start_ns).sum()), rel=0.02
@@ -164,7 +164,7 @@ def test_what_really_gains_most_is_first() -> None:
 
 
 CHANGES = (
-    "aten::mm=0", "aten::mm=0.5", "kernel:gemm=0.25", "synchronisation=0", "copies=0",
+    "aten::mm=0", "aten::mm=0.5", "kernel:gemm=0.25", "synchronization=0", "copies=0",
     "launches=0", "data_loader=0", "category:gemm=0.5",
 )  # fmt: skip
 

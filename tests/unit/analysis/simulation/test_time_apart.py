@@ -39,7 +39,7 @@ def test_a_wait_that_ends_with_the_judged_time_is_judged() -> None:
     made = waiting()
     graph = dependency_graph.build_graph(made)
     base = prediction.replay_baseline(made, graph, us(80, 100))
-    free = changes.parse_changes(made, "synchronisation=0")
+    free = changes.parse_changes(made, "synchronization=0")
     assert prediction.predict(made, graph, base, free).mean(STEP).gain_ns == 22_000
 
 

@@ -48,7 +48,7 @@ def test_steps_and_their_parts_are_within_their_bounds(seed: int, lanes: int, ho
 
 @pytest.mark.parametrize(("lanes", "hosted"), FORMS)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_totals_and_utilisation_are_within_their_bounds(
+def test_totals_and_utilization_are_within_their_bounds(
     seed: int, lanes: int, hosted: bool
 ) -> None:
     """Totals and utilization are within their bounds."""
@@ -59,11 +59,11 @@ def test_totals_and_utilisation_are_within_their_bounds(
         bound = getattr(mine.totals, f"{name}_bound_ns")
         assert bound is not None
         assert error <= bound, name
-    assert mine.utilisation is not None
-    assert theirs.utilisation is not None
-    assert mine.utilisation_low is not None
-    assert mine.utilisation_high is not None
-    assert mine.utilisation_low - 1e-12 <= theirs.utilisation <= mine.utilisation_high + 1e-12
+    assert mine.utilization is not None
+    assert theirs.utilization is not None
+    assert mine.utilization_low is not None
+    assert mine.utilization_high is not None
+    assert mine.utilization_low - 1e-12 <= theirs.utilization <= mine.utilization_high + 1e-12
 
 
 @pytest.mark.parametrize(("lanes", "hosted"), FORMS)
@@ -120,7 +120,7 @@ def test_a_bound_that_is_not_known_is_none_and_not_0() -> None:
     of_one = replace(shown.kernels, duration_bound_ns=lost)
     trace = replace(shown, kernels=of_one)
     result = overview(trace)
-    assert result.totals.busy_bound_ns is result.utilisation_low is None
+    assert result.totals.busy_bound_ns is result.utilization_low is None
     assert result.average_step_bound_ns is None
     assert {s.kernel_bound_ns for s in result.steps} == {None}
 

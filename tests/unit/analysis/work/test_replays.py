@@ -108,7 +108,7 @@ def test_a_served_model() -> None:
     everything = made.kernels.step.astype("int64") * 0
     (whole,) = group_figures(made, everything, 1)
     time = int((made.kernels.end_ns - made.kernels.start_ns).sum())
-    assert whole.modelled_ns > 0.7 * time
+    assert whole.modeled_ns > 0.7 * time
     products = [row for row in kernels(made).rows if row.operator == "aten::mm"]
     assert len(products) >= 4
     assert all(row.roof_share is not None and row.roof_share <= 1 for row in products)

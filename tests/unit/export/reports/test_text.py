@@ -66,14 +66,14 @@ def test_long_tables_end_with_how_many_more() -> None:
 class Ranged(Struct, frozen=True):
     """A figure with its limits, as the overview has it."""
 
-    utilisation: float | None
-    utilisation_low: float | None
-    utilisation_high: float | None
+    utilization: float | None
+    utilization_low: float | None
+    utilization_high: float | None
 
 
 def test_limits_stand_beside_their_figure() -> None:
     inferred, measured = Ranged(0.5, 0.4, 0.75), Ranged(0.5, 0.5, 0.5)
-    assert text.text_report(inferred) == "utilisation: 50.0 % (40.0 % to 75.0 %)\n"
-    assert text.text_report(measured) == "utilisation: 50.0 %\n"
-    assert text.text_report(Ranged(0.5, None, None)) == "utilisation: 50.0 % (range unknown)\n"
-    assert text.text_report(Ranged(None, None, None)) == "utilisation: -\n"
+    assert text.text_report(inferred) == "utilization: 50.0 % (40.0 % to 75.0 %)\n"
+    assert text.text_report(measured) == "utilization: 50.0 %\n"
+    assert text.text_report(Ranged(0.5, None, None)) == "utilization: 50.0 % (range unknown)\n"
+    assert text.text_report(Ranged(None, None, None)) == "utilization: -\n"

@@ -239,10 +239,10 @@ def test_cancelling_leaves_no_process(
 
     def progress(phase: str, done: int, total: int, count: int) -> None:
         if joined:
-            raise TraceError("cancelled", "cancelled")
+            raise TraceError("canceled", "canceled")
 
     monkeypatch.setattr(worker_pool.Pool, "__init__", noted)
-    with pytest.raises(TraceError, match="cancelled"):
+    with pytest.raises(TraceError, match="canceled"):
         read_parallel(str(path), progress, Processes(2), least_bytes=0)
     assert len(pools[0]) == 2
     for pid in pools[0]:

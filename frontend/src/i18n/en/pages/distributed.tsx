@@ -73,7 +73,7 @@ export const distributed = {
       title: "Transfer time",
       help: "Of the communication calls: the time of the rank that comes last.",
     },
-    synchronising: {
+    synchronizing: {
       title: "Waiting",
       help: "Of the communication calls: waiting for the last rank to come.",
     },
@@ -105,7 +105,7 @@ export const distributed = {
       title: "Transfer",
       help: "Of one call: what the last rank to come takes. Only where the same call is known on several ranks.",
     },
-    synchronising: { title: "Waiting", help: "Of one call: what it takes longer, on average." },
+    synchronizing: { title: "Waiting", help: "Of one call: what it takes longer, on average." },
     algorithm: {
       title: "Algorithm",
       help: "Bytes by the transfer's time; where that is not known, by the mean, and so too little.",

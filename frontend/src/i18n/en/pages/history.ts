@@ -8,7 +8,7 @@ export const history = {
   trendOf: "Trend of",
   figures: {
     step_ns: "Step time",
-    utilisation: "Utilization",
+    utilization: "Utilization",
     mfu: "MFU",
     memory_peak_bytes: "Memory peak",
   },

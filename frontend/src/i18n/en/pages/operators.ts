@@ -41,7 +41,7 @@ const categories: Record<OperatorRow["category"], string> = {
   gemm: "gemm",
   convolution: "convolution",
   attention: "attention",
-  normalisation: "normalisation",
+  normalization: "normalization",
   recurrent: "recurrent",
   pooling: "pooling",
   softmax_loss: "softmax_loss",

@@ -83,7 +83,7 @@ export const keyFigures = {
       `σ ${deviation}, ${least} to ${most}, ${steps}`,
     help: "Mean duration of the complete steps, with its standard deviation and extremes.",
   },
-  utilisation: {
+  utilization: {
     label: (step: number | null) => (step === null ? "Device utilization" : ofStep("Utilization", step)),
     note: "busy within the steps",
     noteOfAll: "busy within the recording",

@@ -43,7 +43,7 @@ export const parallelism = {
     title: "Transfer",
     help: "Per rank and step, of the calls: the time of the rank that comes last.",
   },
-  synchronising: {
+  synchronizing: {
     title: "Waiting",
     help: "Per rank and step, of the calls: waiting for the last rank to come.",
   },

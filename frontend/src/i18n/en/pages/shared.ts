@@ -94,8 +94,8 @@ const phases: Record<Progress["phase"], string> = {
 
 export const loadStates = {
   phases,
-  cancelled: "Reading was cancelled",
-  cancelledWhy: "The trace was not read to its end, so there is nothing to show of it.",
+  canceled: "Reading was canceled",
+  canceledWhy: "The trace was not read to its end, so there is nothing to show of it.",
   readAgain: "Read it again",
   loading: "Loading…",
   bytesRead: "Bytes read",

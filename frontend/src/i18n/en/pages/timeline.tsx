@@ -158,7 +158,7 @@ export const exportMenu = {
 
 /** What the values of a counter are, by what it counts. */
 const counters: Record<Counter["what"], string> = {
-  utilisation: "The share of time in which anything runs on the device.",
+  utilization: "The share of time in which anything runs on the device.",
   waiting: "Launched and not started yet: the greatest number in each part.",
   rate: "Kernels, copies and fills that start per ms.",
   sm_efficiency:

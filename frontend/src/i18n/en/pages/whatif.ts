@@ -10,9 +10,9 @@ export const whatif = {
   add: "Add",
   clear: "Clear",
   kinds:
-    "Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronisation; profiler and stacks (its own time, as estimated). The table below has what gains most.",
+    "Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronization; profiler and stacks (its own time, as estimated). The table below has what gains most.",
   remove: (line: string) => `Remove ${line}`,
-  synchronisation: { label: "No syncs", title: "As if the host never waited for the device" },
+  synchronization: { label: "No syncs", title: "As if the host never waited for the device" },
   launches: {
     label: "2× faster launches",
     title: "Calls of the runtime and the latency behind them, twice as fast",
@@ -61,7 +61,7 @@ const kinds: Record<Gain["kind"], string> = {
   copies: "Copies",
   data_loader: "Data loading",
   launches: "Launches",
-  synchronisation: "Waits for the device",
+  synchronization: "Waits for the device",
   profiler: "The profiler's own time",
   stacks: "The profiler's time for Python frames",
 };

@@ -9,8 +9,8 @@ export const work = {
     roofShare: { title: "% of roof", help: "The least time that the device allows, as a share of the time." },
     aboveRoof: { title: "Above the roof", help: "Time beyond the least that the device allows." },
   },
-  modelled: (share: string) => `work known of ${share}`,
-  modelledHelp: (roof: string) =>
+  modeled: (share: string) => `work known of ${share}`,
+  modeledHelp: (roof: string) =>
     `The share of device time, communication apart, with a model of its FLOPs and bytes. ${roof} The columns are in the menu of columns.`,
   roofs: {
     data_sheet: "Roofs are those of the data sheet.",

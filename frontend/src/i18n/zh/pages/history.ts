@@ -9,7 +9,7 @@ export const history: Translation<typeof english.history> = {
   trendOf: "趋势",
   figures: {
     step_ns: "步时间",
-    utilisation: "利用率",
+    utilization: "利用率",
     mfu: "MFU",
     memory_peak_bytes: "内存峰值",
   },

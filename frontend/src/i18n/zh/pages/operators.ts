@@ -40,7 +40,7 @@ export const operators: Translation<typeof english.operators> = {
     gemm: "矩阵乘（gemm）",
     convolution: "卷积",
     attention: "注意力",
-    normalisation: "归一化",
+    normalization: "归一化",
     recurrent: "循环网络",
     pooling: "池化",
     softmax_loss: "softmax 与损失",

@@ -79,7 +79,7 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
     note: (deviation, least, most, steps) => `σ ${deviation}，${least} 至 ${most}，${steps}`,
     help: "完整迭代的平均时长，及其标准差与最小、最大值。",
   },
-  utilisation: {
+  utilization: {
     label: (step) => (step === null ? "设备利用率" : ofStep("利用率", step)),
     note: "迭代内的繁忙占比",
     noteOfAll: "采集期间的繁忙占比",

@@ -144,7 +144,7 @@ export const exportMenu: Translation<typeof english.exportMenu> = {
 };
 
 const counters: Translation<typeof english.trackHeadings.counters> = {
-  utilisation: "设备上有任何活动在运行的时间占比。",
+  utilization: "设备上有任何活动在运行的时间占比。",
   waiting: "已下发但尚未开始：每段中的最大个数。",
   rate: "每 ms 开始的 kernel、拷贝与填充的个数。",
   sm_efficiency: "持有 block 的多处理器的占比，每个 kernel 的 block 数由 CUPTI 估计。",

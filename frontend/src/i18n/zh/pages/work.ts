@@ -11,8 +11,8 @@ export const work: Translation<typeof english.work> = {
     roofShare: { title: "占上限", help: "设备所允许的最短时间占实际时间的比例。" },
     aboveRoof: { title: "超出上限", help: "超出设备所允许最短时间的部分。" },
   },
-  modelled: (share) => `${share} 的工作量已知`,
-  modelledHelp: (roof) => `运算次数与字节数有模型的设备时间占比（不含通信）。${roof}这些列在列菜单中。`,
+  modeled: (share) => `${share} 的工作量已知`,
+  modeledHelp: (roof) => `运算次数与字节数有模型的设备时间占比（不含通信）。${roof}这些列在列菜单中。`,
   roofs: {
     data_sheet: "上限取自数据手册。",
     user_file: "上限取自您的厂商文件。",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.testing.budget import Budget, BudgetError, read_budget
-from tb_privateuse1.testing.judgement import exceeds, judge
+from tb_privateuse1.testing.judgment import exceeds, judge
 from tb_privateuse1.testing.recording import ProfileBudget
 from tests.support import make, trace_files
 

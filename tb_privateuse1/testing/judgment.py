@@ -37,7 +37,7 @@ _MOST = 5
 """Operators of a message."""
 
 
-class Judgement(Struct, frozen=True):
+class Judgment(Struct, frozen=True):
     """The verdict on a test: ``problem`` is None within budget and baseline."""
 
     problem: str | None
@@ -59,7 +59,7 @@ def judge(
     *,
     is_written: bool = False,
     line_trace: Path | None = None,
-) -> Judgement:
+) -> Judgment:
     """Return the verdict on the runs of a test; ``is_written`` writes the baseline first.
 
     Raises TraceError, and BudgetError if the baseline has no such test.
@@ -80,10 +80,10 @@ def judge(
     failed = [one for one in found if one.verdict in FAILED]
     lines = tuple(map(_line, found))
     if not failed:
-        return Judgement(None, lines)
+        return Judgment(None, lines)
     lined = now if line_trace is None else _workload([line_trace])
     parts = [*map(_line, failed), *_operators(check, now, lined)]
-    return Judgement("\n".join([*parts, f"trace: {traces[0]}"]), lines)
+    return Judgment("\n".join([*parts, f"trace: {traces[0]}"]), lines)
 
 
 def _workload(traces: Sequence[Path], base: Workload | None = None) -> Workload:
