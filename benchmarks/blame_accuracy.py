@@ -19,8 +19,8 @@ from benchmarks import blame_files
 from benchmarks.blame_jobs import PLANTS, Planted, Simulated, parts, simulate
 from benchmarks.blame_noise import is_aside, noises
 from tb_privateuse1.analysis.ranks.culprits import Culprit
-from tb_privateuse1.views.base import Rank
 from tb_privateuse1.views.distributed import Distributed, distributed
+from tb_privateuse1.views.view_inputs import Rank
 
 EXPECTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "host": (("rank",), ("host",)),

@@ -19,8 +19,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1 import inference
-from tb_privateuse1.inference.base import PRIME
 from tb_privateuse1.inference.device_timeline import event_pairs
+from tb_privateuse1.inference.stage_inputs import PRIME
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Raw, Sidecar

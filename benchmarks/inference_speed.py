@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks import inference_cases
 from benchmarks.inference_cases import Case
 from tb_privateuse1.inference import device_timeline, host_events, trace_metadata
-from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace.model import Ops
 from tb_privateuse1.trace.table import I64
 

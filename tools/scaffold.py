@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import CAUSES
+from tb_privateuse1.advice.rules.rule import CAUSES
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.lookups import LOOKUPS
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from docs.generate.sections import between
 from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.rank_rules import RANK_RULES
-from tb_privateuse1.advice.rank_rules.base import RankRule
+from tb_privateuse1.advice.rank_rules.rank_rule import RankRule
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import CAUSES, Rule
+from tb_privateuse1.advice.rules.rule import CAUSES, Rule
 
 _SYMPTOM = " A symptom: it gets only the time that no cause explains."
 

@@ -13,7 +13,7 @@ from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.next_limit import NextLimit
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import (
+from tb_privateuse1.advice.rules.rule import (
     PRECEDENCES,
     Cause,
     Code,

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.advice.worth import PROGRAM
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.analysis.roofs.rates import device_rates

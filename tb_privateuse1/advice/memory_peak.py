@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, categories
 from tb_privateuse1.analysis.memory.allocations import Blocks, Level
 from tb_privateuse1.analysis.memory.categories import Category, Split

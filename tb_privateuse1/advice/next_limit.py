@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NUMBER
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass
 from tb_privateuse1.i18n import say

@@ -11,8 +11,13 @@ from msgspec.structs import replace
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.engine import AdviceSeverity
 from tb_privateuse1.advice.rank_rules import RANK_RULES
-from tb_privateuse1.advice.rank_rules.base import RankContext, RankEvidence, RankFinding, RankRule
-from tb_privateuse1.advice.rules.base import Confidence
+from tb_privateuse1.advice.rank_rules.rank_rule import (
+    RankContext,
+    RankEvidence,
+    RankFinding,
+    RankRule,
+)
+from tb_privateuse1.advice.rules.rule import Confidence
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.isolation import Failure, isolate
 

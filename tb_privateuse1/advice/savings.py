@@ -13,7 +13,7 @@ from msgspec import Struct
 from tb_privateuse1.advice.next_limit import NextLimit, next_limit
 from tb_privateuse1.advice.removal_replay import Gains, Removal, RemovalReplay
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.analysis.simulation import excerpt, profiler_time
 from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass

@@ -18,7 +18,7 @@ from tb_privateuse1.trace import user_code
 from tb_privateuse1.trace.errors import TraceError
 
 if TYPE_CHECKING:
-    from tb_privateuse1.advice.rules.base import Rule
+    from tb_privateuse1.advice.rules.rule import Rule
 
 VARIABLE = "TB_PRIVATEUSE1_RULES"
 """The environment variable with the files' paths, separated as in ``PATH``."""
@@ -94,7 +94,7 @@ def _of_packages() -> tuple[Rule, ...]:
 
 
 def _rules(where: str, value: Any) -> tuple[Rule, ...]:
-    from tb_privateuse1.advice.rules.base import CAUSES, Rule
+    from tb_privateuse1.advice.rules.rule import CAUSES, Rule
 
     rules = (value,) if isinstance(value, Rule) else value
     if not isinstance(rules, tuple | list) or not all(isinstance(rule, Rule) for rule in rules):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tb_privateuse1.cli.base import Parser
+    from tb_privateuse1.cli.commands import Parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from tb_privateuse1.cli.base import UsageError
+    from tb_privateuse1.cli.commands import UsageError
 
     try:
         return _command(arguments)
@@ -62,7 +62,7 @@ def _command(arguments: Sequence[str]) -> int:
 
 def _renamed(arguments: Sequence[str]) -> Sequence[str]:
     """Return the arguments with a command's new name; stderr says that the old one ends."""
-    from tb_privateuse1.cli.base import RENAMED
+    from tb_privateuse1.cli.commands import RENAMED
 
     old = arguments[0] if arguments else ""
     if old not in RENAMED:
@@ -84,7 +84,7 @@ def _parser(arguments: Sequence[str] | None = None) -> Parser:
     Without arguments it has those of all commands.
     """
     from tb_privateuse1 import __version__
-    from tb_privateuse1.cli.base import COMMANDS, Parser
+    from tb_privateuse1.cli.commands import COMMANDS, Parser
 
     parser = Parser(
         prog="tb-privateuse1",

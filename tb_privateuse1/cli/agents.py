@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import COMMANDS, add_command, write
+from tb_privateuse1.cli.commands import COMMANDS, add_command, write
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
 
 
 def add(commands: Commands) -> None:

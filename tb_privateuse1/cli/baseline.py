@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.selection import add_selection_options, opened, selected
 
 if TYPE_CHECKING:
     from tb_privateuse1.analysis.comparison.baseline import Workload
     from tb_privateuse1.analysis.comparison.baseline_check import Check, Limit, LimitName
     from tb_privateuse1.analysis.comparison.run_figures import RunFigures
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
 
 _FILE = "perf-baseline.json"
 _NAME = "default"

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, write
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, write
 from tb_privateuse1.cli.progress import size
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
 
 
 def add(commands: Commands) -> None:

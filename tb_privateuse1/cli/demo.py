@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import (
+from tb_privateuse1.cli.commands import (
     COMMANDS,
     UsageError,
     add_command,
@@ -18,7 +18,7 @@ from tb_privateuse1.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "runs"
 """The runs that are shown by default: in the repository, not in the installed package."""

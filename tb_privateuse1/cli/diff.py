@@ -8,13 +8,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from tb_privateuse1.analysis.account.classes import NAMES
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_selection_options, opened, selected
 
 if TYPE_CHECKING:
     from tb_privateuse1.analysis.comparison.memory import DiffMemory
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
     from tb_privateuse1.export.reports.junit import Judged
     from tb_privateuse1.views.diff import Diff
 

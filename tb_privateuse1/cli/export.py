@@ -6,11 +6,11 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor
 from tb_privateuse1.cli.selection import add_selection, opened
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
     from tb_privateuse1.export.time_window import Window
 
 _FORMATS = ("chrome", "perfetto", "stacks", "parquet", "csv")

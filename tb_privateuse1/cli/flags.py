@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1.cli.base import UsageError
+from tb_privateuse1.cli.commands import UsageError
 
 _DEST = "view:"
 """Before the names in the namespace: ``links --table`` is not the ``--table`` of CSV."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from tb_privateuse1.cli.base import (
+from tb_privateuse1.cli.commands import (
     COMMANDS,
     UsageError,
     add_command,
@@ -27,7 +27,7 @@ from tb_privateuse1.cli.base import (
 from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
     from tb_privateuse1.discovery.trace_files import TraceFiles
     from tb_privateuse1.storage.jobs import Progress
     from tb_privateuse1.storage.store import Store

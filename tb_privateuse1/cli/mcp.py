@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, vendors
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, vendors
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
 
 
 def add(commands: Commands) -> None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, write
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, write
 from tb_privateuse1.cli.completion import running_jobs
 from tb_privateuse1.cli.progress import Line
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
     from tb_privateuse1.discovery.live_jobs import RecordingJob
     from tb_privateuse1.discovery.recording_request import (
         RecordingOptions,

@@ -7,11 +7,11 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.selection import add_selection_options, opened, selected
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
     from tb_privateuse1.discovery.catalog import Catalog
     from tb_privateuse1.export.reports.html.contents import Report
     from tb_privateuse1.views.reader import Reader

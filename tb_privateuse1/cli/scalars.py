@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor
 from tb_privateuse1.cli.selection import opened
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
     from tb_privateuse1.views.history import HistoryRow
 
 TAGS = {

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import vendors
+from tb_privateuse1.cli.commands import vendors
 from tb_privateuse1.cli.completion import places
 from tb_privateuse1.cli.progress import Line, State
 

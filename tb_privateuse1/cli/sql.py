@@ -7,11 +7,11 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.selection import add_selection_options, opened
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
     from tb_privateuse1.export.sql import SqlResult
 
 _WIDEST = 60

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, add_step, chosen, described, flag
 from tb_privateuse1.cli.selection import add_selection, add_selection_options, opened, selected
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands, Parser
+    from tb_privateuse1.cli.commands import Commands, Parser
 
 
 def add(commands: Commands) -> None:

@@ -7,12 +7,12 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import COMMANDS, UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_selection, opened, selected
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.commands import Commands
 
 
 def add(commands: Commands) -> None:

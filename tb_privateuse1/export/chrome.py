@@ -28,7 +28,7 @@ from tb_privateuse1.export import atomic_output
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import sidecar as readers_sidecar
-from tb_privateuse1.readers.base import Verbatim
+from tb_privateuse1.readers.reader import Verbatim
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import EVIDENCE, MEASURED, MISSING, NONE, Trace
 from tb_privateuse1.trace.recorded_counters import COMPUTED

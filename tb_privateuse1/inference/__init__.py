@@ -28,7 +28,7 @@ from tb_privateuse1.inference import (
     tensor_identities,
     trace_metadata,
 )
-from tb_privateuse1.inference.base import Activities, Strings
+from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.readers.raw import Raw, Sidecar, StepMarkers
 from tb_privateuse1.trace import sum_bounds
 from tb_privateuse1.trace.columns import lookup

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.readers.raw import Counters, Raw
 
 

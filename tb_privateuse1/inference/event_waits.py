@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tb_privateuse1.inference.base import rows_of
+from tb_privateuse1.inference.stage_inputs import rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace.columns import flag_names
 from tb_privateuse1.trace.event_waits import EventWaits

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.inference.base import rows_of
+from tb_privateuse1.inference.stage_inputs import rows_of
 from tb_privateuse1.readers.raw import Flows
 from tb_privateuse1.trace.groupby import split_by_value
 from tb_privateuse1.trace.model import NONE

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.captures import CapturedOps, Captures
 from tb_privateuse1.trace.columns import flag_names, following, lookup, positions

@@ -10,7 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference import task_queue
-from tb_privateuse1.inference.base import MetadataClaims, impossible_sizes, rows_of
+from tb_privateuse1.inference.stage_inputs import MetadataClaims, impossible_sizes, rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw, Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import distinct_values

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from tb_privateuse1.inference import event_waits, flow_arrows
-from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, rows_of
+from tb_privateuse1.inference.stage_inputs import Activities, MetadataClaims, Strings, rows_of
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup

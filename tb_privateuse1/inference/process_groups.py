@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.base import MetadataClaims, Strings
 from tb_privateuse1.inference.collectives import OTHER, collective_kind
+from tb_privateuse1.inference.stage_inputs import MetadataClaims, Strings
 from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
 from tb_privateuse1.trace.groupby import group_rows

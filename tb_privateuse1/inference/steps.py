@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.inference.base import Strings, priming_ranges
+from tb_privateuse1.inference.stage_inputs import Strings, priming_ranges
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import containing, mask_of, previous
 from tb_privateuse1.trace.model import NONE, Kernels, Launches, Ops, Steps

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.inference.base import rows_of
+from tb_privateuse1.inference.stage_inputs import rows_of
 from tb_privateuse1.readers.raw import TensorUses
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import maxima

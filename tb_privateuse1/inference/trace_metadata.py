@@ -11,7 +11,7 @@ import numpy as np
 from tb_privateuse1 import vendors
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
-from tb_privateuse1.inference.base import Activities, impossible_sizes
+from tb_privateuse1.inference.stage_inputs import Activities, impossible_sizes
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import ALL, DEVICE, PARTIAL, Finding
 from tb_privateuse1.trace.groupby import distinct_values

@@ -33,7 +33,7 @@ from tb_privateuse1.readers import (
     rocprof,
     snapshot,
 )
-from tb_privateuse1.readers.base import ALONE, Processes, Reader
+from tb_privateuse1.readers.reader import ALONE, Processes, Reader
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import Failure, isolate

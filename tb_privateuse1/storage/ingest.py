@@ -21,8 +21,8 @@ from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, is
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference import build_trace
 from tb_privateuse1.readers import sidecar as readers_sidecar
-from tb_privateuse1.readers.base import ALONE, Processes
 from tb_privateuse1.readers.raw import Progress, Sidecar
+from tb_privateuse1.readers.reader import ALONE, Processes
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.trace.errors import TraceError

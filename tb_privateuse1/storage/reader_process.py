@@ -24,8 +24,8 @@ import msgspec
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.base import ALONE, Processes
 from tb_privateuse1.readers.raw import Progress
+from tb_privateuse1.readers.reader import ALONE, Processes
 from tb_privateuse1.storage import (
     cache_directory,
     memory_limit,

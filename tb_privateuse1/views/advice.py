@@ -9,11 +9,11 @@ from msgspec.structs import asdict
 
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import CAUSES, Rule
+from tb_privateuse1.advice.rules.rule import CAUSES, Rule
 from tb_privateuse1.analysis.recording.summary import Recording, summary
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row
 
 
 class CauseRow(Struct, frozen=True):

@@ -16,8 +16,8 @@ from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, in_step, provenance, step_row
 
 _MOST_KERNELS = 500
 

@@ -29,8 +29,8 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.base import OffsetOption, Provenance, compared_steps, provenance
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import OffsetOption, Provenance, compared_steps, provenance
 
 
 class DiffFigure(Struct, frozen=True):

@@ -11,7 +11,7 @@ from msgspec import Struct
 from tb_privateuse1 import __version__
 from tb_privateuse1.advice import rank_engine
 from tb_privateuse1.advice.rank_engine import RankAdvice
-from tb_privateuse1.advice.rank_rules.base import RankContext
+from tb_privateuse1.advice.rank_rules.rank_rule import RankContext
 from tb_privateuse1.analysis.account.table import StepClass, step_class
 from tb_privateuse1.analysis.ranks import axes, clock_alignment, collectives
 from tb_privateuse1.analysis.ranks import clock_notes as ranks_clock_notes
@@ -44,9 +44,9 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, NONE, Timeline
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.base import Provenance, Rank, StepOption
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import reduces
+from tb_privateuse1.views.view_inputs import Provenance, Rank, StepOption
 
 
 class RankRow(Struct, frozen=True):

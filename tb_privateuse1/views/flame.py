@@ -20,8 +20,8 @@ from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row, sums
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row, sums
 
 By = Literal["best", "device", "host"]
 Direction = Literal["top_down", "bottom_up"]

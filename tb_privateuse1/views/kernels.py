@@ -20,15 +20,6 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.kernel_context import operator_names
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.base import (
-    OffsetOption,
-    Provenance,
-    StepOption,
-    in_step,
-    provenance,
-    step_row,
-    sums,
-)
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.sorting import (
     SortOption,
@@ -37,6 +28,15 @@ from tb_privateuse1.views.sorting import (
     order_by_work,
     parse_sort,
     sorts,
+)
+from tb_privateuse1.views.view_inputs import (
+    OffsetOption,
+    Provenance,
+    StepOption,
+    in_step,
+    provenance,
+    step_row,
+    sums,
 )
 
 _SORTS = ("name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns")

@@ -33,8 +33,14 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, Memory, Trace
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.base import OffsetOption, Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import (
+    OffsetOption,
+    Provenance,
+    StepOption,
+    provenance,
+    step_row,
+)
 
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 

@@ -14,8 +14,8 @@ from tb_privateuse1.trace.findings import PARTIAL, Finding
 from tb_privateuse1.trace.inference_basis import Constant, Kind
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, in_step, provenance, step_row
 
 _NOTHING = "no_device_times"
 

@@ -14,15 +14,6 @@ from tb_privateuse1.trace import call_tree, device_times, sum_bounds
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.base import (
-    Provenance,
-    StepOption,
-    in_step,
-    provenance,
-    step_row,
-    sums,
-    with_descendants,
-)
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.sorting import (
     SortOption,
@@ -31,6 +22,15 @@ from tb_privateuse1.views.sorting import (
     order_by_work,
     parse_sort,
     sorts,
+)
+from tb_privateuse1.views.view_inputs import (
+    Provenance,
+    StepOption,
+    in_step,
+    provenance,
+    step_row,
+    sums,
+    with_descendants,
 )
 
 _SORTS = {

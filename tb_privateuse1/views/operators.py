@@ -19,7 +19,16 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.base import (
+from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.sorting import (
+    SortOption,
+    order_by_number,
+    order_by_text,
+    order_by_work,
+    parse_sort,
+    sorts,
+)
+from tb_privateuse1.views.view_inputs import (
     OffsetOption,
     Provenance,
     StepOption,
@@ -29,15 +38,6 @@ from tb_privateuse1.views.base import (
     in_step,
     provenance,
     step_row,
-)
-from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.sorting import (
-    SortOption,
-    order_by_number,
-    order_by_text,
-    order_by_work,
-    parse_sort,
-    sorts,
 )
 
 _SORTS = (

@@ -45,7 +45,8 @@ from tb_privateuse1.trace.isolation import isolate_fields
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, UNKNOWN, Kernels, Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.base import (
+from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import (
     Provenance,
     StepOption,
     counted,
@@ -55,7 +56,6 @@ from tb_privateuse1.views.base import (
     step_row,
     sums,
 )
-from tb_privateuse1.views.result import Result
 
 _TOP = 10
 

@@ -31,13 +31,13 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.base import Rank, Recording, chosen_ranks
 from tb_privateuse1.views.computations import Computations, Report, Turns, open_trace
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import is_heavy, reads_of, reduction_of
+from tb_privateuse1.views.view_inputs import Rank, Recording, chosen_ranks
 
 if TYPE_CHECKING:
-    from tb_privateuse1.advice.rules.base import Rule
+    from tb_privateuse1.advice.rules.rule import Rule
 
 _T = TypeVar("_T")
 

@@ -35,7 +35,8 @@ from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.base import (
+from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import (
     OffsetOption,
     Provenance,
     StepOption,
@@ -44,7 +45,6 @@ from tb_privateuse1.views.base import (
     step_row,
     sums,
 )
-from tb_privateuse1.views.result import Result
 
 DType = Literal["all", "fp64", "fp32", "bf16", "fp16", "fp8", "fp4", "int8"]
 _RANGES = ("roof_share_low", "roof_share_high", "above_roof_low_ns", "above_roof_high_ns")

@@ -12,8 +12,8 @@ from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row
 
 
 class RuntimeRow(Struct, frozen=True):

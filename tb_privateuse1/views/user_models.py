@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_privateuse1.analysis.work import registry
-from tb_privateuse1.analysis.work.base import Model
+from tb_privateuse1.analysis.work.call_work import Model
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import user_code
 

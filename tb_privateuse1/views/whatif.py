@@ -25,9 +25,9 @@ from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import heavy
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row
 
 _MOST = 500
 

@@ -49,7 +49,7 @@ OPEN: dict[str, str] = {
     "inference/device_timeline/calibration.py": "_JITTER_NS, _JITTER_LOW_NS, _JITTER_HIGH_NS",
     "inference/device_timeline/elapsed_kind.py": "_LEAST_CHILDREN, _LEAST_CHILD_NS",
     "inference/process_groups.py": "_LARGEST; _LONGEST_NAME",
-    "inference/quality/base.py": "_MOST_EXAMPLES; _LONGEST_NAME",
+    "inference/quality/check_subject.py": "_MOST_EXAMPLES; _LONGEST_NAME",
     "inference/quality/clock.py": "_DAY_NS; _LATE_NS; _PARTS",
     "inference/quality/links.py": "_MOST_NAMES",
     "inference/quality/steps.py": "_MOST_NAMES",

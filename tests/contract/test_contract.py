@@ -44,14 +44,14 @@ CODE = {".py", ".ts", ".tsx", ".css", ".cpp", ".h"}
 
 
 def files(folder: str, *without: str) -> set[str]:
-    """The names of a layer's files, less its ``__init__`` and ``base``."""
+    """The names of a layer's files, less its ``__init__``."""
     found = {path.stem for path in (PACKAGE / folder).glob("*.py")}
-    return found - {"__init__", "base", *without}
+    return found - {"__init__", *without}
 
 
 AROUND_VIEWS = (
     "computations", "encoding", "methods", "packing", "reader", "request", "result", "signature",
-    "sorting", "user_models",
+    "sorting", "user_models", "view_inputs",
 )  # fmt: skip
 """Modules of the room that are no view."""
 

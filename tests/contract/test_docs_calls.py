@@ -212,7 +212,7 @@ def test_commands_that_are_not_run_are_understood(block: Block) -> None:
 
 
 def understood(arguments: list[str]) -> bool:
-    from tb_privateuse1.cli.base import UsageError
+    from tb_privateuse1.cli.commands import UsageError
 
     try:
         _, unknown = cli._parser(arguments).parse_known_args(arguments)

@@ -155,7 +155,7 @@ def test_the_loader_needs_only_the_host() -> None:
 @pytest.mark.parametrize(
     ("importer", "source", "says"),
     [
-        ("trace.model", "import tb_privateuse1.views.base", "that room is above"),
+        ("trace.model", "import tb_privateuse1.views.view_inputs", "that room is above"),
         ("storage.store", "def f():\n    from tb_privateuse1.views import VIEWS", "room is above"),
         ("cli", "from tb_privateuse1.capture import profile", "capture stands alone"),
         ("capture.route", "from tb_privateuse1.trace import model", "capture stands alone"),
@@ -165,8 +165,8 @@ def test_the_loader_needs_only_the_host() -> None:
         ("inference.steps", "import torch.profiler", "another room's library"),
         ("server.routes", "import mcp", "another room's library"),
         ("server.routes", "from tb_privateuse1.server.agents import serve", "agents are above"),
-        ("testing.judgment", "from tb_privateuse1.cli.base import write", "cli are above"),
-        ("cli.base", "from tb_privateuse1.testing.budget import Budget", "that room is above"),
+        ("testing.judgment", "from tb_privateuse1.cli.commands import write", "cli are above"),
+        ("cli.commands", "from tb_privateuse1.testing.budget import Budget", "that room is above"),
     ],
 )
 def test_the_test_finds_what_is_wrong(importer: str, source: str, says: str) -> None:

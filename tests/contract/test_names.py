@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.api import Log
-from tb_privateuse1.cli.base import COMMANDS
-from tb_privateuse1.cli.base import RENAMED as RENAMED_COMMANDS
+from tb_privateuse1.cli.commands import COMMANDS
+from tb_privateuse1.cli.commands import RENAMED as RENAMED_COMMANDS
 from tb_privateuse1.server.agents.tools import TOOLS
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import TABLES

@@ -17,7 +17,7 @@ import pytest
 
 from tb_privateuse1.advice.rank_rules import RANK_RULES
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.cli.base import COMMANDS
+from tb_privateuse1.cli.commands import COMMANDS
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.trace.registry import OnCall, Registry
 from tb_privateuse1.views import VIEWS
@@ -35,7 +35,7 @@ MAKING = (
     "tb_privateuse1.export.formats", "tb_privateuse1.server", "tb_privateuse1.server.agents",
 )  # fmt: skip
 """What reads and infers a trace, exports it or serves it."""
-RULES_ROOM = ("tb_privateuse1.advice.engine", "tb_privateuse1.advice.rules.base")
+RULES_ROOM = ("tb_privateuse1.advice.engine", "tb_privateuse1.advice.rules.rule")
 
 _LIST = "import sys, json\n{code}\nsys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
 _COMMAND = (

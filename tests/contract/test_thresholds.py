@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import pytest
 
 from tb_privateuse1.advice.rank_rules import RANK_RULES
-from tb_privateuse1.advice.rank_rules.base import RankRule
+from tb_privateuse1.advice.rank_rules.rank_rule import RankRule
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import Rule
+from tb_privateuse1.advice.rules.rule import Rule
 
 TEXTS = ("looks_for", "threshold")
 """The texts that say when a rule speaks; figures in the others are the field's."""

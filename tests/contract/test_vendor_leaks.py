@@ -28,7 +28,7 @@ FORMATS = {
     "readers.ascend.collectives": {"HCCL"},
     "readers.ascend.counters": {"NPU", "NPU ", "NPU_MEM"},
     "readers.ascend.metadata": {"torch_npu_version", "hccl"},
-    "readers.ascend.reading": {"ascend_runtime"},
+    "readers.ascend.database_reading": {"ascend_runtime"},
     "readers.ascend.schema": {
         "AscendCL",
         "ENUM_HCCL_DATA_TYPE",
@@ -38,7 +38,7 @@ FORMATS = {
     },
     "readers.nsight.host": {"cuda_runtime", "cuda_driver"},
     "readers.nsight.processes": {"cudaId"},
-    "readers.nsight.reading": {"cuda_sync"},
+    "readers.nsight.export_reading": {"cuda_sync"},
     "readers.nsight.session": {"cudaId"},
     "readers.nsight.schema": {
         *("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL"),

@@ -18,7 +18,7 @@ from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.removal_replay import Gains
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.account.table import account_table
 from tb_privateuse1.trace import intervals

@@ -23,7 +23,7 @@ from tests.support.trace_files import write
 
 BASE = "/data/plugin/privateuse1/"
 RULE = """
-from tb_privateuse1.advice.rules.base import Rule
+from tb_privateuse1.advice.rules.rule import Rule
 RULE = Rule(name="own", title="Own", cause="launching", looks_for="", why="", fix="", threshold="",
             reference="", check=lambda case: ())
 """

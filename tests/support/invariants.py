@@ -19,7 +19,7 @@ from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.lookups import LOOKUPS
-from tb_privateuse1.views.lookups.base import TABLES
+from tb_privateuse1.views.lookups.event_items import TABLES
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators

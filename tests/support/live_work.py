@@ -12,7 +12,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
 from tb_privateuse1.analysis.work import arguments, registry
-from tb_privateuse1.analysis.work.base import Work
+from tb_privateuse1.analysis.work.call_work import Work
 from tb_privateuse1.trace.model import Trace
 from tests.support.shared_traces import read
 

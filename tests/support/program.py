@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
-from tb_privateuse1.advice.rules.base import Rule
+from tb_privateuse1.advice.rules.rule import Rule
 from tb_privateuse1.trace.model import Trace
 from tests.support import chinese, make
 

@@ -10,8 +10,8 @@ from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import signature
-from tb_privateuse1.views.base import Rank, Recording
 from tb_privateuse1.views.reader import run_view
+from tb_privateuse1.views.view_inputs import Rank, Recording
 
 
 def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.inference import steps
-from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import BOUND, EVENTS, Kernels, Lanes, Trace
 from tb_privateuse1.trace.table import I64

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tb_privateuse1.trace.registry import Registry
 
 if TYPE_CHECKING:
-    from tb_privateuse1.advice.rank_rules.base import RankRule
+    from tb_privateuse1.advice.rank_rules.rank_rule import RankRule
 
 __all__ = [
     "base",

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rank_rules.base import (
+from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankContext,
     RankEvidence,
     RankFinding,
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent, percent
 from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.i18n import join_list, say
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rank_rules.base import RankContext, RankEvidence, RankFinding, RankRule
+from tb_privateuse1.advice.rank_rules.rank_rule import (
+    RankContext,
+    RankEvidence,
+    RankFinding,
+    RankRule,
+)
 from tb_privateuse1.analysis.ranks.notes import listed
 from tb_privateuse1.i18n import say
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rank_rules.base import (
+from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankContext,
     RankEvidence,
     RankFinding,
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent, percent
 from tb_privateuse1.advice.worth import ANY_PROGRAM
 from tb_privateuse1.i18n import say
 

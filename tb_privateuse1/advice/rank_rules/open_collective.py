@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rank_rules.base import (
+from tb_privateuse1.advice.rank_rules.rank_rule import (
     MOST_RANKS,
     RankContext,
     RankEvidence,

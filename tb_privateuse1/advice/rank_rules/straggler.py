@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rank_rules.base import (
+from tb_privateuse1.advice.rank_rules.rank_rule import (
     MOST_RANKS,
     RankContext,
     RankEvidence,
@@ -14,7 +14,7 @@ from tb_privateuse1.advice.rank_rules.base import (
     RankRule,
     milliseconds,
 )
-from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent, percent
 from tb_privateuse1.advice.worth import USUAL
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.culprits import Culprit

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rank_rules.base import (
+from tb_privateuse1.advice.rank_rules.rank_rule import (
     RankContext,
     RankEvidence,
     RankFinding,
@@ -14,7 +14,7 @@ from tb_privateuse1.advice.rank_rules.base import (
     milliseconds,
 )
 from tb_privateuse1.advice.rank_rules.straggler import SLOW
-from tb_privateuse1.advice.rules.base import exact_percent, percent
+from tb_privateuse1.advice.rules.rule import exact_percent, percent
 from tb_privateuse1.advice.worth import ANY_PROGRAM
 from tb_privateuse1.i18n import join_list, say
 

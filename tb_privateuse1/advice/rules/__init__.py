@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tb_privateuse1.trace.registry import Registry
 
 if TYPE_CHECKING:
-    from tb_privateuse1.advice.rules.base import Rule
+    from tb_privateuse1.advice.rules.rule import Rule
 
 __all__ = [
     "RULES",

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.account import state_writes
 from tb_privateuse1.analysis.operators import source_lines

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.advice.worth import ANY_PROGRAM, PROGRAM
 from tb_privateuse1.analysis.account import work_apart

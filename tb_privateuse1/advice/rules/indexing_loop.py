@@ -12,7 +12,7 @@ from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
 from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms import batched_cost
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges

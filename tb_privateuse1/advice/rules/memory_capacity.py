@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.memory_peak import peak_use
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.memory.categories import Category
 from tb_privateuse1.analysis.steps.training_phases import find_passes

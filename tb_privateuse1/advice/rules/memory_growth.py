@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import memory_peak
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.analysis.memory import allocations, by_operator
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.i18n.units import with_unit

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.idiom_finding import find_fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms import lookups
 from tb_privateuse1.i18n import say

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.removed_operators import Needless, remove
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.partial_sorts import partial_sorts
 from tb_privateuse1.i18n import plural, say

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import ClassName

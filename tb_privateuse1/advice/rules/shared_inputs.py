@@ -12,7 +12,7 @@ import numpy as np
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
 from tb_privateuse1.analysis.idioms.shared_inputs import shared_inputs

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.idioms import products
 from tb_privateuse1.analysis.idioms.products import Slow

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tb_privateuse1.advice import host_collectives
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding, percent
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, percent
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.idle import bottleneck

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding, exact_percent, percent
+from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import MANY_PLACES, PROGRAM
 from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.operators import source_lines

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.advice.rules.base import Code, Rule, RuleFinding
+from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding
 from tb_privateuse1.analysis.recording.phases import phases
 from tb_privateuse1.analysis.recording.summary import summary
 from tb_privateuse1.i18n import say

@@ -7,8 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.idioms import norms
-from tb_privateuse1.analysis.idioms.base import ACTIVATIONS, Members
 from tb_privateuse1.analysis.idioms.flow import Flow, Links, components, flow_of
+from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Members
 from tb_privateuse1.analysis.idioms.nodes import ELEMENTWISE, Graph, graph
 from tb_privateuse1.analysis.idioms.rates import reachable
 from tb_privateuse1.analysis.idioms.registry import IDIOMS, NAMES

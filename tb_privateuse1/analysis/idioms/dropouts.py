@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.analysis.idioms.base import ACTIVATIONS, Idiom, Members
+from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Idiom, Members
 from tb_privateuse1.trace.table import Bools
 
 

@@ -5,7 +5,7 @@ N. Shazeer: "GLU variants improve transformer", 2020. vLLM and Liger have ``silu
 
 from __future__ import annotations
 
-from tb_privateuse1.analysis.idioms.base import ACTIVATIONS, Idiom, Members
+from tb_privateuse1.analysis.idioms.idiom import ACTIVATIONS, Idiom, Members
 from tb_privateuse1.trace.table import Bools
 
 

@@ -5,7 +5,7 @@ torch (``log_softmax``, ``cross_entropy``) and Liger compute it in one or two ke
 
 from __future__ import annotations
 
-from tb_privateuse1.analysis.idioms.base import Idiom, Members
+from tb_privateuse1.analysis.idioms.idiom import Idiom, Members
 from tb_privateuse1.analysis.idioms.nodes import ROWS
 from tb_privateuse1.trace.table import Bools
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.analysis.idioms.base import Idiom, Members
+from tb_privateuse1.analysis.idioms.idiom import Idiom, Members
 from tb_privateuse1.analysis.idioms.nodes import CAST, ROWS
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import maxima, minima

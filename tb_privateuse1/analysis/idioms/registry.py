@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.idioms import (
     quantization,
     rotary,
 )
-from tb_privateuse1.analysis.idioms.base import Idiom
+from tb_privateuse1.analysis.idioms.idiom import Idiom
 
 IDIOMS: tuple[Idiom, ...] = (
     quantization.IDIOM,

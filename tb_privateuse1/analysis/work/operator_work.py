@@ -12,7 +12,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.work import list_types, registry, relations
 from tb_privateuse1.analysis.work.arguments import DTYPES, Arguments
-from tb_privateuse1.analysis.work.base import Related, Work
+from tb_privateuse1.analysis.work.call_work import Related, Work
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.models import compiled
 from tb_privateuse1.trace.columns import mask_of

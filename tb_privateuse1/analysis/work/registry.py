@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from types import ModuleType
 
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES, Arguments, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Related, Work
+from tb_privateuse1.analysis.work.call_work import Model, Related, Work
 from tb_privateuse1.analysis.work.models import (
     attention,
     compiled,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from tb_privateuse1.analysis.work import registry
-from tb_privateuse1.analysis.work.base import Related
+from tb_privateuse1.analysis.work.call_work import Related
 from tb_privateuse1.analysis.work.calls import read_call
 from tb_privateuse1.analysis.work.models import convolutions, embedding_tables
 from tb_privateuse1.trace.columns import latest_not_after, lookup

@@ -9,7 +9,7 @@ from typing import Any
 from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import Rule
+from tb_privateuse1.advice.rules.rule import Rule
 from tb_privateuse1.export.reports.markdown_text import escaped
 from tb_privateuse1.export.reports.sarif import Level, sarif_log, sarif_result
 from tb_privateuse1.i18n.units import plain_text, with_unit

@@ -33,7 +33,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.base import Activities, Strings
 from tb_privateuse1.inference.device_timeline import (
     calibration,
     elapsed_kind,
@@ -49,7 +48,6 @@ from tb_privateuse1.inference.device_timeline import (
     streams,
     unknown_work,
 )
-from tb_privateuse1.inference.device_timeline.base import Calibration, EventPairs, Work
 from tb_privateuse1.inference.device_timeline.known_launches import KnownLaunches as KnownLaunches
 from tb_privateuse1.inference.device_timeline.known_launches import (
     known_launches as known_launches_of,
@@ -58,6 +56,8 @@ from tb_privateuse1.inference.device_timeline.other_recordings import Others as 
 from tb_privateuse1.inference.device_timeline.step_markers import (
     markers_on_clock as markers_on_clock,
 )
+from tb_privateuse1.inference.device_timeline.timeline_inputs import Calibration, EventPairs, Work
+from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.readers.raw import Sidecar, StepMarkers
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks

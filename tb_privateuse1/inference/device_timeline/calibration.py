@@ -12,13 +12,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.device_timeline.base import (
+from tb_privateuse1.inference.device_timeline.event_cost import EventCost
+from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     EVENT_DOUBT_NS,
     RETURN_NS,
     Calibration,
     EventPairs,
 )
-from tb_privateuse1.inference.device_timeline.event_cost import EventCost
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.columns import sums_before
 from tb_privateuse1.trace.inference_basis import Constant, Name

@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tb_privateuse1.inference.device_timeline.base import TypicalDurations
 from tb_privateuse1.inference.device_timeline.device_speed import relative_slowness
+from tb_privateuse1.inference.device_timeline.timeline_inputs import TypicalDurations
 from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.groupby import maxima, minima
 from tb_privateuse1.trace.model import MISSING

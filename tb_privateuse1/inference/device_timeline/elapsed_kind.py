@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.i18n import join_sentences, say
-from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.groupby import named_rows, sums

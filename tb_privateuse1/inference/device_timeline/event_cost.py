@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.inference.device_timeline.base import Calibration, EventPairs
+from tb_privateuse1.inference.device_timeline.timeline_inputs import Calibration, EventPairs
 from tb_privateuse1.trace.columns import latest_not_after, sums_before
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools

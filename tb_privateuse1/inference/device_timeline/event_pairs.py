@@ -13,8 +13,8 @@ import itertools
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.device_timeline.base import EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import Level, Tree
+from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import previous, sums_before
 from tb_privateuse1.trace.model import MISSING, NONE, Ops

@@ -15,7 +15,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.base import Strings, inside_priming
 from tb_privateuse1.inference.device_timeline import (
     calibration,
     duration_catalogue,
@@ -30,7 +29,6 @@ from tb_privateuse1.inference.device_timeline import (
     stream_solution,
     unknown_work,
 )
-from tb_privateuse1.inference.device_timeline.base import Calibration, EventPairs, Work
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.known_launches import Positions
 from tb_privateuse1.inference.device_timeline.phase_results import (
@@ -44,6 +42,8 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
 )
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import Joins
+from tb_privateuse1.inference.device_timeline.timeline_inputs import Calibration, EventPairs, Work
+from tb_privateuse1.inference.stage_inputs import Strings, inside_priming
 from tb_privateuse1.readers.raw import StepMarkers
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.findings import Finding

@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import OPERATOR, Memory, Ops
 from tb_privateuse1.trace.table import Bools

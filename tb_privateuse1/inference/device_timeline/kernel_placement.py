@@ -13,7 +13,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.device_timeline.base import (
+from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans
+from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     CLOCK_NS,
     RETURN_NS,
     Bounds,
@@ -21,7 +22,6 @@ from tb_privateuse1.inference.device_timeline.base import (
     EventPairs,
     TypicalDurations,
 )
-from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans
 from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, EVENTS, SYNC, Ops
 from tb_privateuse1.trace.statistics import ERROR_RATE
 from tb_privateuse1.trace.table import I8, I64, Bools

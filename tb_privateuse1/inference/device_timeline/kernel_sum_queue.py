@@ -10,7 +10,12 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import sync_points
-from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs, Work
+from tb_privateuse1.inference.device_timeline.timeline_inputs import (
+    NEVER,
+    Calibration,
+    EventPairs,
+    Work,
+)
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.findings import DEVICE, Finding

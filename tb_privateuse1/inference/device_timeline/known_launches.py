@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline import launching_operators
-from tb_privateuse1.inference.device_timeline.base import EventPairs
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.launching_operators import Segments
 from tb_privateuse1.inference.device_timeline.streams import Stream
+from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.readers.raw import HostLaunches
 from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.groupby import maxima, minima

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.inference.base import Strings
-from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration, EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
+from tb_privateuse1.inference.device_timeline.timeline_inputs import Bounds, Calibration, EventPairs
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.groupby import maxima, named_rows

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline import constraints
-from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Tree
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
+from tb_privateuse1.inference.device_timeline.timeline_inputs import NEVER, Calibration, EventPairs
 from tb_privateuse1.trace.columns import sums_before
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools

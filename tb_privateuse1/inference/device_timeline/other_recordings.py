@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline import duration_catalogue, launching_operators
 from tb_privateuse1.inference.device_timeline.duration_catalogue import LEAST, Instances
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace.model import EVENTS, MISSING, NONE, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64
 

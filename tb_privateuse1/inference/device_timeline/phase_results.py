@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline import event_pairs, launching_operators
-from tb_privateuse1.inference.device_timeline.base import (
-    Bounds,
-    Calibration,
-    EventPairs,
-)
 from tb_privateuse1.inference.device_timeline.constraints import Tree
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites, Placed
 from tb_privateuse1.inference.device_timeline.known_launches import Positions
 from tb_privateuse1.inference.device_timeline.launching_operators import Segments
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import Joins
+from tb_privateuse1.inference.device_timeline.timeline_inputs import (
+    Bounds,
+    Calibration,
+    EventPairs,
+)
+from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.readers.raw import StepMarkers
 from tb_privateuse1.trace.model import Ops
 from tb_privateuse1.trace.table import I64, Bools

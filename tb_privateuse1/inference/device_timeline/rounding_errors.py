@@ -20,10 +20,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline import constraints
-from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration
 from tb_privateuse1.inference.device_timeline.constraints import Level, Spans, Tree
 from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.solver import Solution
+from tb_privateuse1.inference.device_timeline.timeline_inputs import Bounds, Calibration
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64, Bools
 

@@ -20,15 +20,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline import constraints
-from tb_privateuse1.inference.device_timeline.base import (
+from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
+from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
+from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     ANY,
     NEVER,
     Bounds,
     Calibration,
     EventPairs,
 )
-from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
-from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import latest_not_after, mask_of, sums_before
 from tb_privateuse1.trace.model import MISSING, Ops

@@ -11,15 +11,15 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.device_timeline.base import (
+from tb_privateuse1.inference.device_timeline.streams import Stream
+from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
+from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     ANY,
     CLOCK_NS,
     NEVER,
     Calibration,
     EventPairs,
 )
-from tb_privateuse1.inference.device_timeline.streams import Stream
-from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
 from tb_privateuse1.readers.raw import StepMarkers
 from tb_privateuse1.trace.columns import in_ranges, latest_before, sums_before
 from tb_privateuse1.trace.model import Ops

@@ -14,7 +14,7 @@ import itertools
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
+from tb_privateuse1.inference.device_timeline.timeline_inputs import NEVER, Calibration, EventPairs
 from tb_privateuse1.trace.columns import starts_run
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools

@@ -22,11 +22,11 @@ from tb_privateuse1.inference.device_timeline import (
     step_markers,
     sync_points,
 )
-from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
 from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import FAR
 from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
+from tb_privateuse1.inference.device_timeline.timeline_inputs import NEVER, Calibration, EventPairs
 from tb_privateuse1.trace.columns import following, range_rows
 from tb_privateuse1.trace.table import I64, Bools
 

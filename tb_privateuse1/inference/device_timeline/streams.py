@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.base import rows_of
+from tb_privateuse1.inference.stage_inputs import rows_of
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup, mask_of, positions

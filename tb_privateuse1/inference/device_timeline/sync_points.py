@@ -6,7 +6,12 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.device_timeline.base import ANY, NEVER, Calibration, EventPairs
+from tb_privateuse1.inference.device_timeline.timeline_inputs import (
+    ANY,
+    NEVER,
+    Calibration,
+    EventPairs,
+)
 from tb_privateuse1.trace.columns import latest_before
 from tb_privateuse1.trace.table import I64, Bools
 

@@ -14,9 +14,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.inference.device_timeline import kernel_placement, launching_operators
-from tb_privateuse1.inference.device_timeline.base import EventPairs, Work
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.phase_results import Cautious, Likely, StreamInput
+from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs, Work
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, in_ranges, lookup, sums_before
 from tb_privateuse1.trace.model import MISSING, NONE, UNKNOWN

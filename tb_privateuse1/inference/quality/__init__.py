@@ -7,7 +7,7 @@ vectorized and near linear in the number of events.
 from __future__ import annotations
 
 from tb_privateuse1.inference.quality import clock, host, links, steps
-from tb_privateuse1.inference.quality.base import Clues, subject
+from tb_privateuse1.inference.quality.check_subject import Clues, subject
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.quality.base import Subject, examples, microseconds
+from tb_privateuse1.inference.quality.check_subject import Subject, examples, microseconds
 from tb_privateuse1.trace.columns import previous, starts_run
 from tb_privateuse1.trace.findings import ALL, DEVICE, Finding, TableName
 from tb_privateuse1.trace.model import MEASURED, Kernels, Trace

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.quality.base import LITTLE, Subject, examples
+from tb_privateuse1.inference.quality.check_subject import LITTLE, Subject, examples
 from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.columns import ends_run, previous, starts_run
 from tb_privateuse1.trace.findings import Figures, Finding, TableName

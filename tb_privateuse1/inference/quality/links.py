@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.quality.base import LITTLE, Subject, examples, share
+from tb_privateuse1.inference.quality.check_subject import LITTLE, Subject, examples, share
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.groupby import LAST, distinct_values, minima

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.quality.base import Subject, microseconds
+from tb_privateuse1.inference.quality.check_subject import Subject, microseconds
 from tb_privateuse1.trace.findings import Finding
 
 _MOST_NAMES = 3

@@ -16,7 +16,7 @@ from tb_privateuse1.discovery.formats import Folder, Signs
 from tb_privateuse1.discovery.packed import SUFFIX_PATTERN
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.ascend import schema
-from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.readers.sqlite import sniff_tables
 from tb_privateuse1.trace.findings import ALL
 from tb_privateuse1.trace.registry import OnCall
@@ -75,8 +75,8 @@ ASCEND = Reader(
     sniff=sniff,
     own_names=re.compile(_OWN + "$", re.IGNORECASE),
     folder=_FOLDER,
-    read=OnCall("tb_privateuse1.readers.ascend.reading", "read"),
-    record=OnCall("tb_privateuse1.readers.ascend.reading", "read_row"),
+    read=OnCall("tb_privateuse1.readers.ascend.database_reading", "read"),
+    record=OnCall("tb_privateuse1.readers.ascend.database_reading", "read_row"),
     add=OnCall("tb_privateuse1.readers.ascend.folder", "add"),
     affects=ALL,
     alter=alter,

@@ -13,9 +13,9 @@ import re
 from typing import TYPE_CHECKING
 
 from tb_privateuse1.readers import other_files
-from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.chrome import sniff
 from tb_privateuse1.readers.execution_trace_head import process_of
+from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.trace.registry import OnCall
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import msgspec
 
 from tb_privateuse1.discovery import packed
 from tb_privateuse1.discovery.file import has_own_file, open_file
-from tb_privateuse1.readers.base import Processes
 from tb_privateuse1.readers.chrome.checkpoints import CheckpointTrail
 from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import Decoder
@@ -24,6 +23,7 @@ from tb_privateuse1.readers.chrome.timestamps import Inexact
 from tb_privateuse1.readers.chrome.windows import Place
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import Progress, Raw
+from tb_privateuse1.readers.reader import Processes
 from tb_privateuse1.readers.worker_pool import CAN_FORK
 
 _HEAD_WINDOWS = 2

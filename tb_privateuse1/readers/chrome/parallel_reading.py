@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from tb_privateuse1.readers.base import Processes
 from tb_privateuse1.readers.chrome.part_columns import unpack
 from tb_privateuse1.readers.chrome.part_reading import Request, read_part
 from tb_privateuse1.readers.chrome.text_source import Text
 from tb_privateuse1.readers.chrome.window_chain import Chain, Cut
 from tb_privateuse1.readers.chrome.windows import WINDOW, Place
+from tb_privateuse1.readers.reader import Processes
 from tb_privateuse1.readers.worker_pool import Pool, WorkerDied
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
-from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
@@ -43,7 +43,7 @@ FLIGHT_RECORDER = Reader(
     own_names=_OWN,
     is_partial=True,
     joins_rank=True,
-    read=OnCall("tb_privateuse1.readers.flight_recorder.reading", "read"),
-    record=OnCall("tb_privateuse1.readers.flight_recorder.reading", "read_entry"),
-    add=OnCall("tb_privateuse1.readers.flight_recorder.reading", "add"),
+    read=OnCall("tb_privateuse1.readers.flight_recorder.dump_reading", "read"),
+    record=OnCall("tb_privateuse1.readers.flight_recorder.dump_reading", "read_entry"),
+    add=OnCall("tb_privateuse1.readers.flight_recorder.dump_reading", "add"),
 )

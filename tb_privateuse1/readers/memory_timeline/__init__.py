@@ -12,7 +12,7 @@ import re
 
 from tb_privateuse1.discovery.formats import DistributedInfo, OtherKind, Signs
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
@@ -46,8 +46,8 @@ MEMORY_TIMELINE = Reader(
     is_partial=True,
     joins_any=True,
     others=(_UNUSED,),
-    read=OnCall("tb_privateuse1.readers.memory_timeline.reading", "read"),
-    record=OnCall("tb_privateuse1.readers.memory_timeline.reading", "read_event"),
+    read=OnCall("tb_privateuse1.readers.memory_timeline.timeline_reading", "read"),
+    record=OnCall("tb_privateuse1.readers.memory_timeline.timeline_reading", "read_event"),
     add=OnCall("tb_privateuse1.readers.memory_timeline.completion", "add"),
     affects=("memory",),
 )

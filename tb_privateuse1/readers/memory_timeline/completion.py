@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tb_privateuse1.discovery.file import basename
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.chrome.problem_tally import Tally
-from tb_privateuse1.readers.memory_timeline.reading import (
+from tb_privateuse1.readers.memory_timeline.timeline_reading import (
     CATEGORIES,
     CREATED,
     RELEASED,

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 
 from tb_privateuse1.discovery.formats import Signs
-from tb_privateuse1.readers.base import Reader
 from tb_privateuse1.readers.nsight import schema
 from tb_privateuse1.readers.nsight.schema import REPORTS
+from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.readers.sqlite import sniff_tables
 from tb_privateuse1.trace.registry import OnCall
 
@@ -35,7 +35,7 @@ NSIGHT = Reader(
     sniff=sniff,
     own_names=re.compile(r"\.(nsys-rep|qdrep)$", re.IGNORECASE),
     sources=REPORTS,
-    read=OnCall("tb_privateuse1.readers.nsight.reading", "read"),
-    record=OnCall("tb_privateuse1.readers.nsight.reading", "read_row"),
+    read=OnCall("tb_privateuse1.readers.nsight.export_reading", "read"),
+    record=OnCall("tb_privateuse1.readers.nsight.export_reading", "read_row"),
     has_memory=False,
 )

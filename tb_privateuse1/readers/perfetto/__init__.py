@@ -8,7 +8,7 @@ sequence left out, ``clocks`` and ``tracks`` say when and where, ``slices`` and 
 from __future__ import annotations
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
-from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
@@ -41,6 +41,6 @@ PERFETTO = Reader(
     name="perfetto",
     suffixes=(".pftrace", ".perfetto-trace", ".perfetto"),
     sniff=sniff,
-    read=OnCall("tb_privateuse1.readers.perfetto.reading", "read"),
+    read=OnCall("tb_privateuse1.readers.perfetto.trace_reading", "read"),
     record=OnCall("tb_privateuse1.readers.perfetto.record", "read_packet"),
 )

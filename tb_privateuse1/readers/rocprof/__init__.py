@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
-from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.readers.rocprof import schema
 from tb_privateuse1.readers.sqlite import sniff_tables
 from tb_privateuse1.trace.registry import OnCall
@@ -38,8 +38,8 @@ ROCPROF = Reader(
     name="rocprof",
     suffixes=(".db",),
     sniff=sniff,
-    read=OnCall("tb_privateuse1.readers.rocprof.reading", "read"),
-    record=OnCall("tb_privateuse1.readers.rocprof.reading", "read_row"),
+    read=OnCall("tb_privateuse1.readers.rocprof.database_reading", "read"),
+    record=OnCall("tb_privateuse1.readers.rocprof.database_reading", "read_row"),
     has_memory=False,
 )
 

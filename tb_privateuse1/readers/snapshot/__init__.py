@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from tb_privateuse1.discovery.formats import DistributedInfo, Signs
-from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.reader import Reader
 from tb_privateuse1.trace.registry import OnCall
 
 __all__ = [
@@ -39,8 +39,8 @@ SNAPSHOT = Reader(
     own_names=_OWN,
     is_partial=True,
     named_after=_OWN,
-    read=OnCall("tb_privateuse1.readers.snapshot.reading", "read"),
-    record=OnCall("tb_privateuse1.readers.snapshot.reading", "read_entry"),
-    add=OnCall("tb_privateuse1.readers.snapshot.reading", "add"),
+    read=OnCall("tb_privateuse1.readers.snapshot.snapshot_reading", "read"),
+    record=OnCall("tb_privateuse1.readers.snapshot.snapshot_reading", "read_entry"),
+    add=OnCall("tb_privateuse1.readers.snapshot.snapshot_reading", "add"),
     affects=("memory", "stacks"),
 )

@@ -1,6 +1,6 @@
 """Engines: who reads traces. Processes of this machine, or the workers of a Dask cluster."""
 
-from tb_privateuse1.storage.engines.base import Engine, Reading
+from tb_privateuse1.storage.engines.engine import Engine, Reading
 from tb_privateuse1.storage.engines.selection import local_engine, select_engine
 
 __all__ = ["Engine", "Reading", "local_engine", "select_engine"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.trace_files import is_unchanged
-from tb_privateuse1.storage.engines.base import Reading, open_stored
+from tb_privateuse1.storage.engines.engine import Reading, open_stored
 from tb_privateuse1.storage.ingest import ingest, save
 from tb_privateuse1.storage.jobs import vanished_error
 from tb_privateuse1.storage.processor_count import processes_for_one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage.engines.base import Engine
+from tb_privateuse1.storage.engines.engine import Engine
 from tb_privateuse1.storage.object_cache import shared_url
 from tb_privateuse1.trace.errors import TraceError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.storage import object_cache
-from tb_privateuse1.storage.engines.base import Engine, Reading, open_stored
+from tb_privateuse1.storage.engines.engine import Engine, Reading, open_stored
 from tb_privateuse1.trace.model import Trace
 
 _log = logging.getLogger(__name__)

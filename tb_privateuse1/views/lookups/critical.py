@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.simulation.path_classes import Path
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.lookups.base import item
+from tb_privateuse1.views.lookups.event_items import item
 from tb_privateuse1.views.signature import heavy
 
 

@@ -16,7 +16,6 @@ from tb_privateuse1.analysis.flame.tree import KINDS, Scope, Tree, build
 from tb_privateuse1.trace import call_tree, device_times
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.views.base import Provenance, compared_steps, provenance
 from tb_privateuse1.views.flame import (
     GroupOption,
     IgnoreOption,
@@ -29,6 +28,7 @@ from tb_privateuse1.views.flame import (
     ordered,
 )
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import Provenance, compared_steps, provenance
 
 Unit = Literal["device", "host"]
 

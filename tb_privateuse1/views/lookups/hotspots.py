@@ -19,8 +19,8 @@ from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
-from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row
 
 
 class Hotspot(Struct, frozen=True):

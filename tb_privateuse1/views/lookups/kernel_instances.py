@@ -10,7 +10,13 @@ from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.analysis.kernels.groups import Group
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.lookups.base import Instances, OrderOption, check, check_page, listed
+from tb_privateuse1.views.lookups.event_items import (
+    Instances,
+    OrderOption,
+    check,
+    check_page,
+    listed,
+)
 
 
 def kernel_instances(

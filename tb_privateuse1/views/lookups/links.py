@@ -26,7 +26,7 @@ from tb_privateuse1.trace import (
 )
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, NONE, OPERATOR, Evidence, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.views.lookups.base import ON_LANES, Item, TableName, check, item
+from tb_privateuse1.views.lookups.event_items import ON_LANES, Item, TableName, check, item
 
 _MOST = 200
 _SOURCE = re.compile(r"^([^<].*)\((\d+)\): ")

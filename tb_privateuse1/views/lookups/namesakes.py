@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.lookups.base import (
+from tb_privateuse1.views.lookups.event_items import (
     Instances,
     OrderOption,
     TableName,

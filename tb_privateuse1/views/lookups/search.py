@@ -13,7 +13,7 @@ from tb_privateuse1.trace import device_times, uncertainty
 from tb_privateuse1.trace.columns import flag_names
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
-from tb_privateuse1.views.lookups.base import TABLES, Item, TableName, item
+from tb_privateuse1.views.lookups.event_items import TABLES, Item, TableName, item
 
 _MOST = 1000
 _MANY = 100_000

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.roofs.rates import group_figures
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.views.lookups.base import TableName, check
+from tb_privateuse1.views.lookups.event_items import TableName, check
 from tb_privateuse1.views.lookups.links import launched_kernels
 
 

@@ -14,7 +14,7 @@ from tb_privateuse1.advice.engine import advise, top_findings
 from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import Precedence, Rule, RuleFinding
+from tb_privateuse1.advice.rules.rule import Precedence, Rule, RuleFinding
 from tb_privateuse1.advice.savings import Saving, Savings
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals

@@ -15,7 +15,7 @@ from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
 from tb_privateuse1.advice.removal_replay import Gains
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES, item_sync, python_overhead, synchronize
-from tb_privateuse1.advice.rules.base import Rule, RuleFinding
+from tb_privateuse1.advice.rules.rule import Rule, RuleFinding
 from tb_privateuse1.analysis.simulation import prediction
 from tb_privateuse1.analysis.simulation.assumptions import without_profiler
 from tb_privateuse1.analysis.simulation.dependency_graph import build_graph

@@ -83,7 +83,7 @@ runpy.run_module("tb_privateuse1.cli", run_name="__main__")
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", ["argparse", "tb_privateuse1.cli.base", "tb_privateuse1.cli.view", "numpy"]
+    "name", ["argparse", "tb_privateuse1.cli.commands", "tb_privateuse1.cli.view", "numpy"]
 )
 def test_interrupted_while_it_starts(name: str, tmp_path: Path) -> None:
     """Before a line of a command has run: while a module is being imported."""

@@ -19,9 +19,9 @@ from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import cache_directory, part_file, part_groups
 from tb_privateuse1.storage.arrow_file import Content
 from tb_privateuse1.vendors.user_file import OURS
-from tb_privateuse1.views.base import Rank
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.encoding import encode
+from tb_privateuse1.views.view_inputs import Rank
 from tests.support.rank_runs import FINE, STEPS
 from tests.support.rank_runs import rank as rank_of
 from tests.support.same import values

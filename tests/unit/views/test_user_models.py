@@ -12,7 +12,7 @@ import pytest
 
 from tb_privateuse1.analysis.work import registry
 from tb_privateuse1.analysis.work.arguments import UnknownWork
-from tb_privateuse1.analysis.work.base import Work
+from tb_privateuse1.analysis.work.call_work import Work
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import user_models
 from tests.unit.analysis.work.calls import flops, tensor, work
@@ -103,7 +103,7 @@ def test_a_missing_file_is_an_error(own: Path) -> None:
     ],
 )
 def test_a_failing_model_is_unknown_work(own: Path, body: str) -> None:
-    imported = "from tb_privateuse1.analysis.work.base import Work"
+    imported = "from tb_privateuse1.analysis.work.call_work import Work"
     change(own, f"{imported}\nMODELS = {{'{NAME}': lambda call: {body}}}")
     user_models.use_from_environment()
     assert work(NAME, *INPUTS) is None

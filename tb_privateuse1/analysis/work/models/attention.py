@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Work, read_of, written_of
+from tb_privateuse1.analysis.work.call_work import Model, Work, read_of, written_of
 
 
 class _Layout(Struct, frozen=True):

@@ -8,7 +8,7 @@ written (torch/_inductor/runtime/triton_heuristics.py, ``get_profiler_kwargs``).
 from __future__ import annotations
 
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
-from tb_privateuse1.analysis.work.base import Work, read_of
+from tb_privateuse1.analysis.work.call_work import Work, read_of
 
 PREFIX = "triton_"
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Related, Work, read_of, written_of
+from tb_privateuse1.analysis.work.call_work import Model, Related, Work, read_of, written_of
 
 
 def multiplications(sliding: Sequence[int], weight: Sequence[int]) -> int:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork, item_bytes
-from tb_privateuse1.analysis.work.base import Model, Related, Work, known_sum, written_of
+from tb_privateuse1.analysis.work.call_work import Model, Related, Work, known_sum, written_of
 
 LOOKUP, FORWARD, BACKWARD, NODE, WEIGHTS_GRADIENT = (
     "embedding_tables_lookup",

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Work, known_sum, read_of, written_of
+from tb_privateuse1.analysis.work.call_work import Model, Work, known_sum, read_of, written_of
 
 
 def _matrix(call: Arguments, *dtypes: str) -> tuple[Tensor, int, int]:

@@ -6,7 +6,14 @@ import math
 from collections.abc import Mapping
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork, size_of
-from tb_privateuse1.analysis.work.base import Model, Work, broadcast, known_sum, read_of, written_of
+from tb_privateuse1.analysis.work.call_work import (
+    Model,
+    Work,
+    broadcast,
+    known_sum,
+    read_of,
+    written_of,
+)
 
 
 def _chosen(indices: list[Tensor], out: tuple[int, ...], x: Tensor, flops: int = 0) -> Work:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Work, accumulated, read_of, written_of
+from tb_privateuse1.analysis.work.call_work import Model, Work, accumulated, read_of, written_of
 
 FORWARD, BACKWARD, ROOT_MEAN_SQUARE = 7, 11, 5
 """Operations per element: sum, square, sum, subtract, scale, weight, bias; backward those of the

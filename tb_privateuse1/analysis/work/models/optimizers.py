@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor
-from tb_privateuse1.analysis.work.base import Model, Work, known_sum, read_of, written_of
+from tb_privateuse1.analysis.work.call_work import Model, Work, known_sum, read_of, written_of
 
 ADAM, ADAGRAD, SGD = 14, 7, 4
 """Operations per parameter of the update: decay, two moments, their corrections, the step."""

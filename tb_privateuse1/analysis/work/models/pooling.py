@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Work, read_of, written_of
+from tb_privateuse1.analysis.work.call_work import Model, Work, read_of, written_of
 
 
 def _spread(values: tuple[int, ...], dims: int) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tb_privateuse1.analysis.work.arguments import Arguments, Tensor, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Work, read_of, written_of
+from tb_privateuse1.analysis.work.call_work import Model, Work, read_of, written_of
 
 
 def reduced(x: Tensor, dims: tuple[int, ...]) -> int:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 
 from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
-from tb_privateuse1.analysis.work.base import Model, Work, read_of, written_of
+from tb_privateuse1.analysis.work.call_work import Model, Work, read_of, written_of
 from tb_privateuse1.analysis.work.models.copies import padded, same
 
 _PARTS = {"complex64": "float32", "complex128": "float64"}

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1.advice.rank_engine import advise_ranks
 from tb_privateuse1.advice.rank_rules import RANK_RULES
-from tb_privateuse1.advice.rank_rules.base import RankRule
+from tb_privateuse1.advice.rank_rules.rank_rule import RankRule
 from tb_privateuse1.views.distributed import distributed
 from tests.support import chinese
 from tests.support.make import op, trace

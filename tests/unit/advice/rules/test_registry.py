@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import CAUSES, Rule
+from tb_privateuse1.advice.rules.rule import CAUSES, Rule
 from tb_privateuse1.trace.model import Trace
 from tests.support import chinese
 from tests.support.program import check, device_bound

@@ -10,8 +10,8 @@ from tb_privateuse1.analysis.ranks.axis_names import axis_kinds, same_axis
 from tb_privateuse1.analysis.ranks.collectives import reduce_trace
 from tb_privateuse1.storage import part_file
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.base import Rank
 from tb_privateuse1.views.distributed import Distributed, distributed
+from tb_privateuse1.views.view_inputs import Rank
 from tests.support import parallel_runs as job
 from tests.support.make import kernel, launch, op, step, trace
 from tests.support.results import ranks

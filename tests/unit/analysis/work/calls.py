@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tb_privateuse1.analysis.work import arguments, registry
-from tb_privateuse1.analysis.work.base import Work
+from tb_privateuse1.analysis.work.call_work import Work
 
 
 def tensor(*shape: int, dtype: str = "float") -> dict[str, Any]:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1.inference.device_timeline import constraints, event_pairs
-from tb_privateuse1.inference.device_timeline.base import EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN
+from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs
 from tb_privateuse1.trace.model import NONE, Ops
 from tb_privateuse1.trace.table import I64
 from tests.support import make

@@ -12,7 +12,7 @@ import pytest
 
 from tb_privateuse1 import inference
 from tb_privateuse1.inference.device_timeline import elapsed_kind, event_pipeline, streams
-from tb_privateuse1.inference.device_timeline.base import Work
+from tb_privateuse1.inference.device_timeline.timeline_inputs import Work
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Sidecar

@@ -16,7 +16,6 @@ import pytest
 from msgspec import Struct
 
 from tb_privateuse1.readers import worker_pool
-from tb_privateuse1.readers.base import Processes
 from tb_privateuse1.readers.chrome import (
     event_kinds,
     parallel_reading,
@@ -24,6 +23,7 @@ from tb_privateuse1.readers.chrome import (
     windows,
 )
 from tb_privateuse1.readers.chrome.file_reading import FileReading, read, read_parallel
+from tb_privateuse1.readers.reader import Processes
 from tb_privateuse1.trace.errors import TraceError
 from tests.support import make
 from tests.support.repeats import repeats

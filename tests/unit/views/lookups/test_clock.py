@@ -14,8 +14,8 @@ from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.views.base import Rank
 from tb_privateuse1.views.lookups.clock import Clock, clock
+from tb_privateuse1.views.view_inputs import Rank
 from tests.server.test_routes import BASE, problem
 from tests.support import trace_files
 from tests.support.make import kernel, step, trace

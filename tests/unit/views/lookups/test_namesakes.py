@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.lookups.base import Instances, TableName
+from tb_privateuse1.views.lookups.event_items import Instances, TableName
 from tb_privateuse1.views.lookups.namesakes import namesakes
 from tests.support.make import frame, kernel, launch, op, step, trace
 

@@ -14,7 +14,7 @@ from tb_privateuse1.readers.nsight.session import Session, read_metadata
 from tb_privateuse1.readers.raw import Group, Progress, Raw
 from tb_privateuse1.readers.sqlite.columns import Names, Places, Times
 from tb_privateuse1.readers.sqlite.database import Database
-from tb_privateuse1.readers.sqlite.reading import (
+from tb_privateuse1.readers.sqlite.event_tables import (
     Events,
     check_events,
     open_database,

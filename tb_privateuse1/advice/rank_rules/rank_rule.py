@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from tb_privateuse1.advice.rules.base import Confidence
+from tb_privateuse1.advice.rules.rule import Confidence
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.ranks.arrivals import Blame
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow

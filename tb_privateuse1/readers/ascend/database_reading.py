@@ -9,7 +9,7 @@ from tb_privateuse1.readers.ascend import counters, device, host, memory, metada
 from tb_privateuse1.readers.raw import Counters, Group, Progress, Raw
 from tb_privateuse1.readers.sqlite.columns import Names, Places
 from tb_privateuse1.readers.sqlite.database import Database
-from tb_privateuse1.readers.sqlite.reading import (
+from tb_privateuse1.readers.sqlite.event_tables import (
     Events,
     check_events,
     open_database,

@@ -10,7 +10,7 @@ from tb_privateuse1.readers.rocprof import schema
 from tb_privateuse1.readers.rocprof.process import Process, read_metadata
 from tb_privateuse1.readers.sqlite.columns import Names, Places, Strings
 from tb_privateuse1.readers.sqlite.database import Database
-from tb_privateuse1.readers.sqlite.reading import (
+from tb_privateuse1.readers.sqlite.event_tables import (
     Events,
     check_events,
     open_database,
