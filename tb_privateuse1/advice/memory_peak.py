@@ -10,7 +10,7 @@ from msgspec import Struct
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, categories
-from tb_privateuse1.analysis.memory.allocations import Blocks, Level
+from tb_privateuse1.analysis.memory.allocations import AllocationLevel, Blocks
 from tb_privateuse1.analysis.memory.categories import Category, Split
 from tb_privateuse1.analysis.steps.training_phases import STEPPING, find_passes, phase_kinds
 from tb_privateuse1.i18n import join_list, say
@@ -52,7 +52,7 @@ class DeviceMemory(Struct, frozen=True):
     rows: I64
     """Rows of ``trace.memory``."""
     events: Memory
-    level: Level
+    level: AllocationLevel
     blocks: Blocks
     split: Split
 

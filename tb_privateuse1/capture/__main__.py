@@ -62,7 +62,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-class Recording:
+class ProgramRecording:
     """The recording of a program by its steps, or of all of it."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -169,7 +169,7 @@ def main() -> None:
         _parser().error(f"--every must be {_FEWEST_BETWEEN} or more")
     for name in options.imports:
         importlib.import_module(name)
-    recording = Service(options) if options.on_demand else Recording(options)
+    recording = Service(options) if options.on_demand else ProgramRecording(options)
     recording.begin()
     try:
         _run(options)

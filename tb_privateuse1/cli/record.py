@@ -157,7 +157,7 @@ def _followed(job: RecordingJob, request: RecordingRequest, timeout_s: float) ->
     """Return the progress at the end, or after the timeout; it is shown in the meantime."""
     from tb_privateuse1.discovery import live_jobs, recording_request
 
-    place = live_jobs.Place(job.name, job.directory)
+    place = live_jobs.JobPlace(job.name, job.directory)
     end_s = time.monotonic() + timeout_s
     shown = ""
     with Line(sys.stderr).open() as line:

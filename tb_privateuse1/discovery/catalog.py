@@ -276,8 +276,8 @@ def _single(path: str, heads: Heads) -> Entry:
         neighbors = []
     # The recipe's sidecar is the latest recording's (see above).
     named = [f for f in neighbors if is_own_name(f.name, heads.formats)]
-    earlier = [workers.Recording(f, None, None, heads.formats) for f in named]
-    recording = workers.Recording(file, None, None, heads.formats)
+    earlier = [workers.WorkerRecording(f, None, None, heads.formats) for f in named]
+    recording = workers.WorkerRecording(file, None, None, heads.formats)
     is_latest = all(o.when <= recording.when for o in earlier if o.worker == recording.worker)
     pattern = _SIDECAR if is_latest else _OURS
     sidecars = [
@@ -338,7 +338,9 @@ def _run(name: str, directory: Directory, heads: Heads, only: File | None = None
         if rank is None:
             rank = of_folder.rank if of_folder else rank_in_name(file.name, heads.formats)
         named = of_folder.named if of_folder else None
-        recordings.append(workers.Recording(file, rank, head.world_size, heads.formats, named))
+        recordings.append(
+            workers.WorkerRecording(file, rank, head.world_size, heads.formats, named)
+        )
     joining = [] if only else [r for r in recordings if _joins_rank(r.file, heads)]
     members, findings, joined = workers.join_ranks(recordings, joining)
     if not members:

@@ -51,7 +51,7 @@ class Outcome(Struct, frozen=True):
     error: str | None
 
 
-class Process(Struct, frozen=True):
+class LiveProcess(Struct, frozen=True):
     """One process of a job, as it describes itself."""
 
     worker: str
@@ -94,15 +94,15 @@ class RecordingJob(Struct, frozen=True):
     """As a run is named: the path from the logdir, with the name of the root."""
     directory: Path
     """Where its traces lie, and below it the folder of requests."""
-    processes: tuple[Process, ...]
+    processes: tuple[LiveProcess, ...]
     """In the order of their ranks."""
 
-    def alive(self, now_ns: int) -> tuple[Process, ...]:
+    def alive(self, now_ns: int) -> tuple[LiveProcess, ...]:
         """Return the processes that are running."""
         return tuple(process for process in self.processes if process.is_alive(now_ns))
 
 
-class Place(Struct, frozen=True):
+class JobPlace(Struct, frozen=True):
     """A directory that has a folder of jobs."""
 
     name: str
@@ -111,14 +111,14 @@ class Place(Struct, frozen=True):
 
 def find_places(
     roots: Sequence[tuple[str, str]], warnings: list[Finding] | None = None
-) -> list[Place]:
+) -> list[JobPlace]:
     """Return the directories of jobs below the named roots of a logdir.
 
     Links are not followed, and the search is bounded. A remote or missing root, and a search that
     met its bound, become warnings. Raises nothing.
     """
     warnings = [] if warnings is None else warnings
-    found: list[Place] = []
+    found: list[JobPlace] = []
     for root_name, path in roots:
         try:
             root = locate(path)
@@ -129,7 +129,7 @@ def find_places(
             warnings.append(_remote(root))
             continue
         for below in _directories(Path(root), warnings):
-            found.append(Place(_name(root_name, root, below), Path(root, below)))
+            found.append(JobPlace(_name(root_name, root, below), Path(root, below)))
     return found
 
 
@@ -170,7 +170,7 @@ def _directories(root: Path, warnings: list[Finding]) -> Iterator[Path]:
 
 
 def read_jobs(
-    places: Sequence[Place], now_ns: int, warnings: list[Finding] | None = None
+    places: Sequence[JobPlace], now_ns: int, warnings: list[Finding] | None = None
 ) -> list[RecordingJob]:
     """Return the jobs of these directories in the order of names, those that are gone included.
 
@@ -186,7 +186,7 @@ def read_jobs(
     return sorted(jobs, key=lambda job: natural_key(job.name))
 
 
-def _processes(place: Place, now_ns: int, warnings: list[Finding]) -> Iterator[Process]:
+def _processes(place: JobPlace, now_ns: int, warnings: list[Finding]) -> Iterator[LiveProcess]:
     folder = place.directory / FOLDER
     try:
         with os.scandir(folder) as entries:
@@ -211,7 +211,7 @@ def _is_description(name: str) -> bool:
     return name.startswith("job-") and name.endswith(".json")
 
 
-def _unreadable(place: Place, name: str, error: Exception) -> Finding:
+def _unreadable(place: JobPlace, name: str, error: Exception) -> Finding:
     why = (error.strerror if isinstance(error, OSError) else error.args[0]) or ""
     message = say(
         "{name} of {job} describes no process: {why}",
@@ -249,7 +249,7 @@ def read_document(path: Path, schema: str) -> Mapping[str, Any]:
     return document
 
 
-def parse_process(document: Mapping[str, Any], now_ns: int) -> Process:
+def parse_process(document: Mapping[str, Any], now_ns: int) -> LiveProcess:
     """Build a process from its description. Raises ValueError that names the first bad field."""
     state = _text(document, "state")
     changed_ns = whole(document, "changed_ns", 0)
@@ -258,7 +258,7 @@ def parse_process(document: Mapping[str, Any], now_ns: int) -> Process:
     # A clock that is far ahead would make a dead process live for ever.
     if changed_ns > now_ns + 24 * 3600 * 10**9:
         raise ValueError(bad_field("changed_ns"))
-    return Process(
+    return LiveProcess(
         worker=_text(document, "worker"),
         host=_text(document, "host"),
         pid=whole(document, "pid", 0),

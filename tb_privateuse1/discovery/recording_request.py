@@ -22,7 +22,7 @@ from msgspec import Struct
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.live_jobs import (
     FOLDER,
-    Process,
+    LiveProcess,
     RecordingJob,
     bad_field,
     read_document,
@@ -179,7 +179,7 @@ def _gone(job: RecordingJob, now_ns: int) -> TraceError:
     return TraceError("record_no_job", message, hint)
 
 
-def first_step(processes: Sequence[Process], warmup: int, now_ns: int) -> int | None:
+def first_step(processes: Sequence[LiveProcess], warmup: int, now_ns: int) -> int | None:
     """Return the first step that all processes can record; None if their pace is not known.
 
     A description may be as old as its period, so each step number is carried on to the present.
@@ -229,7 +229,7 @@ def ask(
     return request
 
 
-def _matching(job: RecordingJob, ranks: Sequence[int] | None, now_ns: int) -> list[Process]:
+def _matching(job: RecordingJob, ranks: Sequence[int] | None, now_ns: int) -> list[LiveProcess]:
     alive = job.alive(now_ns)
     missing = sorted({*(ranks or ())} - {process.rank or 0 for process in alive})
     if not missing:
@@ -297,7 +297,7 @@ def progress(
 
 
 def _phase(
-    process: Process, id: str, request: RecordingRequest | None, now_ns: int
+    process: LiveProcess, id: str, request: RecordingRequest | None, now_ns: int
 ) -> Phase | None:
     """Return the phase of a process; None if the request is not for it."""
     if process.last is not None and process.last.id == id:

@@ -40,7 +40,7 @@ _RESTART_NS = 10 * 10**9
 """A restarted process needs longer than this to record; ranks of one job end closer together."""
 
 
-class Recording(Struct, frozen=True, dict=True):
+class WorkerRecording(Struct, frozen=True, dict=True):
     """A trace file; ``rank`` and ``world_size`` are its metadata's, ``formats`` all possible.
 
     ``named`` are the worker and the time stamp in the name of its folder, where these are there.
@@ -80,13 +80,13 @@ class Member(Struct, frozen=True):
     worker: str
     rank: int
     rank_source: str
-    spans: tuple[tuple[str, Recording], ...]
+    spans: tuple[tuple[str, WorkerRecording], ...]
 
 
 class _Process(Struct, frozen=True):
     worker: str
     claim: int | None
-    recordings: tuple[Recording, ...]
+    recordings: tuple[WorkerRecording, ...]
 
     @property
     def named(self) -> int | None:
@@ -104,7 +104,7 @@ def split_name(name: str, formats: Sequence[Format]) -> tuple[str, str | None]:
     return (match[1], match[2]) if match else (name, None)
 
 
-def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Finding]]:
+def assign_ranks(recordings: Iterable[WorkerRecording]) -> tuple[list[Member], list[Finding]]:
     """Return the ranks of one directory's traces, lowest first, and findings about them."""
     recordings = list(recordings)
     processes = _processes(recordings)
@@ -141,7 +141,7 @@ def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Fi
 
 
 def join_ranks(
-    recordings: Sequence[Recording], joining: Sequence[Recording]
+    recordings: Sequence[WorkerRecording], joining: Sequence[WorkerRecording]
 ) -> tuple[list[Member], list[Finding], dict[int, list[File]]]:
     """Return ``assign_ranks``, and the files that join the last recording of a rank, by rank.
 
@@ -163,7 +163,7 @@ def join_ranks(
     return *assign_ranks(whole), joined
 
 
-def _rank_of_name(recording: Recording) -> int | None:
+def _rank_of_name(recording: WorkerRecording) -> int | None:
     found = _RANK.search(recording.file.name)
     return int(found[1]) if found else None
 
@@ -173,8 +173,8 @@ def _precedence(process: _Process) -> tuple[bool, bool, tuple[bool, int, list[st
     return process.claim is None, process.named != process.wish, process.recordings[0].when
 
 
-def _processes(recordings: Iterable[Recording]) -> list[_Process]:
-    by_worker: dict[str, list[Recording]] = defaultdict(list)
+def _processes(recordings: Iterable[WorkerRecording]) -> list[_Process]:
+    by_worker: dict[str, list[WorkerRecording]] = defaultdict(list)
     for recording in sorted(recordings, key=lambda r: r.when):
         by_worker[recording.worker].append(recording)
     processes = []
@@ -183,7 +183,7 @@ def _processes(recordings: Iterable[Recording]) -> list[_Process]:
         if len(claims) <= 1:  # a span that lost its metadata is still its worker's
             processes.append(_Process(worker, next(iter(claims), None), tuple(spans)))
             continue
-        by_claim: dict[int | None, list[Recording]] = defaultdict(list)
+        by_claim: dict[int | None, list[WorkerRecording]] = defaultdict(list)
         for recording in spans:
             by_claim[recording.rank].append(recording)
         processes += [_Process(worker, claim, tuple(rs)) for claim, rs in by_claim.items()]
@@ -200,7 +200,7 @@ def _continues(earlier: Sequence[_Process], process: _Process) -> bool:
     return start is not None and all(e is not None and start - e >= _RESTART_NS for e in ends)
 
 
-def _unix_ns(recording: Recording) -> int | None:
+def _unix_ns(recording: WorkerRecording) -> int | None:
     stamp = recording.stamp
     return stamp_ns(stamp) if stamp else None
 
@@ -268,5 +268,5 @@ def _member(rank: int, source: str, processes: Sequence[_Process]) -> Member:
     return Member(printable(recordings[-1].worker), rank, source, spans)
 
 
-def _stem(recording: Recording) -> str:
+def _stem(recording: WorkerRecording) -> str:
     return printable(recording.worker + (f".{recording.stamp}" if recording.stamp else ""))

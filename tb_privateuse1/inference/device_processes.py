@@ -16,7 +16,7 @@ from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, Bools
-from tb_privateuse1.trace.vendor import Process, Vendor
+from tb_privateuse1.trace.vendor import DeviceProcess, Vendor
 
 _NO_CATEGORY = ""
 
@@ -51,7 +51,7 @@ def name_categories(raw: Raw, known: Sequence[Vendor]) -> Raw:
     return replace(raw, groups=groups, flows=flows)
 
 
-def _matches(raw: Raw, events: Group, process: Process) -> Bools:
+def _matches(raw: Raw, events: Group, process: DeviceProcess) -> Bools:
     """Return which events a process matches."""
     threads = raw.threads
     of_process = np.isin(threads.pid, [raw.strings.index(pid) for pid in _pids(raw, process)])
@@ -65,14 +65,14 @@ def _matches(raw: Raw, events: Group, process: Process) -> Bools:
     return found
 
 
-def _pids(raw: Raw, process: Process) -> list[str]:
+def _pids(raw: Raw, process: DeviceProcess) -> list[str]:
     """Return the pids of a process's name that have threads, in order of their numbers."""
     with_threads = {raw.strings[pid] for pid in distinct_values(raw.threads.pid).tolist()}
     pids = [pid for pid, name in raw.process_names.items() if process.names.search(name)]
     return sorted(with_threads.intersection(pids), key=lambda pid: (len(pid), pid))
 
 
-def _on_device(raw: Raw, events: Group, process: Process) -> Group:
+def _on_device(raw: Raw, events: Group, process: DeviceProcess) -> Group:
     """Return events with the number of their device: processes of a name by their pids.
 
     A device that the events name themselves counts.
@@ -84,7 +84,7 @@ def _on_device(raw: Raw, events: Group, process: Process) -> Group:
     return replace(events, ids={**events.ids, "device": device})
 
 
-def _on_host(raw: Raw, process: Process) -> I32:
+def _on_host(raw: Raw, process: DeviceProcess) -> I32:
     """Return for each thread of a process the one with the same tid that has categories.
 
     Other threads stay themselves.

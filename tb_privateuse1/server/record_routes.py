@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from werkzeug.wrappers import Request
 
 from tb_privateuse1.discovery import live_jobs, recording_request
-from tb_privateuse1.discovery.live_jobs import Place, Process, RecordingJob
+from tb_privateuse1.discovery.live_jobs import JobPlace, LiveProcess, RecordingJob
 from tb_privateuse1.discovery.recording_request import RankProgress, RequestProgress
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.i18n import say
@@ -62,7 +62,7 @@ class RecordRoutes:
         self._clock = clock
         self._lock = threading.Lock()
         self._asking = threading.Lock()
-        self._places: tuple[float, list[Place], list[Finding]] | None = None
+        self._places: tuple[float, list[JobPlace], list[Finding]] | None = None
         self._jobs: tuple[float, list[RecordingJob], list[Finding]] | None = None
 
     def count(self, request: Request) -> int | None:
@@ -177,12 +177,12 @@ def _phases(progress: RequestProgress) -> tuple[PhaseCount, ...]:
 
 
 def _listed(
-    processes: Sequence[Process], progress: RequestProgress | None
+    processes: Sequence[LiveProcess], progress: RequestProgress | None
 ) -> tuple[JobProcess, ...]:
     """Return some processes for a table: those that failed first, then by rank."""
     of = {rank.worker: rank for rank in progress.ranks} if progress else {}
 
-    def is_fine(process: Process) -> bool:
+    def is_fine(process: LiveProcess) -> bool:
         rank = of.get(process.worker)
         return rank is None or rank.phase not in recording_request.FAILURES
 
@@ -190,7 +190,7 @@ def _listed(
     return tuple(_process(process, of.get(process.worker)) for process in chosen)
 
 
-def _process(process: Process, progress: RankProgress | None) -> JobProcess:
+def _process(process: LiveProcess, progress: RankProgress | None) -> JobProcess:
     row = JobProcess(
         process.rank, process.worker, process.host, process.state, process.step, None, None
     )

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from tb_privateuse1.analysis.timeline import level_of_detail
-from tb_privateuse1.analysis.timeline.level_of_detail import Level, Pyramid, Tracks
+from tb_privateuse1.analysis.timeline.level_of_detail import DetailLevel, Pyramid, Tracks
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache
 from tb_privateuse1.trace.model import Trace
@@ -99,11 +99,11 @@ def _pyramid(content: arrow_file.Content) -> Pyramid:
     assert isinstance(edges, _Edges)
     bins = _HEAD.decode(content.head).bins_ns
     ends = edges.at.reshape(len(bins), -1)
-    levels = [Level(bins[0], ends[0], exact)]
+    levels = [DetailLevel(bins[0], ends[0], exact)]
     first = 0
     for bin_ns, of_level in zip(bins[1:], ends[1:], strict=True):
         last = first + int(of_level[-1])
         part = {name: column[first:last] for name, column in coarser.columns()}
-        levels.append(Level(bin_ns, of_level, Ranges(**part)))
+        levels.append(DetailLevel(bin_ns, of_level, Ranges(**part)))
         first = last
     return Pyramid(tracks, tuple(levels))

@@ -10,7 +10,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.peaks import Peak
 
 
-class Process(Struct, frozen=True):
+class DeviceProcess(Struct, frozen=True):
     """Events without a category that a vendor's own file has in a process of its device.
 
     The first process of a vendor that matches an event counts.
@@ -69,7 +69,7 @@ class Vendor(Struct, frozen=True):
     """Prefixes of its runtime's calls: ``cuda`` of ``cudaGetDevice``."""
     shares_backend: bool = False
     """Other vendors' devices have its backend too, so the backend is the weakest evidence."""
-    processes: tuple[Process, ...] = ()
+    processes: tuple[DeviceProcess, ...] = ()
     """The processes of its own files, whose events have no category."""
     device_type_name: str = ""
     """The name of ``device_types`` in pages: ``HIP``."""

@@ -2,7 +2,7 @@
 
 import re
 
-from tb_privateuse1.trace.vendor import Process, Vendor
+from tb_privateuse1.trace.vendor import DeviceProcess, Vendor
 
 _HARDWARE = re.compile("^Ascend Hardware$")
 _GROUPS = re.compile(r"^(Group .*)?Communication( Aicpu)?\s*$")
@@ -18,11 +18,11 @@ VENDOR = Vendor(
     kernel_categories=frozenset({"kernel", "ascend_kernel"}),
     memcpy_categories=frozenset({"gpu_memcpy", "memcpy", "ascend_memcpy"}),
     processes=(
-        Process(_HARDWARE, "ascend_memcpy", events=re.compile("^(MEMCPY|SDMA)")),
-        Process(_HARDWARE, "", events=_NO_WORK),
-        Process(_HARDWARE, "ascend_kernel"),
-        Process(re.compile("^CANN$"), "ascend_runtime"),
-        Process(_COLLECTIVES, "ascend_kernel", threads=_GROUPS),
+        DeviceProcess(_HARDWARE, "ascend_memcpy", events=re.compile("^(MEMCPY|SDMA)")),
+        DeviceProcess(_HARDWARE, "", events=_NO_WORK),
+        DeviceProcess(_HARDWARE, "ascend_kernel"),
+        DeviceProcess(re.compile("^CANN$"), "ascend_runtime"),
+        DeviceProcess(_COLLECTIVES, "ascend_kernel", threads=_GROUPS),
     ),
     communication_names=re.compile(r"nccl|rccl|^(hccl|hcom|cncl|oneccl|xccl|mccl)"),
     communication_prefixes=("hccl",),

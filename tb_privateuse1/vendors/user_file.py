@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.peaks import Peak, Rates
-from tb_privateuse1.trace.vendor import GENERIC, Process, Vendor
+from tb_privateuse1.trace.vendor import GENERIC, DeviceProcess, Vendor
 from tb_privateuse1.vendors import VENDORS
 
 VARIABLE = "TB_PRIVATEUSE1_VENDOR"
@@ -240,13 +240,13 @@ def _pattern(path: Path, key: str, pattern: str) -> re.Pattern[str]:
         ) from error
 
 
-def _process(path: Path, process: _Process) -> Process:
+def _process(path: Path, process: _Process) -> DeviceProcess:
     names, threads, events = (
         None if pattern is None else _pattern(path, "processes", pattern)
         for pattern in (process.names, process.threads, process.events)
     )
     assert names is not None
-    return Process(names, process.category.lower(), threads, events)
+    return DeviceProcess(names, process.category.lower(), threads, events)
 
 
 def _peak(path: Path, peak: _Peak) -> Peak:

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import CAUSES, Rule
-from tb_privateuse1.analysis.recording.summary import Recording, summary
+from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row
@@ -32,7 +32,7 @@ class AdviceTable(engine.Advice, Result, frozen=True, kw_only=True):
     provenance: Provenance
     causes: tuple[CauseRow, ...]
     """The greatest saving first."""
-    recording: Recording
+    recording: RecordingSummary
     """The kind of recording, and what of it is judged; of the whole trace."""
     saving_ns: int
     """Of all rows: never more than ``judged_ns``."""

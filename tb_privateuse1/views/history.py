@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tb_privateuse1 import __version__
 from tb_privateuse1.advice import engine
 from tb_privateuse1.analysis.account.verdict import verdict
-from tb_privateuse1.analysis.comparison.trend import Level, Trend, find_trend
+from tb_privateuse1.analysis.comparison.trend import Trend, TrendLevel, find_trend
 from tb_privateuse1.analysis.memory import allocations, devices
 from tb_privateuse1.analysis.roofs.device_use import device_use
 from tb_privateuse1.analysis.steps.table import step_spread, step_table
@@ -21,7 +21,7 @@ from tb_privateuse1.trace import device_times, labels
 from tb_privateuse1.trace.model import Timeline, Trace
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import reduces
-from tb_privateuse1.views.view_inputs import Provenance, Recording
+from tb_privateuse1.views.view_inputs import Provenance, RunRecording
 
 HistoryFigure = Literal["step_ns", "utilization", "mfu", "memory_peak_bytes"]
 RecordingState = Literal["read", "waiting", "failed"]
@@ -144,7 +144,7 @@ def figures(trace: Trace) -> HistoryRow:
 
 @reduces(figures)
 def history(
-    recordings: Sequence[Recording],
+    recordings: Sequence[RunRecording],
     *,
     figure: Annotated[HistoryFigure, "the figure whose trend is shown"] = "step_ns",
     matching: Annotated[str | None, "only runs whose name contains this, in any case"] = None,
@@ -174,7 +174,7 @@ def _missing(rows: Sequence[HistoryRow]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for row in rows for name in row.missing_streams))
 
 
-def _row(recording: Recording) -> HistoryRow:
+def _row(recording: RunRecording) -> HistoryRow:
     problem, span = recording.problem, recording.span
     known = HistoryRow() if recording.part is None else recording.part
     return replace(
@@ -205,7 +205,7 @@ def _trend(rows: Sequence[HistoryRow], figure: HistoryFigure) -> tuple[list[int]
     return at, find_trend(np.array(values), np.array(errors))
 
 
-def _levels(levels: Sequence[Level], at: Sequence[int]) -> tuple[HistoryLevel, ...]:
+def _levels(levels: Sequence[TrendLevel], at: Sequence[int]) -> tuple[HistoryLevel, ...]:
     found: list[HistoryLevel] = []
     for level in levels:
         before = found[-1].median if found else 0.0

@@ -12,8 +12,8 @@ from tb_privateuse1.analysis.memory import allocations, by_module, by_operator, 
 from tb_privateuse1.analysis.memory import devices as memory_devices
 from tb_privateuse1.analysis.memory.allocations import (
     UNKNOWN,
+    AllocationLevel,
     Blocks,
-    Level,
     MemoryGrowth,
     MemoryStep,
 )
@@ -206,7 +206,7 @@ def _within(at_ns: I64, start: int, end: int) -> Bools:
     return inside
 
 
-def _window(events: Memory, level: Level, start: int, end: int) -> MemoryWindow:
+def _window(events: Memory, level: AllocationLevel, start: int, end: int) -> MemoryWindow:
     size = allocations.zero_if_missing(events.bytes)[_within(events.ts_ns, start, end)]
     peak = level.peak(start, end) if level.has_totals else None
     return MemoryWindow(
@@ -223,13 +223,13 @@ def _window(events: Memory, level: Level, start: int, end: int) -> MemoryWindow:
     )
 
 
-def _known_peak(level: Level, blocks: Blocks, start: int, end: int) -> int | None:
+def _known_peak(level: AllocationLevel, blocks: Blocks, start: int, end: int) -> int | None:
     """Return the peak's entry; None where the trace has no totals or no addresses."""
     known = level.has_totals and not (blocks.fate == UNKNOWN).all()
     return level.peak(start, end) if known else None
 
 
-def _curve(level: Level, start: int, end: int, points: int) -> tuple[MemoryPoint, ...]:
+def _curve(level: AllocationLevel, start: int, end: int, points: int) -> tuple[MemoryPoint, ...]:
     low, high = np.searchsorted(level.at_ns, (start, end))
     part = slice(low, high)
     kept = allocations.thin_out(

@@ -21,7 +21,7 @@ from tb_privateuse1.analysis.account.verdict import Verdict, verdict
 from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.operators import totals as operators_totals
-from tb_privateuse1.analysis.recording.summary import Recording, summary
+from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, modeled_time
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
@@ -125,7 +125,7 @@ class Overview(Result, frozen=True):
     verdict: Verdict | None
     """What limits the judged part, in one sentence; null if brief, or if nothing is judged
     or known."""
-    recording: Recording | None
+    recording: RecordingSummary | None
     """The kind of recording, and what of it is judged; of the whole trace. Null if brief."""
     device: tuple[trace_labels.Fact, ...]
     run: tuple[trace_labels.Fact, ...]

@@ -34,7 +34,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.computations import Computations, Report, Turns, open_trace
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import is_heavy, reads_of, reduction_of
-from tb_privateuse1.views.view_inputs import Rank, Recording, chosen_ranks
+from tb_privateuse1.views.view_inputs import Rank, RunRecording, chosen_ranks
 
 if TYPE_CHECKING:
     from tb_privateuse1.advice.rules.rule import Rule
@@ -359,10 +359,10 @@ def _is_of(key: Hashable, files: TraceFiles) -> bool:
     return any(part == files or (isinstance(part, tuple) and files in part) for part in parts)
 
 
-def _recordings(catalog: Catalog, matching: str | None) -> list[tuple[Recording, TraceFiles]]:
+def _recordings(catalog: Catalog, matching: str | None) -> list[tuple[RunRecording, TraceFiles]]:
     """Return the recordings of the lowest rank of each run, the oldest first."""
     found = [
-        (Recording(run.run, len(run.workers), worker.rank, span, None), files)
+        (RunRecording(run.run, len(run.workers), worker.rank, span, None), files)
         for run in catalog.runs.runs
         if matching is None or matching.casefold() in run.run.casefold()
         for worker in run.workers[:1]

@@ -49,7 +49,7 @@ class Rank(Struct, frozen=True):
     problem: Finding | None = None
 
 
-class Recording(Struct, frozen=True):
+class RunRecording(Struct, frozen=True):
     """A recording in a view that reads ``recordings``: the reduction of its trace, or a problem.
 
     The view declares the reduction with ``signature.reduces``.

@@ -11,7 +11,7 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import signature
 from tb_privateuse1.views.reader import run_view
-from tb_privateuse1.views.view_inputs import Rank, Recording
+from tb_privateuse1.views.view_inputs import Rank, RunRecording
 
 
 def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:
@@ -24,9 +24,9 @@ def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:
     return view(trace, trace, **options) if "base" in names else run_view(view, trace, options)
 
 
-def recordings(trace: Trace, reduce: Callable[[Trace], Any]) -> tuple[Recording, ...]:
+def recordings(trace: Trace, reduce: Callable[[Trace], Any]) -> tuple[RunRecording, ...]:
     """The only recording of a logdir."""
-    return (Recording("run", 1, 0, Span(1, "1", 0, None, False), reduce(trace)),)
+    return (RunRecording("run", 1, 0, Span(1, "1", 0, None, False), reduce(trace)),)
 
 
 def ranks(*traces: Trace | None, reduce: Callable[[Trace], Any] = reduce_trace) -> tuple[Rank, ...]:

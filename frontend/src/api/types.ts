@@ -9,6 +9,13 @@ export interface Account {
   missing: string[];
 }
 
+/** The time of a class under one name: a kind of work of kernels, else a call or operator. */
+export interface AccountPart {
+  name: string;
+  ns: number;
+  share: number;
+}
+
 /** Data of a report besides the fields of ``Report``. */
 export interface Additions {
   timeline: Levels;
@@ -56,7 +63,7 @@ export interface AdviceTable {
   steps: number;
   provenance: Provenance;
   causes: CauseRow[];
-  recording: Recording;
+  recording: RecordingSummary;
   saving_ns: number;
   saving_share: number;
 }
@@ -262,6 +269,17 @@ export interface CallSite {
   total_ns: number;
 }
 
+/** The result of the lookup; null where nothing is known. */
+export interface CallWork {
+  flops: number | null;
+  bytes: number | null;
+  tflop_per_s: number | null;
+  gb_per_s: number | null;
+  flops_per_byte: number | null;
+  roof_share: number | null;
+  above_roof_ns: number | null;
+}
+
 /** The answer to ``cancel``: whether a trace was being read or in the queue. */
 export interface Canceled {
   canceled: boolean;
@@ -322,7 +340,7 @@ export interface ClassTime {
   bound_ns: number | null;
   share: number;
   stretches: number;
-  parts: Part[];
+  parts: AccountPart[];
   largest: Stretch[];
 }
 
@@ -1063,20 +1081,9 @@ export interface KernelTable {
   modeled: ModeledTime;
 }
 
-/** A part of the recording at a level of detail. */
-export interface Level {
-  id: string;
-  kind: "whole" | "step" | "stretch";
-  label: string;
-  start_ns: number;
-  stop_ns: number;
-  rectangles: number;
-  merged: number;
-}
-
 /** The timeline of a report. */
 export interface Levels {
-  levels: Level[];
+  levels: TimelineLevel[];
   left_out: number;
 }
 
@@ -1479,7 +1486,7 @@ export interface Outlier {
 export interface Overview {
   provenance: Provenance;
   verdict: Verdict | null;
-  recording: Recording | null;
+  recording: RecordingSummary | null;
   device: Fact[];
   run: Fact[];
   duration_ns: number;
@@ -1505,13 +1512,6 @@ export interface Overview {
   top_kernels: Share[];
   evidence: Evidence[];
   failures: Finding[];
-}
-
-/** The time of a class under one name: a kind of work of kernels, else a call or operator. */
-export interface Part {
-  name: string;
-  ns: number;
-  share: number;
 }
 
 /** A part of the report that could not be computed, or a table of it. */
@@ -1743,21 +1743,6 @@ export interface Reason {
   event: string | null;
 }
 
-/** The kind of recording, and what of it is judged. */
-export interface Recording {
-  kind: "steady" | "partly_steady" | "startup" | "compilation" | "capture";
-  workload: "training" | "inference" | "serving" | "unknown";
-  workload_reason: string;
-  sentence: string;
-  hint: string;
-  phases: RecordingPhase[];
-  judged_steps: string[];
-  judged_ns: number;
-  steady_step_ns: number | null;
-  iterations: number | null;
-  iterations_source: "steps" | "annotations" | "repetition" | null;
-}
-
 /** A phase of the recording, with the event that proves it. */
 export interface RecordingPhase {
   kind: "capture" | "compilation" | "startup" | "drain" | "profiler_stop" | "steady";
@@ -1774,6 +1759,21 @@ export interface RecordingPlace {
   run: string;
   rank: number;
   span: number;
+}
+
+/** The kind of recording, and what of it is judged. */
+export interface RecordingSummary {
+  kind: "steady" | "partly_steady" | "startup" | "compilation" | "capture";
+  workload: "training" | "inference" | "serving" | "unknown";
+  workload_reason: string;
+  sentence: string;
+  hint: string;
+  phases: RecordingPhase[];
+  judged_steps: string[];
+  judged_ns: number;
+  steady_step_ns: number | null;
+  iterations: number | null;
+  iterations_source: "steps" | "annotations" | "repetition" | null;
 }
 
 /** By track, row and start. Several short ranges (``count``) show the longest. */
@@ -2154,6 +2154,17 @@ export interface Timeline {
   curves: Curves;
 }
 
+/** A part of the recording at a level of detail. */
+export interface TimelineLevel {
+  id: string;
+  kind: "whole" | "step" | "stretch";
+  label: string;
+  start_ns: number;
+  stop_ns: number;
+  rectangles: number;
+  merged: number;
+}
+
 /** Device activity over the trace, or over the selected step. Null: no device times. */
 export interface Totals {
   span_ns: number | null;
@@ -2253,17 +2264,6 @@ export interface WhatIf {
   notes: Finding[];
 }
 
-/** The result of the lookup; null where nothing is known. */
-export interface Work {
-  flops: number | null;
-  bytes: number | null;
-  tflop_per_s: number | null;
-  gb_per_s: number | null;
-  flops_per_byte: number | null;
-  roof_share: number | null;
-  above_roof_ns: number | null;
-}
-
 /** A process that was profiled: one rank of a run. */
 export interface Worker {
   worker: string;
@@ -2306,7 +2306,7 @@ export interface Results extends Views {
   namesakes: Instances;
   operator_calls: Instances;
   search: Found;
-  work: Work;
+  work: CallWork;
 }
 
 /** The query of each view and lookup. */

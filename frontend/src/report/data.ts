@@ -1,6 +1,6 @@
 // The data of a report: JSON in the document, and the timeline's levels, packed and deflated.
 import { unpack } from "../api/binary";
-import type { Additions, Level, Report, Timeline } from "../api/types";
+import type { Additions, TimelineLevel, Report, Timeline } from "../api/types";
 
 export type ReportData = Report & Additions;
 
@@ -14,7 +14,7 @@ const textOf = (id: string): string => document.getElementById(id)?.textContent 
 const levels = new Map<string, Promise<Timeline>>();
 
 /** The timeline of a level; unpacked when it is first looked at. */
-export function readLevel({ id }: Level): Promise<Timeline> {
+export function readLevel({ id }: TimelineLevel): Promise<Timeline> {
   const known = levels.get(id) ?? inflated(textOf(id)).then((packed) => unpack(packed) as Timeline);
   levels.set(id, known);
   return known;

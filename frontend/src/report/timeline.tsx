@@ -1,7 +1,7 @@
 // The timeline of a report: the levels of detail that it has, and no more.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import type { Level, ReportPlace, Timeline } from "../api/types";
+import type { TimelineLevel, ReportPlace, Timeline } from "../api/types";
 import { count, duration } from "../lib/format";
 import { useUnchanged } from "../lib/use-unchanged";
 import { Legend, useHidden } from "../pages/timeline/legend";
@@ -41,7 +41,7 @@ export function ReportTimeline({ data, place }: { data: ReportData; place: Repor
 }
 
 /** The timeline of a level, once it is unpacked. */
-function useLevel(level: Level | undefined): Timeline | null {
+function useLevel(level: TimelineLevel | undefined): Timeline | null {
   const [got, setGot] = useState<{ id: string; scene: Timeline } | null>(null);
   useEffect(() => {
     let isLast = true;
@@ -58,7 +58,7 @@ function useLevel(level: Level | undefined): Timeline | null {
 
 interface LoadedProps {
   base: Timeline;
-  levels: readonly Level[];
+  levels: readonly TimelineLevel[];
   place: ReportPlace;
 }
 
@@ -207,7 +207,7 @@ function useKeys({ camera, all, move, zoomArea }: Moving & { zoomArea: () => voi
 }
 
 interface ToolbarProps extends Moving {
-  levels: readonly Level[];
+  levels: readonly TimelineLevel[];
   children: ComponentChildren;
 }
 
@@ -236,7 +236,7 @@ function Toolbar({ camera, all, move, levels, children }: ToolbarProps) {
 }
 
 /** The parts that the report has in finer detail. */
-function Goals({ levels, move }: { levels: readonly Level[]; move: (camera: Camera) => void }) {
+function Goals({ levels, move }: { levels: readonly TimelineLevel[]; move: (camera: Camera) => void }) {
   const all = goals(levels);
   if (all.length === 0) return null;
   return (
@@ -271,7 +271,7 @@ function Detail({
 }: {
   scene: Timeline;
   picked: Spot | null;
-  level: Level | undefined;
+  level: TimelineLevel | undefined;
 }) {
   const index = indexOf(scene, picked);
   return (

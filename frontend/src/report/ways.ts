@@ -1,5 +1,5 @@
 // Where links lead in a report: to its own parts, as there are no pages.
-import type { Level } from "../api/types";
+import type { TimelineLevel } from "../api/types";
 import type { Camera } from "../widgets/timeline/camera";
 import { go, state, type State } from "../state/url";
 import type { LinkProps } from "../state/links";
@@ -54,7 +54,7 @@ export function waysOf(data: ReportData): (changes: Partial<State>) => LinkProps
 
 function toTimeline(
   { range, item }: Partial<State>,
-  levels: readonly Level[],
+  levels: readonly TimelineLevel[],
   starts: ReadonlyMap<string, number>,
 ): LinkProps | null {
   if (levels.length === 0) return null;

@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest";
-import type { Level } from "../../src/api/types";
+import type { TimelineLevel } from "../../src/api/types";
 import { exampleAt, goals, levelFor } from "../../src/report/levels";
 
-const level = (id: string, kind: Level["kind"], start: number, stop: number, merged: number): Level => ({
+const level = (
+  id: string,
+  kind: TimelineLevel["kind"],
+  start: number,
+  stop: number,
+  merged: number,
+): TimelineLevel => ({
   id,
   kind,
   label: id,

@@ -1,11 +1,11 @@
 // @vitest-environment happy-dom
 import { deflateSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import type { Level } from "../../src/api/types";
+import type { TimelineLevel } from "../../src/api/types";
 import { inflated, type ReportData } from "../../src/report/data";
 import { waysOf } from "../../src/report/ways";
 
-const STEP: Level = {
+const STEP: TimelineLevel = {
   id: "level-1",
   kind: "step",
   label: "step",
@@ -15,7 +15,7 @@ const STEP: Level = {
   merged: 0,
 };
 
-const data = (levels: readonly Level[]): ReportData =>
+const data = (levels: readonly TimelineLevel[]): ReportData =>
   ({
     trace: {
       place: { rank: 0 },

@@ -48,7 +48,7 @@ class Stretch(Struct, frozen=True):
     """The line of the user's program; null without Python stacks."""
 
 
-class Part(Struct, frozen=True):
+class AccountPart(Struct, frozen=True):
     """The time of a class under one name: a kind of work of kernels, else a call or operator."""
 
     name: str
@@ -70,7 +70,7 @@ class ClassTime(Struct, frozen=True):
     share: float
     """Of the window, 0 to 1."""
     stretches: int
-    parts: tuple[Part, ...]
+    parts: tuple[AccountPart, ...]
     """The names with the most time, at most 8. Of Python, those of the innermost frames."""
     largest: tuple[Stretch, ...]
     """The longest stretches, at most 5."""
@@ -207,7 +207,7 @@ def class_times(trace: Trace, start_ns: I64, end_ns: I64) -> Mapping[ClassName, 
     }
 
 
-def _parts(trace: Trace, own: Stretches, whole_ns: int) -> Iterator[Part]:
+def _parts(trace: Trace, own: Stretches, whole_ns: int) -> Iterator[AccountPart]:
     """Yield the names of a class with the most time."""
     if own.time_class[0] == NUMBER["python"] and len(trace.frames):
         name, length = _frame_times(trace, own)
@@ -220,7 +220,7 @@ def _parts(trace: Trace, own: Stretches, whole_ns: int) -> Iterator[Part]:
     for i in np.argsort(-total, kind="stable")[:_PARTS].tolist():
         text = texts(int(name[first[i]]))
         if text and total[i]:
-            yield Part(name=text, ns=int(total[i]), share=int(total[i]) / whole_ns)
+            yield AccountPart(name=text, ns=int(total[i]), share=int(total[i]) / whole_ns)
 
 
 def _frame_times(trace: Trace, own: Stretches) -> tuple[I64, I64]:

@@ -21,7 +21,7 @@ ENGINE = "autograd::engine::evaluate_function: "
 """Before the name of a backward function; places have the name without it."""
 
 
-class Work(Struct, frozen=True):
+class PlacedWork(Struct, frozen=True):
     """The work of one trace: device activities, or without a device the outermost operators.
 
     All columns have one entry per row of ``trace.kernels``, or of ``trace.ops``. Copies,
@@ -43,8 +43,8 @@ class Places(Struct, frozen=True):
 
     names: list[str]
     parent: list[int]
-    base: Work
-    now: Work
+    base: PlacedWork
+    now: PlacedWork
     on_device: bool
     """Whether the work is that of device activities: one of the traces has some."""
 
@@ -165,7 +165,7 @@ def _units(tree: _Tree, shared: Bools) -> I64:
     return unit
 
 
-def _work(trace: Trace, calls: _Calls, unit: I64) -> Work:
+def _work(trace: Trace, calls: _Calls, unit: I64) -> PlacedWork:
     own = unit[calls.place]
     row = calls.op.copy()
     of_op = np.append(calls.of_op, NONE)  # not copied in each round
@@ -176,7 +176,7 @@ def _work(trace: Trace, calls: _Calls, unit: I64) -> Work:
         row[inner] = calls.parent[row[inner]]
     start = lookup(trace.ops.start_ns, row, 0)
     alone = len(trace.ops) + np.arange(len(row))
-    return Work(
+    return PlacedWork(
         place=calls.place,
         unit=own,
         call=np.where(row >= 0, row, alone),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.comparison.call_places import Places, Work
+from tb_privateuse1.analysis.comparison.call_places import PlacedWork, Places
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE
@@ -75,7 +75,7 @@ def match_calls(places: Places, base_steps: I64, now_steps: I64) -> Matches:
     return Matches(changes, lookup(into, base, NONE), lookup(into, now, NONE))
 
 
-def _sequence(work: Work, steps: I64, units: int) -> _Sequence:
+def _sequence(work: PlacedWork, steps: I64, units: int) -> _Sequence:
     inside = np.flatnonzero((work.unit >= 0) & np.isin(work.step, steps))
     first, call = groupby.group_rows(work.unit[inside], work.call[inside], work.step[inside])
     rows = inside[first]

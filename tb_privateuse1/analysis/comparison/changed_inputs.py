@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.comparison.call_places import Work
+from tb_privateuse1.analysis.comparison.call_places import PlacedWork
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import range_rows
 from tb_privateuse1.trace.model import Trace
@@ -41,7 +41,7 @@ class InputChanges(Struct, frozen=True):
 
 
 def input_changes(
-    base: Trace, now: Trace, work: tuple[Work, Work], steps: tuple[I64, I64]
+    base: Trace, now: Trace, work: tuple[PlacedWork, PlacedWork], steps: tuple[I64, I64]
 ) -> InputChanges:
     """Return the changes of inputs between the first chosen steps (rows of each trace's steps)."""
     types: dict[int, Pair] = {}
@@ -69,7 +69,7 @@ def input_changes(
 def _series(
     base: Trace,
     now: Trace,
-    work: tuple[Work, Work],
+    work: tuple[PlacedWork, PlacedWork],
     steps: tuple[I64, I64],
     column: Literal["dtypes", "shapes"],
 ) -> Iterator[tuple[int, list[Pair]]]:
@@ -85,7 +85,7 @@ def _series(
 
 
 def _texts(
-    trace: Trace, work: Work, step: int, column: Literal["dtypes", "shapes"]
+    trace: Trace, work: PlacedWork, step: int, column: Literal["dtypes", "shapes"]
 ) -> dict[tuple[int, str], list[str]]:
     """Return the inputs in a step by unit and operator, of its calls and those inside, in order."""
     ops = trace.ops

@@ -11,7 +11,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.significance import Floats, Sample
 from tb_privateuse1.analysis.memory import allocations, by_operator, devices
-from tb_privateuse1.analysis.memory.allocations import CPU, Level
+from tb_privateuse1.analysis.memory.allocations import CPU, AllocationLevel
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.columns import containing, lookup, sums_before
 from tb_privateuse1.trace.model import MISSING, NONE, Memory, Trace
@@ -157,7 +157,7 @@ def _samples(trace: Trace, device: Device | None, rows: I64) -> Mapping[Figure, 
     return found
 
 
-def step_peaks(trace: Trace, level: Level, rows: I64) -> I64:
+def step_peaks(trace: Trace, level: AllocationLevel, rows: I64) -> I64:
     """Return the most that was allocated within each of these steps on the host, in bytes."""
     start, end = trace.steps.host_start_ns[rows], trace.steps.host_end_ns[rows]
     windows = zip(start.tolist(), end.tolist(), strict=True)
@@ -170,13 +170,13 @@ def _between(values: I64, low: I64, high: I64) -> I64:
     return between
 
 
-def _peak(level: Level, start_ns: int, end_ns: int) -> int:
+def _peak(level: AllocationLevel, start_ns: int, end_ns: int) -> int:
     at = level.peak(start_ns, end_ns)
     at_start = level.at(start_ns)
     return at_start if at is None else max(int(level.allocated[at]), at_start)
 
 
-def _reserved(level: Level, start_ns: int, end_ns: int) -> int:
+def _reserved(level: AllocationLevel, start_ns: int, end_ns: int) -> int:
     """Return the most reserved in a step, its start included; ``MISSING`` if not recorded."""
     low, high = np.searchsorted(level.at_ns, (start_ns, end_ns))
     return int(level.reserved[max(low - 1, 0) : high].max(initial=MISSING))

@@ -27,7 +27,7 @@ _BAND = 2.0
 """Standard deviations: about 95 % of values without a change."""
 
 
-class Level(Struct, frozen=True):
+class TrendLevel(Struct, frozen=True):
     """Values in a row that agree within their noise."""
 
     first: int
@@ -45,7 +45,7 @@ class Trend(Struct, frozen=True):
     noise: float | None
     """The standard deviation from one recording to the next as a share of the value, without the
     changes of level."""
-    levels: tuple[Level, ...]
+    levels: tuple[TrendLevel, ...]
     outside: tuple[int, ...]
     """Positions of single values outside of the band of their level."""
 
@@ -117,7 +117,9 @@ def _best_split(sums: Floats, first: int, behind: int) -> tuple[int, float]:
     return int(at[best]), float(gain[best])
 
 
-def _level(logs: Floats, first: int, last: int, noise: float | None) -> Level:
+def _level(logs: Floats, first: int, last: int, noise: float | None) -> TrendLevel:
     median = float(np.median(logs[first : last + 1]))
     band = 0.0 if noise is None else _BAND * noise
-    return Level(first, last, math.exp(median), math.exp(median - band), math.exp(median + band))
+    return TrendLevel(
+        first, last, math.exp(median), math.exp(median - band), math.exp(median + band)
+    )

@@ -22,7 +22,7 @@ _BLOCK = 16
 _MS = 1_000_000
 
 
-class Level(Struct, frozen=True):
+class CurveLevel(Struct, frozen=True):
     """A step function: ``value`` holds from ``at_ns`` to the next entry; parts have the most."""
 
     at_ns: I64
@@ -158,15 +158,15 @@ class Mean(Struct, frozen=True):
         return until
 
 
-def level(at_ns: I64, value: I64) -> Level:
+def level(at_ns: I64, value: I64) -> CurveLevel:
     """Return a level from at least one value, sorted by time."""
     most = [value]
     while len(most[-1]) > 1:
         most.append(np.maximum.reduceat(most[-1], np.arange(0, len(most[-1]), _BLOCK)))
-    return Level(at_ns, value, tuple(most[1:]))
+    return CurveLevel(at_ns, value, tuple(most[1:]))
 
 
-def concurrency(since_ns: I64, until_ns: I64) -> Level:
+def concurrency(since_ns: I64, until_ns: I64) -> CurveLevel:
     """Return the number of stretches that overlap an instant, as a level.
 
     Stretches may be in any order; those without length do not count.

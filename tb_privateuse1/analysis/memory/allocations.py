@@ -148,7 +148,7 @@ def explained_steps(memory: Memory) -> tuple[int, int]:
     return int((steps == totals.bytes[1:]).sum()), len(steps)
 
 
-class Level(Struct, frozen=True):
+class AllocationLevel(Struct, frozen=True):
     """The allocated bytes from each instant on."""
 
     rows: I64
@@ -183,13 +183,13 @@ class Level(Struct, frozen=True):
         return slice(max(int(low) - 1, 0), int(high))
 
 
-def memory_level(memory: Memory) -> Level:
+def memory_level(memory: Memory) -> AllocationLevel:
     """Return the totals of one device over time."""
     has_total = memory.allocated_bytes != MISSING
     rows = np.flatnonzero(has_total) if has_total.any() else np.arange(len(memory))
     size = zero_if_missing(memory.bytes)
     total = memory.allocated_bytes[rows] if has_total.any() else np.cumsum(size)
-    return Level(
+    return AllocationLevel(
         rows=rows,
         at_ns=memory.ts_ns[rows],
         allocated=total,
@@ -221,7 +221,7 @@ def thin_out(at_ns: I64, columns: tuple[I64, ...], most: int) -> I64:
     return np.unique(np.concatenate(chosen))
 
 
-def memory_steps(trace: Trace, events: Memory, level: Level) -> tuple[MemoryStep, ...]:
+def memory_steps(trace: Trace, events: Memory, level: AllocationLevel) -> tuple[MemoryStep, ...]:
     """Return the memory figures of the trace's steps on the host; empty without steps."""
     table = trace.steps
     numbered = [i for i in range(len(table)) if "#" in trace.text(table.name[i])]

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.memory import by_operator
-from tb_privateuse1.analysis.memory.allocations import Blocks, Level
+from tb_privateuse1.analysis.memory.allocations import AllocationLevel, Blocks
 from tb_privateuse1.analysis.operators import module_of
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.trace import call_tree, intervals
@@ -37,7 +37,7 @@ class AliveModule(Struct, frozen=True):
 
 
 def alive_modules(
-    trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int
+    trace: Trace, events: Memory, level: AllocationLevel, blocks: Blocks, peak: int
 ) -> list[AliveModule]:
     """Return what is alive at entry ``peak`` of ``level``, most bytes first.
 

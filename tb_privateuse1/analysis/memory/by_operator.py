@@ -14,9 +14,9 @@ from tb_privateuse1.analysis.memory.allocations import (
     EARLIER,
     FATES,
     UNKNOWN,
+    AllocationLevel,
     Blocks,
     Fate,
-    Level,
     zero_if_missing,
 )
 from tb_privateuse1.analysis.memory.categories import CATEGORIES, Category
@@ -82,7 +82,7 @@ class MemoryOperator(Struct, frozen=True):
 
 
 def live_blocks(
-    trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int
+    trace: Trace, events: Memory, level: AllocationLevel, blocks: Blocks, peak: int
 ) -> list[AliveRow]:
     """Return the blocks alive at entry ``peak`` of ``level`` by operator, most bytes first."""
     whole = int(level.allocated[peak])
@@ -106,7 +106,7 @@ def live_blocks(
     return sorted(rows, key=lambda r: -r.bytes)
 
 
-def alive_at(level: Level, blocks: Blocks, peak: int) -> tuple[Blocks, int, int]:
+def alive_at(level: AllocationLevel, blocks: Blocks, peak: int) -> tuple[Blocks, int, int]:
     """Return the blocks alive at entry ``peak``, and bytes from earlier and without explanation."""
     row = level.rows[peak]
     alive = (blocks.allocation >= 0) & (blocks.allocation <= row) & (blocks.gone > row)

@@ -21,8 +21,8 @@ from tb_privateuse1.analysis.memory.allocations import (
     RELEASED,
     UNKNOWN,
     UNSEEN,
+    AllocationLevel,
     Blocks,
-    Level,
 )
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.trace import call_tree, intervals
@@ -89,7 +89,7 @@ class Split(Struct, frozen=True):
     """Bytes per category that were allocated before the recording and are not in blocks."""
 
 
-def categorize(trace: Trace, events: Memory, level: Level, blocks: Blocks) -> Split:
+def categorize(trace: Trace, events: Memory, level: AllocationLevel, blocks: Blocks) -> Split:
     """Return the category of each block."""
     row = np.where(blocks.allocation >= 0, blocks.allocation, blocks.release)
     near = training_phases.phases_around(
@@ -162,7 +162,7 @@ def _module_starts(trace: Trace) -> I64:
 
 
 def _before(
-    trace: Trace, level: Level, blocks: Blocks, of: I8, passes: training_phases.Passes
+    trace: Trace, level: AllocationLevel, blocks: Blocks, of: I8, passes: training_phases.Passes
 ) -> I64:
     """Return by category the bytes from before the recording that stay allocated.
 
@@ -189,7 +189,7 @@ def _before(
     return known
 
 
-def category_curves(events: Memory, level: Level, blocks: Blocks, split: Split) -> I64:
+def category_curves(events: Memory, level: AllocationLevel, blocks: Blocks, split: Split) -> I64:
     """Return bytes by category (rows): before the first entry of ``level``, then from each on."""
     n = len(events)
     change = np.zeros((len(CATEGORIES), n + 1), np.int64)
@@ -208,7 +208,13 @@ def category_curves(events: Memory, level: Level, blocks: Blocks, split: Split) 
 
 
 def category_rows(
-    level: Level, events: Memory, blocks: Blocks, split: Split, start: int, end: int, points: int
+    level: AllocationLevel,
+    events: Memory,
+    blocks: Blocks,
+    split: Split,
+    start: int,
+    end: int,
+    points: int,
 ) -> tuple[tuple[MemoryCategory, ...], tuple[CategoryPoint, ...]]:
     """Return a row per category, and at most ``points`` points of the curve in [start, end).
 
@@ -246,7 +252,7 @@ def category_rows(
 
 
 def _curve(
-    level: Level, total: I64, low: int, high: int, start: int, end: int, points: int
+    level: AllocationLevel, total: I64, low: int, high: int, start: int, end: int, points: int
 ) -> tuple[CategoryPoint, ...]:
     at, part = level.at_ns[low:high], total[:, low + 1 : high + 1]
     chosen = allocations.thin_out(at, (*part, part.sum(axis=0)), points - 2)

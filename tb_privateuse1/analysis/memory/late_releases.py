@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.memory import block_storages, by_operator, categories
-from tb_privateuse1.analysis.memory.allocations import RELEASED, Blocks, Level
+from tb_privateuse1.analysis.memory.allocations import RELEASED, AllocationLevel, Blocks
 from tb_privateuse1.analysis.memory.categories import Split
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.analysis.work.arguments import ITEM_BYTES
@@ -55,7 +55,7 @@ class _Lives(Struct, frozen=True):
 
 
 def late_releases(
-    trace: Trace, events: Memory, level: Level, blocks: Blocks, split: Split, steps: I64
+    trace: Trace, events: Memory, level: AllocationLevel, blocks: Blocks, split: Split, steps: I64
 ) -> LateReleases:
     """Return late releases at the peaks of some ``steps`` (rows of ``trace.steps``).
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.memory import by_module, by_operator
-from tb_privateuse1.analysis.memory.allocations import UNKNOWN, Blocks, Level
+from tb_privateuse1.analysis.memory.allocations import UNKNOWN, AllocationLevel, Blocks
 from tb_privateuse1.analysis.memory.by_operator import Source
 from tb_privateuse1.analysis.operators import module_of, source_lines
 from tb_privateuse1.trace.columns import lookup
@@ -49,7 +49,7 @@ class AliveLine(Struct, frozen=True):
 
 
 def alive_lines(
-    trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int
+    trace: Trace, events: Memory, level: AllocationLevel, blocks: Blocks, peak: int
 ) -> tuple[AliveLine, ...]:
     """Return what is alive at entry ``peak`` of ``level``, most bytes first.
 

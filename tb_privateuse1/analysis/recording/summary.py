@@ -66,7 +66,7 @@ class RecordingPhase(Struct, frozen=True):
     """Its name."""
 
 
-class Recording(Struct, frozen=True):
+class RecordingSummary(Struct, frozen=True):
     """The kind of recording, and what of it is judged."""
 
     kind: RecordingKind
@@ -89,7 +89,7 @@ class Recording(Struct, frozen=True):
 
 
 @memoize
-def summary(trace: Trace) -> Recording:
+def summary(trace: Trace) -> RecordingSummary:
     """Return the summary of a recording."""
     found, part, work = phases(trace), judged_part.judged_part(trace), workload(trace)
     judged_ns = intervals.length(part.window)
@@ -99,7 +99,7 @@ def summary(trace: Trace) -> Recording:
     kind = _kind(trace, part)
     is_steps &= judged_ns > 0
     sentence, hint = _judged(trace, part, is_steps) if part.is_steady else _unjudged(trace, kind)
-    return Recording(
+    return RecordingSummary(
         kind=kind,
         workload=work.kind,
         workload_reason=work.reason,

@@ -66,7 +66,7 @@ def _classes(least_ns: I64, duration_ns: I64) -> I64:
     return classes
 
 
-class Part(NamedTuple):
+class DistancePart(NamedTuple):
     """The device time of one class."""
 
     ns: int
@@ -77,17 +77,17 @@ class Part(NamedTuple):
     """The most; None if the bound of an activity that may be in it is unknown."""
 
 
-def time_by_distance(trace: Trace, chosen: Bools) -> dict[Distance, Part]:
+def time_by_distance(trace: Trace, chosen: Bools) -> dict[Distance, DistancePart]:
     """Return the time of each class over the chosen rows of ``trace.kernels``; it adds up."""
     found, kernels = distances(trace).take(chosen), trace.kernels.take(chosen)
     duration, bound = kernels.end_ns - kernels.start_ns, kernels.duration_bound_ns
     unbounded = bound == MISSING
     shortest = np.where(unbounded, 0, np.maximum(duration - bound, 0))
-    parts: dict[Distance, Part] = {}
+    parts: dict[Distance, DistancePart] = {}
     for i, name in enumerate(DISTANCES):
         here, maybe = found.at == i, (found.nearest <= i) & (i <= found.farthest)
         sure = (found.nearest == i) & (found.farthest == i)
-        parts[name] = Part(
+        parts[name] = DistancePart(
             ns=int(duration[here].sum()),
             activities=int(here.sum()),
             low_ns=int(shortest[sure].sum()),

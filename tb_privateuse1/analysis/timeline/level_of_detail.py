@@ -51,7 +51,7 @@ class Tracks(Table, frozen=True):
     """Ranges that lie too deep to be drawn."""
 
 
-class Level(Struct, frozen=True):
+class DetailLevel(Struct, frozen=True):
     """One level of detail; ``edges`` (rows + 1) has the index of each row's first range."""
 
     bin_ns: int
@@ -63,7 +63,7 @@ class Pyramid(Struct, frozen=True):
     """All levels, the finest first."""
 
     tracks: Tracks
-    levels: tuple[Level, ...]
+    levels: tuple[DetailLevel, ...]
 
     def first_row(self) -> I64:
         """Return the first row of each track."""
@@ -118,7 +118,7 @@ class Pyramid(Struct, frozen=True):
 def build_pyramid(trace: Trace) -> Pyramid:
     """Build the pyramid of a trace: O(n log n), and at most twice as many rectangles as ranges."""
     tracks, edges, exact = _finest(trace)
-    levels = [Level(0, edges, exact)]
+    levels = [DetailLevel(0, edges, exact)]
     span, bin_ns = int(exact.end_ns.max(initial=0)), _FINEST_NS
     while len(levels[-1].ranges) > _FEW and bin_ns < span:
         if coarser := _coarser(levels[-1], bin_ns):
@@ -127,7 +127,7 @@ def build_pyramid(trace: Trace) -> Pyramid:
     return Pyramid(tracks, tuple(levels))
 
 
-def _coarser(level: Level, bin_ns: int) -> Level | None:
+def _coarser(level: DetailLevel, bin_ns: int) -> DetailLevel | None:
     """Return the next level, or None if it saves too little; in batches, to limit the memory."""
     rows = len(level.edges) - 1
     firsts = np.flatnonzero(np.diff(level.edges[:-1] // _AT_ONCE, prepend=-1))
@@ -142,13 +142,13 @@ def _coarser(level: Level, bin_ns: int) -> Level | None:
         return None
     edges = sums_before(np.bincount(np.concatenate(at), minlength=rows))
     joined = [rectangles.join_groups(_each(level, low, high), heads) for low, high, heads in parts]
-    return Level(bin_ns, edges, Ranges(**{
+    return DetailLevel(bin_ns, edges, Ranges(**{
         name: np.concatenate([getattr(one, name) for one in joined])
         for name, _ in Ranges.empty().columns()
     }))  # fmt: skip
 
 
-def _each(level: Level, low: int, high: int) -> Ranges:
+def _each(level: DetailLevel, low: int, high: int) -> Ranges:
     part = type(level.ranges)(**{name: c[low:high] for name, c in level.ranges.columns()})
     return part.each() if isinstance(part, Exact) else part
 
@@ -287,7 +287,7 @@ def _size(pieces: _Pieces) -> int:
     return sum(last - first for first, last in pieces)
 
 
-def _pieces(level: Level, rows: NDArray[np.int64], start: int, end: int) -> _Pieces:
+def _pieces(level: DetailLevel, rows: NDArray[np.int64], start: int, end: int) -> _Pieces:
     """Return by row the index range of its ranges within a window."""
     ranges, pieces = level.ranges, []
     for row in rows.tolist():
@@ -298,7 +298,7 @@ def _pieces(level: Level, rows: NDArray[np.int64], start: int, end: int) -> _Pie
     return pieces
 
 
-def _slices(level: Level, rows: NDArray[np.int64], pieces: _Pieces) -> tuple[I64, Ranges]:
+def _slices(level: DetailLevel, rows: NDArray[np.int64], pieces: _Pieces) -> tuple[I64, Ranges]:
     ranges = level.ranges
     counts = [last - first for first, last in pieces]
     found = type(ranges)(**{

@@ -22,7 +22,7 @@ from tb_privateuse1.export import work_columns
 from tb_privateuse1.export.perfetto import nesting, packets
 from tb_privateuse1.export.perfetto.packets import Names
 from tb_privateuse1.export.perfetto.protobuf import (
-    Part,
+    EncodedPart,
     constant,
     decimal,
     encode,
@@ -147,7 +147,7 @@ class _Arrows:
         self._is_forward = np.zeros(len(trace.ops), np.bool_)
         self._is_forward[self._forward[self._forward >= 0]] = True
 
-    def parts(self, source: I64) -> Iterator[Part]:
+    def parts(self, source: I64) -> Iterator[EncodedPart]:
         """Yield the link fields of the events of these ranges."""
         op = np.where(source < len(self._forward), source, NONE)
         back = lookup(self._forward, op, NONE)
@@ -185,7 +185,9 @@ def _slices(trace: Trace, tracks: Tracks, host: _Host, arrows: _Arrows) -> Itera
                 yield encode(_begin(trace, host, arrows, track, chunk), len(chunk))
 
 
-def _begin(trace: Trace, host: _Host, arrows: _Arrows, track: Part, rows: I64) -> Part:
+def _begin(
+    trace: Trace, host: _Host, arrows: _Arrows, track: EncodedPart, rows: I64
+) -> EncodedPart:
     lasts = host.end_ns[rows] > host.start_ns[rows]
     kind = varint(9, np.where(lasts, SLICE_BEGIN, INSTANT))
     name, id = host.name[rows], host.id[rows]
@@ -201,7 +203,7 @@ def _begin(trace: Trace, host: _Host, arrows: _Arrows, track: Part, rows: I64) -
     return packets.timed(host.start_ns[rows], message(11, *parts))
 
 
-def _shapes(ops: Ops, at: I64, chosen: I64) -> Iterator[Part]:
+def _shapes(ops: Ops, at: I64, chosen: I64) -> Iterator[EncodedPart]:
     """Yield the input shapes and types; ``at`` indexes ``chosen``, or is ``NONE``."""
     own = lookup(chosen, at, NONE)
     for name, column in (("Input shapes", ops.shapes), ("Input types", ops.dtypes)):
@@ -221,7 +223,7 @@ def _device(trace: Trace, names: Names, rows: I64) -> bytes:
     return b"".join(out)
 
 
-def _activity(trace: Trace, names: Names, rows: I64, evidence: str) -> Part:
+def _activity(trace: Trace, names: Names, rows: I64, evidence: str) -> EncodedPart:
     kernels = trace.kernels
     lane, moved = kernels.lane[rows], kernels.bytes[rows]
     device = trace.lanes.device[lane]
@@ -250,12 +252,12 @@ def _activity(trace: Trace, names: Names, rows: I64, evidence: str) -> Part:
     return packets.timed(kernels.start_ns[rows], message(53, *parts))
 
 
-def _argument(name: str, value: Part) -> Part:
+def _argument(name: str, value: EncodedPart) -> EncodedPart:
     """Build an argument of an activity."""
     return message(6, constant(field(1, name)), message(2, value))
 
 
-def _operators(trace: Trace, op: NDArray[np.int32]) -> Part:
+def _operators(trace: Trace, op: NDArray[np.int32]) -> EncodedPart:
     ids, chosen = np.unique(lookup(trace.ops.name, op, NONE), return_inverse=True)
     texts = [trace.text(name)[:_LONGEST].encode("utf-8", "replace") for name in ids]
     return text(chosen, texts)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.kernel_names import display_name
-from tb_privateuse1.export.perfetto.protobuf import Part, constant, field, message, varint
+from tb_privateuse1.export.perfetto.protobuf import EncodedPart, constant, field, message, varint
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.perfetto_words import (
     ARGUMENTS,
@@ -38,19 +38,19 @@ def packet(body: bytes, flags: int = NEEDS) -> bytes:
     return field(_PACKET, field(_SEQUENCE, 1) + field(_FLAGS, flags) + body)
 
 
-def timed(ts_ns: NDArray[np.int64], *parts: Part, interned: bool = True) -> Part:
+def timed(ts_ns: NDArray[np.int64], *parts: EncodedPart, interned: bool = True) -> EncodedPart:
     """Build a packet per row with its time; ``interned``: it uses interned names."""
     head = field(_SEQUENCE, 1) + (field(_FLAGS, NEEDS) if interned else b"")
     return message(_PACKET, varint(8, ts_ns), constant(head), *parts)
 
 
-def event(kind: int, ts_ns: NDArray[np.int64], *parts: Part) -> Part:
+def event(kind: int, ts_ns: NDArray[np.int64], *parts: EncodedPart) -> EncodedPart:
     """Build packets of track events of one type."""
     body = message(11, constant(field(9, kind)), *parts)
     return timed(ts_ns, body, interned=kind not in (SLICE_END, COUNTER))
 
 
-def argument(names: NDArray[np.integer] | str, value: Part) -> Part:
+def argument(names: NDArray[np.integer] | str, value: EncodedPart) -> EncodedPart:
     """Build a debug annotation; ``names`` are indices into ``ARGUMENTS``, one or per row."""
     if isinstance(names, str):
         name = constant(field(1, ARGUMENTS.index(names) + 1))
@@ -59,7 +59,7 @@ def argument(names: NDArray[np.integer] | str, value: Part) -> Part:
     return message(4, name, value)
 
 
-def category(name: str) -> Part:
+def category(name: str) -> EncodedPart:
     """Build the category that all events share."""
     return constant(field(3, CATEGORIES.index(name) + 1))
 

@@ -26,31 +26,31 @@ _Column = tuple[Bytes | int, Bools | None]
 """A byte of each message, and the messages with this byte; None: all."""
 
 
-class Part(Struct, frozen=True):
+class EncodedPart(Struct, frozen=True):
     """Byte columns; ``size`` is the number of bytes per message, or one number for all."""
 
     columns: tuple[_Column, ...]
     size: NDArray[np.int64] | int
 
 
-def constant(data: bytes) -> Part:
+def constant(data: bytes) -> EncodedPart:
     """Build a part with the same bytes in every message."""
-    return Part(tuple((byte, None) for byte in data), len(data))
+    return EncodedPart(tuple((byte, None) for byte in data), len(data))
 
 
-def varint(number: int, values: NDArray[Any]) -> Part:
+def varint(number: int, values: NDArray[Any]) -> EncodedPart:
     """Build a field of integers >= 0."""
     return _after(_tag(number, _VARINT), _varint(values))
 
 
-def fixed64(number: int, values: NDArray[Any]) -> Part:
+def fixed64(number: int, values: NDArray[Any]) -> EncodedPart:
     """Build a field of eight bytes, such as identifiers of flows."""
     octets = values.astype("<u8").view(np.uint8).reshape(-1, 8)
     columns = tuple((octets[:, i], None) for i in range(8))
-    return _after(_tag(number, _FIXED64), Part(columns, 8))
+    return _after(_tag(number, _FIXED64), EncodedPart(columns, 8))
 
 
-def decimal(values: NDArray[Any]) -> Part:
+def decimal(values: NDArray[Any]) -> EncodedPart:
     """Build the digits of integers >= 0, for fields of text."""
     values = values.astype(np.uint64)
     digits = len(str(int(values.max(initial=0))))
@@ -62,10 +62,10 @@ def decimal(values: NDArray[Any]) -> Part:
         columns.append(((values // unit % np.uint64(10) + np.uint64(48)).astype(np.uint8), present))
         if present is not None:
             size += present
-    return Part(tuple(columns), size)
+    return EncodedPart(tuple(columns), size)
 
 
-def text(chosen: NDArray[Any], texts: Sequence[bytes]) -> Part:
+def text(chosen: NDArray[Any], texts: Sequence[bytes]) -> EncodedPart:
     """Build a part with one of several texts per message."""
     length = np.array([len(t) for t in texts], np.int64)
     table = np.zeros((len(texts), int(length.max(initial=0))), np.uint8)
@@ -73,16 +73,16 @@ def text(chosen: NDArray[Any], texts: Sequence[bytes]) -> Part:
         row[: len(data)] = np.frombuffer(data, np.uint8)
     size = length[chosen]
     columns = tuple((table[chosen, i], size > i) for i in range(table.shape[1]))
-    return Part(columns, size)
+    return EncodedPart(columns, size)
 
 
-def only(part: Part, rows: Bools) -> Part:
+def only(part: EncodedPart, rows: Bools) -> EncodedPart:
     """Limit a part to these messages; the others have nothing."""
     columns = tuple((b, rows if present is None else rows & present) for b, present in part.columns)
-    return Part(columns, np.where(rows, part.size, 0))
+    return EncodedPart(columns, np.where(rows, part.size, 0))
 
 
-def message(number: int, *parts: Part) -> Part:
+def message(number: int, *parts: EncodedPart) -> EncodedPart:
     """Build a field whose value is a message or text of these parts."""
     size = sum((part.size for part in parts), start=0)
     if isinstance(size, int):
@@ -100,7 +100,7 @@ def field(number: int, value: int | bytes | str) -> bytes:
     return _tag(number, _LENGTH) + _one(len(data)) + data
 
 
-def encode(part: Part, rows: int) -> bytes:
+def encode(part: EncodedPart, rows: int) -> bytes:
     """Return all messages, concatenated."""
     if any(isinstance(b, np.ndarray) and len(b) != rows for b, _ in part.columns):
         raise ValueError("columns of different lengths")
@@ -109,7 +109,7 @@ def encode(part: Part, rows: int) -> bytes:
     )
 
 
-def _block(part: Part, first: int, last: int) -> bytes:
+def _block(part: EncodedPart, first: int, last: int) -> bytes:
     shape = (last - first, len(part.columns))
     data, present = np.empty(shape, np.uint8), np.ones(shape, np.bool_)
     for i, (column, has_byte) in enumerate(part.columns):
@@ -119,7 +119,7 @@ def _block(part: Part, first: int, last: int) -> bytes:
     return data[present].tobytes()
 
 
-def _varint(values: NDArray[Any]) -> Part:
+def _varint(values: NDArray[Any]) -> EncodedPart:
     values = values.astype(np.uint64)
     longest = max(-(-int(values.max(initial=0)).bit_length() // 7), 1)
     columns: list[_Column] = []
@@ -133,7 +133,7 @@ def _varint(values: NDArray[Any]) -> Part:
             size += further
         columns.append((byte, present))
         present = further
-    return Part(tuple(columns), size if longest > 1 else 1)
+    return EncodedPart(tuple(columns), size if longest > 1 else 1)
 
 
 def _tag(number: int, kind: int) -> bytes:
@@ -150,10 +150,10 @@ def _one(value: int) -> bytes:
     return bytes([*data, value])
 
 
-def _after(data: bytes, part: Part) -> Part:
+def _after(data: bytes, part: EncodedPart) -> EncodedPart:
     return _joined(constant(data), part)
 
 
-def _joined(*parts: Part) -> Part:
+def _joined(*parts: EncodedPart) -> EncodedPart:
     columns: Iterable[_Column] = (column for part in parts for column in part.columns)
-    return Part(tuple(columns), sum((part.size for part in parts), start=0))
+    return EncodedPart(tuple(columns), sum((part.size for part in parts), start=0))

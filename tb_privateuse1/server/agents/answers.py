@@ -20,7 +20,7 @@ from tb_privateuse1.export import sql
 from tb_privateuse1.i18n import say
 from tb_privateuse1.server.agents import picture, reference
 from tb_privateuse1.server.agents.compact import column_names
-from tb_privateuse1.server.agents.field_paths import Part, select
+from tb_privateuse1.server.agents.field_paths import ResultPart, select
 from tb_privateuse1.server.agents.fit import fit
 from tb_privateuse1.server.agents.tools import (
     LEAST_BYTES,
@@ -150,7 +150,7 @@ class Answers:
         result = self._reader.run(request)
         place = self._place(self._reader.find(request.selection, deadline_s))
         parts = {"of": place, **_decoded(drawing.caption(result))}
-        text = fit({name: Part(name, part) for name, part in parts.items()}, _CAPTION_BYTES)
+        text = fit({name: ResultPart(name, part) for name, part in parts.items()}, _CAPTION_BYTES)
         room = call.max_bytes - len(text)
         return Answer(text.decode(), picture.fit_png(drawing, result, width, room))
 
@@ -192,7 +192,7 @@ def _fitted(call: Call, result: dict[str, Any]) -> bytes:
         return fit(parts, call.max_bytes, columns=call.columns)
     tool = call.tool
     later = [name for name in tool.later if result.get(name)]
-    parts = {name: Part(name, value) for name, value in result.items() if name not in later}
+    parts = {name: ResultPart(name, value) for name, value in result.items() if name not in later}
     return fit(parts, call.max_bytes, main=tool.main, later=later, columns=call.columns)
 
 

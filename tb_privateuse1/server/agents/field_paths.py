@@ -18,8 +18,8 @@ _STEP = re.compile(r"(?:^|(?<=.)\.)([A-Za-z_]\w*)|\[(\d{1,9})\]|\[(\d{0,9}):(\d{
 _LONGEST = 200
 
 
-class Part(Struct, frozen=True):
-    """Part of a result: of a list, the items from ``first`` on, up to before ``stop``."""
+class ResultPart(Struct, frozen=True):
+    """A part of a result: of a list, the items from ``first`` on, up to before ``stop``."""
 
     path: str
     """Without its slice."""
@@ -28,7 +28,7 @@ class Part(Struct, frozen=True):
     stop: int | None = None
 
 
-def select(result: dict[str, Any], path: str) -> Part:
+def select(result: dict[str, Any], path: str) -> ResultPart:
     """Return the part of a result at a path. Raises TraceError ``bad_option``."""
     value: Any = result
     at = 0
@@ -42,16 +42,16 @@ def select(result: dict[str, Any], path: str) -> Part:
             value = value[int(item)]
         elif first is not None and isinstance(value, list):
             start, end = int(first or 0), int(stop) if stop else None
-            return Part(path[:at], value[start:end], start, end)
+            return ResultPart(path[:at], value[start:end], start, end)
         else:
             raise _missing(path, path[:at], value)
         at = match.end()
     if at == 0 or at != len(path):
         raise _missing(path, path[:at], value)
-    return Part(path, value)
+    return ResultPart(path, value)
 
 
-def rest(part: Part, shown: int) -> str:
+def rest(part: ResultPart, shown: int) -> str:
     """Return the path of a list's items beyond those shown."""
     return f"{part.path}[{part.first + shown}:{'' if part.stop is None else part.stop}]"
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tb_privateuse1.server.agents.compact import Table, compact, to_json
-from tb_privateuse1.server.agents.field_paths import Part, rest
+from tb_privateuse1.server.agents.field_paths import ResultPart, rest
 
 _MAIN_WEIGHT = 8
 """Share of the room of a main field, where another one has 1."""
@@ -27,7 +27,7 @@ _HOW = (
 
 
 def fit(
-    parts: Mapping[str, Part],
+    parts: Mapping[str, ResultPart],
     size: int,
     *,
     main: Collection[str] = (),
@@ -79,7 +79,7 @@ def _with_more(
 class _Cutter:
     """Cuts values to sizes; ``more`` collects the paths of what is left out."""
 
-    def __init__(self, parts: Mapping[str, Part]) -> None:
+    def __init__(self, parts: Mapping[str, ResultPart]) -> None:
         self._parts = parts
         self.more: list[str] = []
 
@@ -91,7 +91,7 @@ class _Cutter:
         self,
         values: Mapping[str, Any],
         room: int,
-        parts: Mapping[str, Part],
+        parts: Mapping[str, ResultPart],
         weights: Mapping[str, int],
     ) -> dict[str, Any]:
         needs = {name: len(to_json(value)) for name, value in values.items()}
@@ -114,7 +114,7 @@ class _Cutter:
                 left -= len(to_json(cut)) + label
         return {name: kept[name] for name in values if name in kept}
 
-    def _cut(self, value: Any, room: int, part: Part) -> Any:
+    def _cut(self, value: Any, room: int, part: ResultPart) -> Any:
         """Return as much of a value as fits into its room, or ``_MISSING``."""
         if room < _LEAST:
             return _MISSING
@@ -123,7 +123,7 @@ class _Cutter:
         if isinstance(value, list):
             return self._cut_list(value, room, part)
         if isinstance(value, dict):
-            parts = {name: Part(f"{part.path}.{name}", item) for name, item in value.items()}
+            parts = {name: ResultPart(f"{part.path}.{name}", item) for name, item in value.items()}
             cut = self._cut_fields(value, room - 2, parts, dict.fromkeys(value, 1))
             return cut or _MISSING
         if isinstance(value, str):
@@ -131,7 +131,7 @@ class _Cutter:
             return _shortened(value, room)
         return _MISSING
 
-    def _cut_table(self, table: Table, room: int, part: Part) -> Any:
+    def _cut_table(self, table: Table, room: int, part: ResultPart) -> Any:
         room -= len(to_json(table.with_rows(())))
         fitting: Sequence[Any] = ()
         for longest, most in _STAGES:
@@ -146,23 +146,23 @@ class _Cutter:
         first = dict(zip(table.columns, table.rows[0], strict=True))
         return self._cut_first(first, len(table.rows), room, part)
 
-    def _cut_list(self, items: Sequence[Any], room: int, part: Part) -> Any:
+    def _cut_list(self, items: Sequence[Any], room: int, part: ResultPart) -> Any:
         fitting = items[: _fitting(items, room - 2)]
         if fitting:
             self._list_rest(part, items, fitting)
             return list(fitting)
         return self._cut_first(items[0], len(items), room, part)
 
-    def _cut_first(self, item: Any, count: int, room: int, part: Part) -> Any:
+    def _cut_first(self, item: Any, count: int, room: int, part: ResultPart) -> Any:
         place = len(self.more)
-        cut = self._cut(item, room - 2, Part(f"{part.path}[{part.first}]", item))
+        cut = self._cut(item, room - 2, ResultPart(f"{part.path}[{part.first}]", item))
         if cut is _MISSING:
             return _MISSING
         if count > 1:
             self.more.insert(place, rest(part, 1))
         return [cut]
 
-    def _list_rest(self, part: Part, whole: Sequence[Any], shown: Sequence[Any]) -> None:
+    def _list_rest(self, part: ResultPart, whole: Sequence[Any], shown: Sequence[Any]) -> None:
         if len(shown) < len(whole):
             self.more.append(rest(part, len(shown)))
         changed = (at for at, row in enumerate(shown) if row != whole[at])
@@ -170,7 +170,7 @@ class _Cutter:
             self.more.append(f"{part.path}[{part.first + at}]")
 
 
-def _whole(part: Part) -> str:
+def _whole(part: ResultPart) -> str:
     return rest(part, 0) if part.first or part.stop is not None else part.path
 
 

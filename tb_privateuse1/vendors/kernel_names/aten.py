@@ -11,7 +11,7 @@ import re
 
 from tb_privateuse1.trace.work_kinds import Kind
 from tb_privateuse1.vendors.kernel_names import data_types
-from tb_privateuse1.vendors.kernel_names.cpp_name import Part
+from tb_privateuse1.vendors.kernel_names.cpp_name import NamePart
 from tb_privateuse1.vendors.kernel_names.kernel import Kernel, KernelName, split_words
 
 _LOOPS: tuple[tuple[re.Pattern[str], str, Kind], ...] = (
@@ -64,7 +64,7 @@ def read_aten(kernel: Kernel) -> KernelName | None:
     return None
 
 
-def _of_loop(part: Part, title: str) -> list[str]:
+def _of_loop(part: NamePart, title: str) -> list[str]:
     """Return the words of the innermost operation of a loop."""
     functor = next(iter(part.classes), None)
     if functor is None:
@@ -83,7 +83,7 @@ def _of_loop(part: Part, title: str) -> list[str]:
     return [word for word in words if word != title] or [title]
 
 
-def _scattered(functor: Part) -> list[str]:
+def _scattered(functor: NamePart) -> list[str]:
     """Return what a loop over indices does: it gathers, scatters or adds up."""
     first, last = (functor.args or (functor,))[0], (functor.args or (functor,))[-1]
     if last.name.startswith("Reduce"):
@@ -91,7 +91,7 @@ def _scattered(functor: Part) -> list[str]:
     return ["gather"] if first.name == "false" else ["scatter"]
 
 
-def _of_list(part: Part) -> list[str]:
+def _of_list(part: NamePart) -> list[str]:
     """Return the operation on each tensor of a list; generic functors have it as an argument."""
     operations = [one for one in part.args or () if one.args and "TensorList" not in one.name]
     named = [words for one in operations if (words := _words(one))]
@@ -100,13 +100,13 @@ def _of_list(part: Part) -> list[str]:
     return named[0] if "fused" in named[0] or len(named) == 1 else named[1]
 
 
-def _words(functor: Part) -> list[str]:
+def _words(functor: NamePart) -> list[str]:
     name = functor.name.replace("ArgM", "Argm").replace("copy_device_to_device", "copy")
     words = [_WORDS.get(word, word) for word in split_words(name) if word not in _NOISE]
     return [word for word in words if word not in ("scalar", "tensor")] or words
 
 
-def _type(part: Part) -> str | None:
+def _type(part: NamePart) -> str | None:
     """Return the type of the operands: the adapter's first, the operation's, or its lambda's."""
     for one in part.inside():
         if one.name == "OpaqueType":
@@ -118,7 +118,7 @@ def _type(part: Part) -> str | None:
     return None
 
 
-def _first_type(part: Part) -> str | None:
+def _first_type(part: NamePart) -> str | None:
     if part.name.startswith(_HELPERS):
         return None
     kinds = (data_types.of_name(arg.name) for arg in part.args or () if not arg.pointer)

@@ -33,11 +33,11 @@ _CLEAN = (
 )
 
 
-class Part(Struct, frozen=True):
+class NamePart(Struct, frozen=True):
     """A function or a type, without its namespaces."""
 
     name: str
-    args: tuple[Part, ...] | None = None
+    args: tuple[NamePart, ...] | None = None
     """Template arguments; empty of a function without any, None of another type."""
     namespaces: tuple[str, ...] = ()
     """What it is inside of, the outermost first: ``std``."""
@@ -53,19 +53,19 @@ class Part(Struct, frozen=True):
         )
 
     @property
-    def classes(self) -> tuple[Part, ...]:
+    def classes(self) -> tuple[NamePart, ...]:
         """Return the arguments that are templates or functions."""
         return tuple(one for one in self.args or () if not one.plain and one.args is not None)
 
-    def inside(self) -> Iterator[Part]:
+    def inside(self) -> Iterator[NamePart]:
         """Yield it and all arguments, the outer ones first."""
-        level: tuple[Part, ...] = (self,)
+        level: tuple[NamePart, ...] = (self,)
         while level:
             yield from level
             level = tuple(arg for one in level for arg in one.args or ())
 
 
-def read_cpp(name: str) -> Part | None:
+def read_cpp(name: str) -> NamePart | None:
     """Return the function of a signature or of a template's instance; None of any other name."""
     text = _CLONE.sub("", name)
     if not _CPP.match(text) or text[-1] not in ")>":
@@ -78,7 +78,7 @@ def read_cpp(name: str) -> Part | None:
         return None
 
 
-def _function(found: list[Part]) -> Part | None:
+def _function(found: list[NamePart]) -> NamePart | None:
     """Return the first part behind the return type that has parameters, or the last one."""
     called = (one for one in found[1:] if one.args is not None)
     part = next(called, found[-1]) if found else None
@@ -92,7 +92,7 @@ class _Reader:
         self._tokens = _TOKEN.findall(text)
         self._at = 0
 
-    def spaced(self) -> list[Part]:
+    def spaced(self) -> list[NamePart]:
         """Return the parts up to a comma, a closing bracket or the end."""
         found = []
         while (token := self._peek()) not in (",", ">", ""):
@@ -105,13 +105,13 @@ class _Reader:
     def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
 
-    def _path(self) -> Part:
+    def _path(self) -> NamePart:
         """Return the last part of a path that has a name of its own."""
-        pieces = [Part("")]
+        pieces = [NamePart("")]
         while (token := self._peek()) not in (",", ">", "") and not token.isspace():
             last = pieces[-1]
             if token == "::":
-                pieces.append(Part(""))
+                pieces.append(NamePart(""))
                 self._at += 1
             elif token == "<":
                 pieces[-1] = replace(last, args=self._arguments())
@@ -128,9 +128,9 @@ class _Reader:
                 self._at += 1
         return _own(pieces)
 
-    def _arguments(self) -> tuple[Part, ...]:
+    def _arguments(self) -> tuple[NamePart, ...]:
         self._at += 1
-        found: list[Part] = []
+        found: list[NamePart] = []
         while self._peek() != ">":
             if not self._peek():
                 raise ValueError
@@ -153,14 +153,14 @@ class _Reader:
         return "".join(self._tokens[start : self._at])
 
 
-def _own(pieces: list[Part]) -> Part:
+def _own(pieces: list[NamePart]) -> NamePart:
     named = [one for one in pieces if not _ANONYMOUS.match(one.name)]
     own = named[-1] if named else pieces[-1]
     name = own.name.strip("&*.")
     extra = [one.args for one in pieces if one.name == "operator()" and one.args]
     lambdas = [found[1] for one in pieces if (found := _LAMBDA.match(one.name))]
     args = own.args if not (lambdas and own.args is None) else ()
-    return Part(
+    return NamePart(
         name=name,
         args=(args or ()) + tuple(arg for more in extra for arg in more) if extra else args,
         namespaces=tuple(one.name for one in pieces[: pieces.index(own)] if one in named),

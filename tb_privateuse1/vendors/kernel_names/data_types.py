@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.vendors.kernel_names.cpp_name import Part
+from tb_privateuse1.vendors.kernel_names.cpp_name import NamePart
 
 _NAMES = {
     "bf16": "BFloat16 bfloat16 __nv_bfloat16 __hip_bfloat16 hip_bfloat16 bfloat16_t bf16_t bhalf_t",
@@ -49,7 +49,7 @@ def of_name(name: str) -> str | None:
     return _BY_NAME.get(name)
 
 
-def of_part(part: Part) -> str | None:
+def of_part(part: NamePart) -> str | None:
     """Return the short name of a C++ type; of ``OpaqueType<2>`` only ``16-bit`` is known."""
     if part.name == "OpaqueType" and part.args:
         size = part.args[0].name.rstrip("ul")

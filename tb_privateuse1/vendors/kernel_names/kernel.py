@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tb_privateuse1.trace.work_kinds import Kind
 from tb_privateuse1.vendors.kernel_names import data_types
-from tb_privateuse1.vendors.kernel_names.cpp_name import Part, read_cpp
+from tb_privateuse1.vendors.kernel_names.cpp_name import NamePart, read_cpp
 from tb_privateuse1.vendors.kernel_names.mangled_name import demangle
 
 _WRAPPERS = frozenset(("Kernel", "Kernel2", "kernel", "kentry", "device_kernel", "kernel_func"))
@@ -32,7 +32,7 @@ class Kernel(Struct, frozen=True, dict=True):
     """The parts of a full name."""
 
     full: str
-    part: Part | None
+    part: NamePart | None
     """Its C++ function; None of a name that is none."""
 
     @cached_property

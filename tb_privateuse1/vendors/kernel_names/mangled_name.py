@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from tb_privateuse1.vendors.kernel_names.cpp_name import ELLIPSIS, Part
+from tb_privateuse1.vendors.kernel_names.cpp_name import ELLIPSIS, NamePart
 
 _BUILTIN = {
     "v": "void",
@@ -31,16 +31,16 @@ _BUILTIN = {
     "DF16_": "half",
     "DF16b": "bfloat16",
 }
-_UNREAD = Part(ELLIPSIS, namespaces=("std",))
+_UNREAD = NamePart(ELLIPSIS, namespaces=("std",))
 
 
-def demangle(name: str) -> Part | None:
+def demangle(name: str) -> NamePart | None:
     """Return the function of a mangled name, as far as it is understood; None if it is not."""
     reader = _Reader(name.removesuffix(".kd")[2:])
     try:
         return reader.name()
     except ValueError:
-        return None if reader.own is None else Part(reader.own, (_UNREAD,))
+        return None if reader.own is None else NamePart(reader.own, (_UNREAD,))
 
 
 class _Reader:
@@ -53,7 +53,7 @@ class _Reader:
         self.own: str | None = None
         """The function's name, also if its arguments are not understood."""
 
-    def name(self) -> Part:
+    def name(self) -> NamePart:
         """Return a nested or a plain name with its template arguments."""
         if not self._take(r"N[rVK]*"):
             return self._with_arguments(self._source())
@@ -66,15 +66,15 @@ class _Reader:
             path.append(own.name)
         if own.name == ELLIPSIS:
             return _UNREAD
-        return Part(own.name, own.args, namespaces=tuple(path[:-1]))
+        return NamePart(own.name, own.args, namespaces=tuple(path[:-1]))
 
-    def _with_arguments(self, name: str) -> Part:
+    def _with_arguments(self, name: str) -> NamePart:
         if self._depth == 0:
             self.own = name
-        return Part(name, tuple(self._arguments()) if self._peek("I") else None)
+        return NamePart(name, tuple(self._arguments()) if self._peek("I") else None)
 
-    def _arguments(self) -> list[Part]:
-        found: list[Part] = []
+    def _arguments(self) -> list[NamePart]:
+        found: list[NamePart] = []
         self._depth += 1
         self._take("[IJ]")
         while not self._take("E"):
@@ -85,7 +85,7 @@ class _Reader:
         self._depth -= 1
         return found
 
-    def _argument(self) -> Part:
+    def _argument(self) -> NamePart:
         if self._take("[PRKOV]+"):
             self._argument()
             return _UNREAD
@@ -96,17 +96,17 @@ class _Reader:
                 self._arguments()
             return _UNREAD
         builtin = self._take(r"DF16[_b]|Dh|[vbcahstijlmxyfd]")
-        return Part(_BUILTIN[builtin]) if builtin else self.name()
+        return NamePart(_BUILTIN[builtin]) if builtin else self.name()
 
-    def _literal(self) -> Part:
+    def _literal(self) -> NamePart:
         """Return ``Li4E``, ``Lb1E`` or ``LN1a4EnumE3E``."""
         kind = self._argument()
         value = self._take(r"n?[0-9]+")
         if not value or not self._take("E"):
             raise ValueError
         if kind.name == "bool":
-            return Part("true" if value == "1" else "false")
-        return Part(value.replace("n", "-"))
+            return NamePart("true" if value == "1" else "false")
+        return NamePart(value.replace("n", "-"))
 
     def _source(self) -> str:
         """Return ``mydog`` of ``5mydog``."""

@@ -11,7 +11,7 @@ import re
 
 from tb_privateuse1.trace.work_kinds import Kind
 from tb_privateuse1.vendors.kernel_names import data_types
-from tb_privateuse1.vendors.kernel_names.cpp_name import Part
+from tb_privateuse1.vendors.kernel_names.cpp_name import NamePart
 from tb_privateuse1.vendors.kernel_names.kernel import Kernel, KernelName
 
 _OPERATION = re.compile(
@@ -140,7 +140,7 @@ def _by_template(kernel: Kernel) -> KernelName | None:
     return KernelName(" ".join(filter(None, (*words, tile))), "gemm")
 
 
-def _shape(part: Part) -> str | None:
+def _shape(part: NamePart) -> str | None:
     """Return ``128×64×32`` of ``GemmShape<128, 64, 32>`` or of a tuple of three constants."""
     if part.name not in ("GemmShape", "tuple") or len(part.args or ()) != 3:
         return None

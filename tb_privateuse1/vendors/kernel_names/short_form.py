@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from tb_privateuse1.vendors.kernel_names.cpp_name import ELLIPSIS, Part
+from tb_privateuse1.vendors.kernel_names.cpp_name import ELLIPSIS, NamePart
 
 MOST = 60
 """Characters that fit into a column of names."""
 
 
-def short_form(part: Part) -> str:
+def short_form(part: NamePart) -> str:
     """Return the longest form that fits: numbers go first, then arguments of arguments."""
     if not part.classes:
         forms: tuple[Callable[[], str], ...] = (lambda: _whole(part),)
@@ -31,21 +31,21 @@ def short_form(part: Part) -> str:
     return next((text for text in texts if len(text) <= MOST), None) or _first_arguments(part)
 
 
-def _adapted(part: Part) -> Part:
+def _adapted(part: NamePart) -> NamePart:
     """Return an argument without the adapters around it: templates with one other template."""
     inner = part.classes
     return _adapted(inner[0]) if len(inner) == 1 else part
 
 
-def _whole(part: Part) -> str:
+def _whole(part: NamePart) -> str:
     return _text(part, map(_whole, part.args or ()))
 
 
-def _without_plain(part: Part) -> str:
+def _without_plain(part: NamePart) -> str:
     return _text(part, (ELLIPSIS if a.plain else _without_plain(a) for a in part.args or ()))
 
 
-def _first_arguments(part: Part) -> str:
+def _first_arguments(part: NamePart) -> str:
     """Return it with the first arguments, as many as fit, at least one class or number."""
     classes = any(not arg.plain for arg in part.args or ())
     shown = [
@@ -60,7 +60,7 @@ def _first_arguments(part: Part) -> str:
     return _text(part, [*shown[:least], ELLIPSIS])
 
 
-def _text(part: Part, shown: Iterable[str]) -> str:
+def _text(part: NamePart, shown: Iterable[str]) -> str:
     merged: list[str] = []
     for one in shown:
         if one != ELLIPSIS or merged[-1:] != [ELLIPSIS]:

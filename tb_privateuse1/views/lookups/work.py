@@ -13,7 +13,7 @@ from tb_privateuse1.views.lookups.event_items import TableName, check
 from tb_privateuse1.views.lookups.links import launched_kernels
 
 
-class Work(Struct, frozen=True):
+class CallWork(Struct, frozen=True):
     """The result of the lookup; null where nothing is known."""
 
     flops: int | None
@@ -33,7 +33,7 @@ def work(
     *,
     table: Annotated[TableName, "the table that has the range"] = "kernels",
     index: Annotated[int, "row of the range in the table"] = 0,
-) -> Work:
+) -> CallWork:
     """Return the work of an activity, or of those that a runtime call or an operator launched.
 
     Raises TraceError ``unknown_row``.
@@ -43,4 +43,4 @@ def work(
         check(trace, table, index)
         group[index if table == "kernels" else launched_kernels(trace, table, index)] = 0
     (found,) = group_figures(trace, group, 1)
-    return Work(**found.columns())
+    return CallWork(**found.columns())

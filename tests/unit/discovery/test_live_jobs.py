@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1.discovery import live_jobs
-from tb_privateuse1.discovery.live_jobs import JOB_SCHEMA, Process, RecordingJob
+from tb_privateuse1.discovery.live_jobs import JOB_SCHEMA, LiveProcess, RecordingJob
 from tb_privateuse1.trace.findings import Finding
 from tests.support.fake_job import FOLDER, describe, description
 
@@ -28,7 +28,7 @@ def jobs(*roots: Path | tuple[str, str]) -> tuple[list[RecordingJob], list[Findi
     return live_jobs.read_jobs(places, time.time_ns(), warnings), warnings
 
 
-def process(**more: Any) -> Process:
+def process(**more: Any) -> LiveProcess:
     return live_jobs.parse_process(description(**more), time.time_ns())
 
 

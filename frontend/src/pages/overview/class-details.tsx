@@ -1,5 +1,5 @@
 // What a class of time consists of: its names, and its longest stretches.
-import type { ClassTime, Part, Stretch } from "../../api/types";
+import type { ClassTime, AccountPart, Stretch } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";
 import { sourceOf, withoutFolders } from "../../lib/python-stack";
@@ -46,7 +46,7 @@ function Parts({ time }: { time: ClassTime }) {
 
 /** The page that has more of a name, if one has: kernels by kind of work, operators and kernels by name.
  * Python's names are those of frames and annotations, which have none. */
-function linkOf({ name }: Part, { name: of, largest }: ClassTime): LinkProps | null {
+function linkOf({ name }: AccountPart, { name: of, largest }: ClassTime): LinkProps | null {
   if (of === "kernel") return linkProps({ view: "operators", filter: `category = ${quote(name)}` });
   if (of === "python") return null;
   const tables = [...new Set(largest.flatMap((s) => s.table ?? []))];

@@ -44,7 +44,7 @@ _TRACKS = {"steps": 1, "device": 24, "annotations": 4, "operators": 12}
 """At most this many tracks of each kind. Python's frames are left out: they are most of a trace."""
 
 
-class Level(Struct, frozen=True):
+class TimelineLevel(Struct, frozen=True):
     """A part of the recording at a level of detail."""
 
     id: str
@@ -62,7 +62,7 @@ class Level(Struct, frozen=True):
 class Levels(Struct, frozen=True):
     """The timeline of a report."""
 
-    levels: tuple[Level, ...]
+    levels: tuple[TimelineLevel, ...]
     """The whole recording first; none if not even that has room."""
     left_out: int
     """Tracks of the trace that the report does not have, such as those of Python's frames."""
@@ -90,7 +90,7 @@ def build_levels(
     base = run(tracks="", width=1)
     chosen = _choose_tracks(base.tracks)
     ids = ",".join(str(track.id) for track in chosen)
-    found: list[Level] = []
+    found: list[TimelineLevel] = []
     texts: dict[str, str] = {}
     for wanted in _wanted(report, base.end_ns):
         if _is_there(wanted, found):
@@ -175,7 +175,7 @@ def _clipped(wanted: _Wanted, end_ns: int) -> _Wanted:
     return replace(wanted, start_ns=start, stop_ns=max(start + 1, min(wanted.stop_ns, end_ns)))
 
 
-def _is_there(wanted: _Wanted, levels: Sequence[Level]) -> bool:
+def _is_there(wanted: _Wanted, levels: Sequence[TimelineLevel]) -> bool:
     """Return whether a level shows this window, or all of it in rectangles of their own."""
     window = wanted.start_ns, wanted.stop_ns
     return any(
@@ -185,9 +185,9 @@ def _is_there(wanted: _Wanted, levels: Sequence[Level]) -> bool:
     )
 
 
-def _level(name: str, wanted: _Wanted, result: Timeline) -> Level:
+def _level(name: str, wanted: _Wanted, result: Timeline) -> TimelineLevel:
     count = result.rectangles.count
-    return Level(
+    return TimelineLevel(
         id=name,
         kind=wanted.kind,
         label=shorten(wanted.label, _LONGEST_LABEL),

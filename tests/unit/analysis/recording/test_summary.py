@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.advice.judged_trace import JudgedTrace
 from tb_privateuse1.analysis.recording.judged_part import judged_part
-from tb_privateuse1.analysis.recording.summary import Recording, summary
+from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
@@ -107,7 +107,7 @@ KINDS = {
 }
 
 
-def of(place: str) -> Recording:
+def of(place: str) -> RecordingSummary:
     (path,) = (FOLDER / place).glob("*.pt.trace.json*")
     return summary(load(path))
 

@@ -20,7 +20,7 @@ from tb_privateuse1.export.perfetto.protobuf import (
 EDGES = [0, 1, 127, 128, 16383, 16384, 2**31, 2**32 - 1, 2**56, 2**63 - 1]
 
 
-def packets(part: protobuf.Part, rows: int) -> list[schema.TracePacket]:
+def packets(part: protobuf.EncodedPart, rows: int) -> list[schema.TracePacket]:
     return list(schema.Trace.FromString(protobuf.encode(message(1, part), rows)).packet)
 
 

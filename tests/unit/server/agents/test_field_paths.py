@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.server.agents.field_paths import Part, rest, select
+from tb_privateuse1.server.agents.field_paths import ResultPart, rest, select
 from tb_privateuse1.trace.errors import TraceError
 
 RESULT = {"a": {"b": [{"c": 1}, {"c": 2}, {"c": 3}]}, "text": "x", "none": None}
@@ -41,7 +41,7 @@ def test_another_path_is_an_error(path: str) -> None:
 
 def test_the_rest_of_a_part_continues_it() -> None:
     part = select(RESULT, "a.b[1:3]")
-    assert part == Part("a.b", [{"c": 2}, {"c": 3}], 1, 3)
+    assert part == ResultPart("a.b", [{"c": 2}, {"c": 3}], 1, 3)
     assert rest(part, 1) == "a.b[2:3]"
     assert select(RESULT, rest(part, 1)).value == [{"c": 3}]
-    assert rest(Part("a.b", []), 2) == "a.b[2:]"
+    assert rest(ResultPart("a.b", []), 2) == "a.b[2:]"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.server.agents.compact import compact, to_json
-from tb_privateuse1.server.agents.field_paths import Part, select
+from tb_privateuse1.server.agents.field_paths import ResultPart, select
 from tb_privateuse1.server.agents.fit import fit
 from tests.support.agents import expanded
 from tests.support.repeats import repeats
@@ -29,8 +29,8 @@ VALUES = st.recursive(
 )
 
 
-def parts(result: dict[str, Any]) -> dict[str, Part]:
-    return {name: Part(name, value) for name, value in result.items()}
+def parts(result: dict[str, Any]) -> dict[str, ResultPart]:
+    return {name: ResultPart(name, value) for name, value in result.items()}
 
 
 @pytest.mark.long

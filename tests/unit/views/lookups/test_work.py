@@ -10,11 +10,11 @@ from msgspec.structs import astuple
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
-from tb_privateuse1.views.lookups.work import Work, work
+from tb_privateuse1.views.lookups.work import CallWork, work
 from tests.support.make import kernel, launch, op, trace
 from tests.unit.analysis.work.calls import tensor, texts
 
-NOTHING = Work(None, None, None, None, None, None, None)
+NOTHING = CallWork(None, None, None, None, None, None, None)
 
 
 def some() -> Trace:
@@ -26,8 +26,8 @@ def some() -> Trace:
     )  # fmt: skip
 
 
-def columns(row: Any) -> Work:
-    return Work(**{name: getattr(row, name) for name in Work.__struct_fields__})
+def columns(row: Any) -> CallWork:
+    return CallWork(**{name: getattr(row, name) for name in CallWork.__struct_fields__})
 
 
 def test_of_an_activity_it_is_that_of_its_row() -> None:
