@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tb_privateuse1.api import open_log as open  # noqa: A004
     from tb_privateuse1.views.request import Selection
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 """Part of the provenance of every figure, and of every cached trace's key."""
 
 __all__ = ["Selection", "__version__", "capture", "open"]

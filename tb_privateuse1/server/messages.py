@@ -27,9 +27,17 @@ class Canceled(Struct, frozen=True):
     canceled: bool
 
 
-class Extras(Struct, frozen=True):
-    """Optional abilities of this server: they depend on installed packages and on its address."""
+API_VERSION = 1
+"""Of the HTTP routes; docs/reference/http.md says when it rises."""
 
+
+class Extras(Struct, frozen=True):
+    """What this server is and can do: its abilities depend on installed packages and address."""
+
+    api_version: int
+    version: str
+    build: str
+    """As in a result's provenance."""
     perfetto: bool
     """It has Perfetto's pages."""
     sql_installed: bool

@@ -19,15 +19,17 @@ from isal import igzip
 from msgspec.structs import replace
 from werkzeug.wrappers import Request, Response
 
+from tb_privateuse1 import __version__
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import formats, sql
 from tb_privateuse1.export.query import EXPORT, parse_export
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, record_routes, static_files
 from tb_privateuse1.server.access import Access, is_local
-from tb_privateuse1.server.messages import ApiError, Canceled, Extras, Problem
+from tb_privateuse1.server.messages import API_VERSION, ApiError, Canceled, Extras, Problem
 from tb_privateuse1.server.record_permission import Permission
 from tb_privateuse1.server.record_routes import RecordRoutes
+from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -164,6 +166,9 @@ class Routes:
         if name == "extras":
             reject_unknown(name, texts, ())
             return Extras(
+                API_VERSION,
+                __version__,
+                disk_cache.build_digest(),
                 perfetto_ui.bundle() is not None,
                 sql.installed(),
                 self._answers_sql(request),
@@ -276,6 +281,7 @@ def _json(request: Request, result: Any, status: int) -> Response:
 
 
 def _guarded(response: Response) -> Response:
+    response.headers["API-Version"] = str(API_VERSION)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response

@@ -4,6 +4,7 @@ __all__ = [
     "baseline_file",
     "cache_directory",
     "derived",
+    "disk_cache",
     "engines",
     "event_record",
     "ingest",

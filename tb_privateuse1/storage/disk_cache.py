@@ -32,6 +32,7 @@ from tb_privateuse1.trace.model import TABLES, Meta, Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 _NUMBERS = [name for name, kind in Trace.__annotations__.items() if kind == "int"]
+_PACKAGE = Path(__file__).parents[1]
 _MAKERS = ("i18n", "trace", "vendors", "readers", "inference", "analysis/timeline", "storage")
 
 _FILES: weakref.WeakKeyDictionary[Trace, Path] = weakref.WeakKeyDictionary()
@@ -75,12 +76,25 @@ def _identity(file: File) -> tuple[int, int, str]:
 
 @functools.cache
 def engine_version() -> str:
-    """Return the version and a digest of the sources that determine a Trace's content."""
+    """Return a digest of the version and the sources that determine a Trace's content."""
+    return _digest_sources(_MAKERS)
+
+
+@functools.cache
+def build_digest() -> str:
+    """Return 12 hexadecimal digits that differ between builds with different sources.
+
+    A version has many builds until it is released, and a checkout may have local changes, which a
+    commit's name would not show.
+    """
+    return _digest_sources(("",))[:12]
+
+
+def _digest_sources(folders: tuple[str, ...]) -> str:
     digest = hashlib.sha256(__version__.encode())
-    package = Path(__file__).parents[1]
-    for maker in _MAKERS:
+    for folder in folders:
         # Plain texts: each start does this, and to sort Paths takes longer than to read the files.
-        for name in sorted(_sources(package / maker)):
+        for name in sorted(_sources(_PACKAGE / folder)):
             digest.update(Path(name).read_bytes())
     return digest.hexdigest()
 

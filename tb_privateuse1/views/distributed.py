@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1 import __version__
 from tb_privateuse1.advice import rank_engine
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rank_rules.rank_rule import RankContext
@@ -285,7 +284,7 @@ def _provenance(parts: Sequence[RankPart]) -> Provenance:
             whole = "measured" if timeline == "measured" else "inferred"
     missing = tuple(dict.fromkeys(stream for part in parts for stream in part.missing))
     files = tuple(f for part in parts for f in part.files)
-    return Provenance(whole, missing, files, __version__, ())
+    return Provenance(whole, missing, files, ())
 
 
 def _rank_steps(

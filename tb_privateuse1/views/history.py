@@ -9,7 +9,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1 import __version__
 from tb_privateuse1.advice import engine
 from tb_privateuse1.analysis.account.verdict import verdict
 from tb_privateuse1.analysis.comparison.trend import Trend, TrendLevel, find_trend
@@ -153,7 +152,7 @@ def history(
     rows = tuple(_row(recording) for recording in recordings)
     at, trend = _trend(rows, figure)
     return History(
-        provenance=Provenance(_timeline(rows), _missing(rows), (), __version__, ()),
+        provenance=Provenance(_timeline(rows), _missing(rows), (), ()),
         rows=rows,
         matching=matching,
         figure=figure,

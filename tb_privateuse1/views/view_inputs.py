@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from tb_privateuse1 import __version__
 from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.i18n import say
+from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.trace import device_times, groupby
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -110,15 +111,17 @@ class Provenance(Struct, frozen=True):
     """The streams whose work has no times, while that of others has: sums of device times are lower
     bounds without an error bound, and idle times upper ones."""
     files: tuple[str, ...]
-    version: str
     warnings: tuple[Finding, ...]
+    version: str = __version__
+    build: str = field(default_factory=disk_cache.build_digest)
+    """A digest of the program's sources: the same build gives the same figures."""
 
 
 def provenance(trace: Trace) -> Provenance:
     """Return the provenance of a result that reads one trace."""
     meta = trace.meta
     missing = device_times.missing_streams(trace)
-    return Provenance(meta.timeline, missing, meta.files, __version__, meta.findings)
+    return Provenance(meta.timeline, missing, meta.files, meta.findings)
 
 
 def step_row(trace: Trace, step: int | None) -> int | None:

@@ -18,6 +18,7 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.server import routes
+from tb_privateuse1.server.messages import API_VERSION
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.jobs import Pending, Progress
@@ -148,6 +149,7 @@ def test_headers(client: Client) -> None:
         assert headers["Content-Type"] == "application/json"
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Cache-Control"] == "no-store"
+        assert headers["API-Version"] == str(API_VERSION)
 
 
 def test_long_answers_are_packed(client: Client) -> None:

@@ -745,8 +745,11 @@ export interface Extent {
   end_ns: number;
 }
 
-/** Optional abilities of this server: they depend on installed packages and on its address. */
+/** What this server is and can do: its abilities depend on installed packages and address. */
 export interface Extras {
+  api_version: number;
+  version: string;
+  build: string;
   perfetto: boolean;
   sql_installed: boolean;
   sql_allowed: boolean;
@@ -1593,8 +1596,9 @@ export interface Provenance {
   timeline: "measured" | "inferred" | "none";
   missing_streams: string[];
   files: string[];
-  version: string;
   warnings: Finding[];
+  version: string;
+  build: string;
 }
 
 /** The result of the view. Null: no device times. */

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tb_privateuse1.advice.rank_rules.rank_rule import RankRule
 
 __all__ = [
-    "base",
+    "rank_rule",
 ]
 
 RANK_RULES: Registry[RankRule] = Registry(

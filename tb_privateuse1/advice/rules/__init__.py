@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RULES",
-    "base",
+    "rule",
 ]
 
 RULES: Registry[Rule] = Registry(

@@ -3,7 +3,6 @@
 __all__ = [
     "accumulations",
     "attention",
-    "base",
     "batched_cost",
     "chains",
     "cuts",
@@ -11,6 +10,7 @@ __all__ = [
     "flow",
     "growth",
     "half_products",
+    "idiom",
     "independent_rounds",
     "lookups",
     "loss_tails",

@@ -7,8 +7,8 @@ and ``batches`` recognizes samples and tokens.
 
 __all__ = [
     "arguments",
-    "base",
     "batches",
+    "call_work",
     "calls",
     "collectives",
     "coverage",

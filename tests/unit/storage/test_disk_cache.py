@@ -233,6 +233,17 @@ def test_the_engine_is_its_sources() -> None:
         assert (package / maker).exists(), f"{maker} is gone: the key would not notice changes"
 
 
+def test_another_source_is_another_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_cache, "_PACKAGE", tmp_path)
+    digest = disk_cache.build_digest.__wrapped__
+    (tmp_path / "a.py").write_text("x = 1\n")
+    first = digest()
+    (tmp_path / "notes.md").write_text("no source")
+    assert (digest(), len(first)) == (first, 12)
+    (tmp_path / "a.py").write_text("x = 2\n")
+    assert digest() != first
+
+
 @pytest.mark.long
 def test_all_that_makes_a_trace_is_of_the_engine() -> None:
     """A stored trace of other sources would be taken for one of these."""

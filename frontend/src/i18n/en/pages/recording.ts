@@ -35,4 +35,5 @@ export const recording = {
   inSidecar: "in a sidecar file",
   noSidecar: "no sidecar file",
   engine: "Read by",
+  build: "build",
 };

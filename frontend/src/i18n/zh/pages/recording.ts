@@ -38,4 +38,5 @@ export const recording: Translation<typeof english.recording> = {
   inSidecar: "在 sidecar 文件中",
   noSidecar: "没有 sidecar 文件",
   engine: "读取程序",
+  build: "构建",
 };
