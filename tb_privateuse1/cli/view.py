@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
     names = view.add_subparsers(metavar="NAME", dest="name", prog=view.prog)
     for name, about in described().items():
         if about["kind"] != "event":
-            # What stands before NAME holds, unless it stands behind it as well.
+            # An option before NAME is the default; the same option behind NAME overrides it.
             one = add_command(
                 names,
                 name,

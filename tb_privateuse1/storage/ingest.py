@@ -147,9 +147,9 @@ def _other(
 def take_turn(paths: Sequence[Path], progress: Progress) -> AbstractContextManager[Claim | None]:
     """Return when a trace is stored, or is ours to read: then with the claim to it.
 
-    Without one it is where there are no locks, and where its reader shows no sign of life.
-    Who waits here holds the claim to its own trace. Yet no two wait for each other: the key of a
-    trace is made of the keys of its others, and no key can be made of itself.
+    The claim is None where there are no locks, and if the other reader shows no sign of life.
+    A caller waits while it holds the claim to its own trace. This cannot deadlock: the key of a
+    trace is computed from the keys of the traces it needs, so these needs form no cycle.
     """
     beat_ns, quiet_s = 0, 0.0
     for path in paths:

@@ -1,7 +1,7 @@
 """Jobs: traces that are being read or wait for it, with their callers and their order.
 
-Nobody watches over them but those who ask: each asker looks after all jobs a few times a second.
-So there is no thread for that, and what nobody asks for harms nobody.
+There is no supervisor thread: each waiting caller polls all jobs a few times a second. A job that
+nobody waits for is not polled, and costs nothing.
 """
 
 from __future__ import annotations

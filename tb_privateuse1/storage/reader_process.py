@@ -146,7 +146,7 @@ def _died(files: TraceFiles, how: int) -> TraceError:
         return TraceError("out_of_time", message, hint)
     reason = signal.Signals(-how).name if how < 0 else say("code {code}", code=how)
     hint = say("If the machine was out of memory: close other programs, or record fewer steps.")
-    message = say("The process that read {name} ended with {told}.", name=name, told=reason)
+    message = say("The process that read {name} ended with {reason}.", name=name, reason=reason)
     return TraceError("reader_died", message, hint)
 
 

@@ -247,9 +247,9 @@ class Store:
             cache_directory.make_room(written.parent, keep=written)
 
     def _forget_older(self, key: str, files: TraceFiles) -> None:
-        """Remove from disk what a trace's file held before it grew.
+        """Remove the cached traces of a file's earlier, shorter versions from disk.
 
-        Nobody finds that again, and who has it open has it in memory.
+        No request can reach their keys any more, and readers that opened one hold it in memory.
         """
         path, now_ns = files.trace.path, files.trace.mtime_ns
         with self._lock:

@@ -279,10 +279,10 @@ def _notes(
         message = say(
             "The trace has no totals (torch before 1.10): the curve is the sum of all events."
         )
-        hint = say("It starts at 0, whatever was allocated before; a peak cannot be told.")
+        hint = say("It starts at 0, whatever was allocated before; the peak is unknown.")
         yield Finding("no_totals", message, hint)
     if not (trace.memory.address != MISSING).any():
-        message = say("The trace has no addresses: no release can be told from another.")
+        message = say("The trace has no addresses: releases cannot be matched to allocations.")
         hint = say("So there are no lifetimes, and nothing is known of what is alive when.")
         yield Finding("no_addresses", message, hint)
     if chosen.explained is not None and chosen.explained < 1:

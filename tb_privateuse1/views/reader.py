@@ -150,10 +150,10 @@ class Reader:
         return self._computations.run((files, *key), work, _seconds_left(deadline_s))
 
     def cancel(self, files: TraceFiles) -> bool:
-        """Give up reading a trace, and what is computed of it; whether there was anything.
+        """Cancel the reading of a trace and computations on it; return whether there were any.
 
-        Who waits for these hears TraceError ``canceled``. Other ranks that are read for a view of
-        all ranks alone are given up, too.
+        Their waiting callers get TraceError ``canceled``. Ranks that are read only for a view of
+        all ranks are canceled, too.
         """
         ended = self._computations.cancel(lambda key: _is_of(key, files), canceled_error(files))
         was_read = self._store.cancel(files)

@@ -54,8 +54,8 @@ def check(case: RankContext) -> Iterator[RankFinding]:
             if by_rank[i] > 0
         ),
         how=say(
-            "The figure is the time of these calls per step; how fast the device's own library "
-            "is cannot be told from here."
+            "The figure is the time of these calls per step. The recording does not show how fast "
+            "the device's own library is."
         ),
         confidence="high",
         urgent=True,

@@ -47,7 +47,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             ),
             explanation=say(
                 "Each of {steps} complete steps ended with more allocated than the one before. If "
-                "that goes on, the run ends for want of memory.{makers}",
+                "that goes on, the run ends out of memory.{makers}",
                 steps=growth.steps,
                 makers=words,
             ),

@@ -46,7 +46,7 @@ RULE = Rule(
     looks_for=say(
         "A PrivateUse1 device in the trace, and neither kernels nor usable elapsed times."
     ),
-    why=say("What limits the program cannot be told apart: the host's times include its waiting."),
+    why=say("The limit of the program is unknown: the host's times include its waiting."),
     fix=say(
         "Record with tb_privateuse1.capture; the backend needs its ProfilerStubs registered (c10 "
         "registerPrivateUse1Methods), with events that are recorded on the stream the operators "

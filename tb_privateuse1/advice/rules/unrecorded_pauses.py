@@ -75,8 +75,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         how=say("The idle time in these pauses.")
         if again
         else say(
-            "None is promised: the pauses are not part of each step. The device may have been "
-            "waiting for work that nobody had for it."
+            "No saving is promised: the pauses are not part of each step, so the program may have "
+            "had no work for the device."
         ),
         claim=found if again else None,
         removes=case.without(instants=found) if again else None,

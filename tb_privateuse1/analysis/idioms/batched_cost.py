@@ -83,8 +83,8 @@ def _together_ns(
 ) -> I64:
     """Return the time of one operator by kind, at the rates of this recording.
 
-    It moves ``less_bytes`` less than all calls, and computes as many times as fast as ``fuller``
-    says. Of unknown bytes, other than those of rows of a table, it takes as long as now.
+    It moves ``less_bytes`` fewer bytes than all calls, and computes ``fuller`` times as fast. If
+    bytes are unknown, other than those of rows of a table, it takes as long as the calls take.
     """
     kinds = len(less_bytes)
     by_kernel = lookup(node_kind, found.kernel_node, NONE)

@@ -52,7 +52,7 @@ def rank_notes(
         yield Finding("steps_differ", message, say("Means are over each rank's own."), len(odd))
     if calls.uneven:
         message = say("Ranks made different numbers of some collectives in a step.")
-        hint = say("Those cannot be told from one another, and say nothing about waiting.")
+        hint = say("These calls cannot be matched across ranks, so their waiting is unknown.")
         yield Finding("collectives_uneven", message, hint, calls.uneven)
     if apart:
         message = say(

@@ -27,7 +27,10 @@ export function About({ selected: { worker, span, run }, base }: PageProps) {
           { label: texts.sidecar, value: span.has_sidecar ? texts.inSidecar : texts.noSidecar },
         ]
       : []),
-    { label: texts.engine, value: `tb_privateuse1 ${provenance.version} (${texts.build} ${provenance.build})` },
+    {
+      label: texts.engine,
+      value: `tb_privateuse1 ${provenance.version} (${texts.build} ${provenance.build})`,
+    },
   ];
   return (
     <div class="columns equal">

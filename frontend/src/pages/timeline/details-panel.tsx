@@ -57,7 +57,7 @@ export function parseItem(text: string | null): ItemKey | null {
 
 export const itemText = ({ table, index, rank }: ItemKey): string => `${table}:${index}${ofRank(rank)}`;
 
-/** Everything that hangs together with a range; of none, nothing is asked. */
+/** Loads the events that are linked to a range; sends no request without a range. */
 export function useLinks(selected: Selected, item: ItemKey | null): Resource<Links> {
   return useView("links", selected, item && { table: item.table, index: item.index }, null);
 }

@@ -67,8 +67,7 @@ export const operators = {
   category: { noun: "category", nouns: "categories" },
   others: (rows: number, device: string) => `${count(rows)} others: ${device}`,
   othersOnHost: (rows: number, host: string) => `${count(rows)} others: ${host} on the host`,
-  othersHelp:
-    "Sums of the rows are less than those of the trace by these. The filter's first word is searched in all.",
+  othersHelp: "The totals of the rows leave these out. The filter's first word is searched in all.",
   unlinked: (time: string, share: string) => `${time} (${share}) without a parent operator`,
   unlinkedHelp: (exact: string) =>
     `Device time of activities that no operator launched: ${exact}. It has a row of its own.`,
