@@ -142,11 +142,6 @@ def _missing(rows: Sequence[AdviceRow]) -> str:
     return say("Record {names} to make findings surer.", names=names) if names else ""
 
 
-def top_findings(trace: Trace, n: int = 3) -> tuple[AdviceRow, ...]:
-    """Return the most valuable findings with a saving, at most ``n``."""
-    return tuple(row for row in advise(trace).rows if row.saving_ns)[:n]
-
-
 Answer = Literal["found", "nothing", "not_asked", "failed"]
 
 

@@ -32,7 +32,7 @@ API_VERSION = 1
 
 
 class Extras(Struct, frozen=True):
-    """What this server is and can do: its abilities depend on installed packages and address."""
+    """Versions and abilities of this server, which depend on installed packages and its address."""
 
     api_version: int
     version: str

@@ -203,11 +203,11 @@ def test_every_dependency_has_its_reason() -> None:
     rows = re.findall(
         r"^\| ([\w@/.-]+) \|", (DOCS / "internals/dependencies.md").read_text(), re.MULTILINE
     )
-    told = set(rows) - {"package"}  # the tables' heads
+    documented = set(rows) - {"package"}  # the tables' heads
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = {re.split(r"[^\w.-]", line)[0] for line in project["dependencies"]}
     package = json.loads((ROOT / "frontend" / "package.json").read_text())
-    assert needed | set(package["dependencies"]) == told
+    assert needed | set(package["dependencies"]) == documented
 
 
 def sources() -> list[Path]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.roofs.roofs import Ceilings, compute_ceilings
+from tb_privateuse1.analysis.roofs.roofs import Ceilings
 from tb_privateuse1.analysis.roofs.work_rows import F64, WorkRows
 from tb_privateuse1.trace.groupby import sums, with_descendants
 from tb_privateuse1.trace.model import MISSING, NONE
@@ -20,8 +20,6 @@ Limit = Literal["compute", "memory", "cache"]
 LIMITS: tuple[Limit, ...] = ("compute", "memory", "cache")
 """What limits a row: the arithmetic, the memory, or the cache that was faster than the memory."""
 _COMPUTE, _MEMORY, _CACHE = range(len(LIMITS))
-MARGIN = 1.05
-"""Rates above a roof by more are errors of the work's model or of the roof."""
 
 
 class Achieved(Table, frozen=True):
@@ -74,24 +72,6 @@ def _least_time(work: I64, rate: F64) -> I64:
     known = (work != MISSING) & (np.isfinite(rate) | (work == 0))
     time = np.where(known, work, 0) / rate * 1e9
     return np.where(known, np.rint(time).astype(np.int64), MISSING)
-
-
-def impossible_rows(
-    rows: WorkRows, given: Ceilings, *, tf32: bool = False, resolution_ns: int = 1
-) -> Bools:
-    """Return a mask of rows that no device with these roofs can do in the time.
-
-    ``given`` are the ceilings of ``roofs.roofs_of`` alone: a best rate of the recording is no
-    limit of the device. Bytes beyond the cache's size must come from the memory; others need not,
-    and nothing is impossible of work that may be less than counted (``at_most``).
-    """
-    compute_ns = _least_time(rows.flops, compute_ceilings(rows, given, tf32=tf32))
-    beyond = np.maximum(np.where(rows.bytes == MISSING, 0, rows.bytes) - given.cache_bytes, 0)
-    memory_ns = beyond / given.memory * 1e9
-    longest = rows.longest_ns(resolution_ns)
-    fast: Bools = np.maximum(compute_ns, memory_ns) > MARGIN * longest
-    fast &= (longest != MISSING) & ~rows.at_most
-    return fast
 
 
 COLUMNS = (

@@ -14,12 +14,12 @@ from tb_privateuse1.analysis.roofs.achieved import (
     Figures,
     achieved,
     figures,
-    impossible_rows,
 )
 from tb_privateuse1.analysis.roofs.roofs import Ceilings, Roof, ceilings, compute_ceilings
 from tb_privateuse1.analysis.roofs.step_use import step_use
 from tb_privateuse1.analysis.roofs.work_rows import WorkRows
 from tb_privateuse1.trace.model import MISSING
+from tests.support.roof_limits import impossible_rows
 from tests.support.work import work
 
 ROOFS = (

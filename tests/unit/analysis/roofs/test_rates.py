@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.roofs.achieved import impossible_rows
 from tb_privateuse1.analysis.roofs.rates import (
     device_rates,
     group_figures,
@@ -21,6 +20,7 @@ from tb_privateuse1.trace.peaks import Peak, Rates
 from tb_privateuse1.vendors import VENDORS
 from tests.support import make
 from tests.support.repeats import sampled
+from tests.support.roof_limits import impossible_rows
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.work.calls import tensor, texts
 
