@@ -118,14 +118,9 @@ def diff(
     if limit < 0 or offset < 0:
         raise TraceError("bad_option", say("limit and offset must be at least 0."))
     now_steps, base_steps = compared_steps(trace, step), compared_steps(base, base_step)
-    both = bool(len(trace.kernels) and len(base.kernels))
-    unit: Time = ("device" if both else "host") if time == "best" else time
-    if by == "kernels":
-        unit = "device"
-    now, old = (
-        items_per_step.items_per_step(trace, by, now_steps),
-        items_per_step.items_per_step(base, by, base_steps),
-    )
+    unit = _compared_time(trace, base, by, time)
+    now = items_per_step.items_per_step(trace, by, now_steps)
+    old = items_per_step.items_per_step(base, by, base_steps)
     base_names: dict[Name, str] = {}
     if by == "kernels":
         old, base_names = rename_kernels(old, base, trace, base_steps, now_steps)
@@ -136,12 +131,7 @@ def diff(
     return Diff(
         provenance=provenance(trace),
         base=provenance(base),
-        conditions=conditions(
-            base,
-            trace,
-            steps=counts,
-            batch=why.batch if why else None,
-        ),
+        conditions=conditions(base, trace, steps=counts, batch=why.batch if why else None),
         explanation=why,
         rows=rows,
         total_rows=total,
@@ -163,6 +153,17 @@ def diff(
             *notes.decomposed(trace, base, now_steps, base_steps),
         ),
     )
+
+
+def _compared_time(
+    trace: Trace, base: Trace, by: By, time: Literal["best", "device", "host"]
+) -> Time:
+    """Return whose time is compared: of kernels always the device's."""
+    if by == "kernels":
+        return "device"
+    if time != "best":
+        return time
+    return "device" if len(trace.kernels) and len(base.kernels) else "host"
 
 
 def _account(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple[DiffFigure, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -184,19 +185,11 @@ def operators(
     if find is not None:
         some = np.flatnonzero(groups.matching_rows(trace, rows[first], group, find))
     member_of = _Members(trace, rows, member, len(first))
-    order = _by_time(some, figures)
-    if key == "name":
-        order = order_by_text(order, [*map(texts.name, order.tolist())], descending=descending)
-    elif key in COLUMNS:
-        order = order_by_work(order, member_of.work(order), key, descending=descending)
-    elif key is not None:
-        order = order_by_number(order, figures[key], descending=descending)
+    order = _sorted(_by_time(some, figures), key, figures, texts, member_of, descending=descending)
     shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
     forward = groups.forward_names(trace, ahead[rows], member, len(first))
     device = len(trace.kernels) > 0
     lost = _unlinked(trace, row, group, limit) if device else ()
-    whole = find is None and offset == 0
-    work = member_of.work(shown)
     return Operators(
         provenance=provenance(trace),
         rows=tuple(
@@ -206,9 +199,9 @@ def operators(
                 **one.columns(),
                 forward=trace.text(forward[i]) or None,
             )
-            for i, one in zip(shown, work, strict=True)
+            for i, one in zip(shown, member_of.work(shown), strict=True)
         )
-        + (lost if whole else ()),
+        + (lost if find is None and offset == 0 else ()),
         total_rows=len(first),
         found_rows=len(some),
         others=_others(trace, figures, rest) if len(rest) else None,
@@ -248,6 +241,25 @@ class _Members:
         group[self._rows] = positions(shown, self._groups)[self._member]
         launcher = lookup(calls(trace.ops), trace.kernels.op, NONE)
         return group_figures(trace, lookup(group, launcher, NONE), len(shown))
+
+
+def _sorted(
+    order: I64,
+    key: str | None,
+    figures: Mapping[str, I64],
+    texts: _Texts,
+    members: _Members,
+    *,
+    descending: bool,
+) -> I64:
+    """Return the rows by a sort key; in the given order without one."""
+    if key == "name":
+        return order_by_text(order, [*map(texts.name, order.tolist())], descending=descending)
+    if key in COLUMNS:
+        return order_by_work(order, members.work(order), key, descending=descending)
+    if key is not None:
+        return order_by_number(order, figures[key], descending=descending)
+    return order
 
 
 def _by_time(rows: I64, figures: dict[str, I64]) -> I64:

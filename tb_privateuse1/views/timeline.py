@@ -182,14 +182,7 @@ def timeline(
 
     Raises TraceError ``bad_option`` or ``unknown_step``.
     """
-    first, last = _extent(trace, step)
-    start = first if start_ns is None else start_ns
-    stop = max(start + 1, last if stop_ns is None else stop_ns)
-    if max(-start, stop) > _FARTHEST_NS:
-        message = say(
-            "No recording has a window from {start} to {stop} ns.", start=start, stop=stop
-        )
-        raise TraceError("bad_option", message)
+    start, stop = _window(trace, step, start_ns, stop_ns)
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     counters, joined = _counters(curves, start, stop, parts)
@@ -223,6 +216,21 @@ def timeline(
         counters=counters,
         curves=joined,
     )
+
+
+def _window(
+    trace: Trace, step: int | None, start_ns: int | None, stop_ns: int | None
+) -> tuple[int, int]:
+    """Return the shown window. Raises TraceError ``bad_option`` or ``unknown_step``."""
+    first, last = _extent(trace, step)
+    start = first if start_ns is None else start_ns
+    stop = max(start + 1, last if stop_ns is None else stop_ns)
+    if max(-start, stop) > _FARTHEST_NS:
+        message = say(
+            "No recording has a window from {start} to {stop} ns.", start=start, stop=stop
+        )
+        raise TraceError("bad_option", message)
+    return start, stop
 
 
 def _counters(

@@ -143,18 +143,7 @@ def whatif(
     table = _path(trace, own, len(rows))
     ranked: simulation_ranking.Ranking | Failure = simulation_ranking.Ranking((), len(rows), 0)
     if ranking:
-        most = max(limit, 0)
-        ranked = isolate(
-            say("The ranking of savings"),
-            lambda: BUDGET.compute(
-                trace,
-                ("ranking", row, most, made),
-                lambda: simulation_ranking.rank_gains(
-                    trace, dependencies, critical, base, part, most, made
-                ),
-                goes_last=True,
-            ),
-        )
+        ranked = _ranking(trace, row, (dependencies, critical, base, part), max(limit, 0), made)
     error = None if not measured or replayed is None else (replayed - measured) / measured
     return WhatIf(
         provenance=provenance(trace),
@@ -177,6 +166,25 @@ def whatif(
         path=table[:_MOST],
         path_rows=len(table),
         notes=(*_steadiness(part), *_notes(trace, error), *_of_ranking(ranked, len(rows))),
+    )
+
+
+def _ranking(
+    trace: Trace,
+    step: int | None,
+    replay: tuple[Graph, Path, Baseline, JudgedPart],
+    limit: int,
+    changes: tuple[changing.Change, ...],
+) -> simulation_ranking.Ranking | Failure:
+    """Return the gains of a step's items; the memory keeps them for the next request."""
+    return isolate(
+        say("The ranking of savings"),
+        lambda: BUDGET.compute(
+            trace,
+            ("ranking", step, limit, changes),
+            lambda: simulation_ranking.rank_gains(trace, *replay, limit, changes),
+            goes_last=True,
+        ),
     )
 
 

@@ -745,7 +745,7 @@ export interface Extent {
   end_ns: number;
 }
 
-/** What this server is and can do: its abilities depend on installed packages and address. */
+/** Versions and abilities of this server, which depend on installed packages and its address. */
 export interface Extras {
   api_version: number;
   version: string;
