@@ -49,7 +49,6 @@ from tb_privateuse1.vendors import VENDORS
 
 __all__ = [
     "build_trace",
-    "collectives",
 ]
 
 

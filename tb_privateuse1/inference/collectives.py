@@ -22,23 +22,7 @@ from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
-
-KINDS = (
-    ("reduce_scatter", re.compile(r"reduce_?scatter", re.IGNORECASE)),
-    ("all_reduce", re.compile(r"all_?reduce", re.IGNORECASE)),
-    ("all_gather", re.compile(r"all_?gather", re.IGNORECASE)),
-    ("all_to_all", re.compile(r"all_?to_?all", re.IGNORECASE)),
-    ("broadcast", re.compile(r"broadcast|bcast", re.IGNORECASE)),
-    ("barrier", re.compile(r"barrier", re.IGNORECASE)),
-    ("reduce", re.compile(r"reduce", re.IGNORECASE)),
-    ("gather", re.compile(r"gather", re.IGNORECASE)),
-    ("scatter", re.compile(r"scatter", re.IGNORECASE)),
-    ("send_recv", re.compile(r"send_?recv|p2p", re.IGNORECASE)),
-    ("send", re.compile(r"send", re.IGNORECASE)),
-    ("recv", re.compile(r"recv|receive", re.IGNORECASE)),
-)
-"""The first match of a name is its kind; libraries spell them differently."""
-OTHER = "other"
+from tb_privateuse1.vendors.kernel_names.collectives import OTHER, collective_kind
 
 _HOSTED = re.compile(r"^(gloo|mpi):")
 """Ranges that work on the host; ranges of other libraries (``nccl:…``) only start a kernel.
@@ -59,11 +43,6 @@ _ELEMENT_BYTES = {
 _MOST_BYTES = 1 << 62
 """No tensor has more: a larger argument is an error and would not fit into a column."""
 _MOST_RANKS = 1 << 31
-
-
-def collective_kind(name: str) -> str:
-    """Return ``all_reduce`` for ``nccl:all_reduce``, ``ncclDevKernel_AllReduce_Sum_f32``, …"""
-    return next((kind for kind, pattern in KINDS if pattern.search(name)), OTHER)
 
 
 def build_collectives(

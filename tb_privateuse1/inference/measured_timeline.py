@@ -31,6 +31,7 @@ from tb_privateuse1.trace.model import (
 )
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
+from tb_privateuse1.vendors.kernel_names import is_collective, move_of
 
 MERGED_CATEGORY = "device_kernel"
 """The category that ``export/chrome.py`` and the published recipe write: inferred times."""
@@ -61,8 +62,7 @@ def build_activities(
     events, kind, merged = events.take(order), kind[order], merged[order]
 
     launch, by_arrow = _follow_arrows(raw, events, ops, launches)
-    if merged.any():
-        kind = _kinds_by_name(events.name, kind, merged, strings)
+    kind = _kinds_by_name(events.name, kind, strings)
     lanes, lane = _lanes(raw, events, strings)
     configs, config = _configs(events)
     kernels = Kernels(
@@ -200,7 +200,12 @@ def _number(text: str) -> int:
 
 def _communication(events: Group, kind: I8, vendor: Vendor, strings: Strings) -> Bools:
     """Return which kernels have a communication library's name or a collective's arguments."""
-    spelled = named_rows(strings.all, events.name, vendor.communication_names.search)
+    further = vendor.communication_names
+
+    def communicates(name: str) -> bool:
+        return is_collective(name) or (further is not None and further.search(name) is not None)
+
+    spelled = named_rows(strings.all, events.name, communicates)
     claimed = events.text("collective") >= 0
     return np.asarray((spelled | claimed) & (kind == KERNEL), np.bool_)
 
@@ -214,11 +219,10 @@ def _evidence(events: Group, merged: Bools, strings: Strings) -> I8:
     return np.where(merged, known, MEASURED).astype(np.int8)
 
 
-def _kinds_by_name(name: I32, kind: I8, merged: Bools, strings: Strings) -> I8:
-    """Return kinds with copies and fills by name: a merged trace has one category for all."""
+def _kinds_by_name(name: I32, kind: I8, strings: Strings) -> I8:
+    """Return kinds with copies and fills that ran, or were merged, as kernels."""
     kind = kind.copy()
-    for n in distinct_values(name[merged]).tolist():
-        text = strings.all[n].lower()
-        if text.startswith(("memcpy", "memset")):
-            kind[merged & (name == n)] = MEMCPY if text.startswith("memcpy") else MEMSET
+    for n in distinct_values(name[kind == KERNEL]).tolist():
+        if move := move_of(strings.all[n]):
+            kind[(kind == KERNEL) & (name == n)] = MEMCPY if move == "copy" else MEMSET
     return kind

@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.collectives import OTHER, collective_kind
 from tb_privateuse1.inference.stage_inputs import MetadataClaims, Strings
 from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
@@ -30,6 +29,7 @@ from tb_privateuse1.trace.process_groups import (
     count_ranks,
     runs_of,
 )
+from tb_privateuse1.vendors.kernel_names.collectives import OTHER, collective_kind
 
 _LARGEST = 1 << 31
 _LONGEST_NAME = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.peaks import Peak
@@ -49,10 +49,8 @@ class Vendor(Struct, frozen=True):
     launch_categories: re.Pattern[str] = re.compile(r"(^|_)(runtime|driver)$|^dequeue$")
     """The host's calls of the device: ``cuda_runtime``, ``privateuse1_driver``, ``Runtime``, …, and
     calls that a task queue makes for it: ``dequeue``."""
-    communication_names: re.Pattern[str] = field(
-        default=re.compile(r"nccl|rccl|^(hccl|cncl|oneccl|xccl|mccl)")
-    )
-    """Kernels that communicate, of all vendors' libraries: traces mix them."""
+    communication_names: re.Pattern[str] | None = None
+    """Further kernels that communicate, beside those of ``vendors/kernel_names/collectives.py``."""
     slow_products: re.Pattern[str] | None = None
     """Kernels of matrix products in full precision, for which the device has a faster mode."""
     sparse_tensors: bool = False

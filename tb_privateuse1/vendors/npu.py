@@ -24,7 +24,6 @@ VENDOR = Vendor(
         DeviceProcess(re.compile("^CANN$"), "ascend_runtime"),
         DeviceProcess(_COLLECTIVES, "ascend_kernel", threads=_GROUPS),
     ),
-    communication_names=re.compile(r"nccl|rccl|^(hccl|hcom|cncl|oneccl|xccl|mccl)"),
     communication_prefixes=("hccl",),
     operator_prefixes=("npu",),
     matrix_unit="Cube",

@@ -16,6 +16,7 @@ from msgspec import Struct
 from tb_privateuse1.trace import work_kinds
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import words
+from tb_privateuse1.vendors.kernel_names.collectives import SPELLINGS
 
 Kind = work_kinds.Kind
 
@@ -31,7 +32,7 @@ WHOLE_NAMES: tuple[tuple[Kind, str], ...] = (
 """Matched at the start of the full name, in this order. ``<libraries>`` are the vendors'."""
 
 PATTERNS: tuple[tuple[Kind, str], ...] = (
-    ("communication", r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier"),
+    ("communication", rf"{SPELLINGS}|barrier"),
     ("optimizer", r"foreach_|fused_(adam|sgd|adagrad)|amp_|split_(adam|sgd)"),
     ("attention", r".*(attention|attn|sdpa?_|multi_?head)"),
     ("convolution", r".*conv(?!ert)|im2col|col2im"),

@@ -19,11 +19,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.ranks.recorder_entries import Entries
-from tb_privateuse1.inference import collectives
 from tb_privateuse1.trace.collective_entries import SCHEDULED, STARTED
 from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
+from tb_privateuse1.vendors.kernel_names.collectives import OTHER, collective_kind
 
 Verdict = Literal["missing", "different", "circle", "behind", "unfinished"]
 """Why a collective is open: members did not join, members called another one, members wait for each
@@ -240,8 +240,8 @@ def _different(
 def _signature(entries: Entries, row: int) -> str:
     """Return what must be equal on all ranks of a call."""
     name = entries.text(int(entries.name[row])).rpartition(":")[2]
-    kind = collectives.collective_kind(name)
-    found = [name if kind == collectives.OTHER else kind]
+    kind = collective_kind(name)
+    found = [name if kind == OTHER else kind]
     if kind in _TYPED:
         types = json.loads(entries.text(int(entries.dtypes[row])) or "[]")
         types += json.loads(entries.text(int(entries.out_dtypes[row])) or "[]")

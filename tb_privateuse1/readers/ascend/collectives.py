@@ -17,10 +17,10 @@ from tb_privateuse1.readers.sqlite.columns import Strings
 from tb_privateuse1.readers.sqlite.database import ABSENT
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.vendors.kernel_names.collectives import collective_kind
 
-_GATHERING = ("allgather", "all_gather")
-_SCATTERING = ("reducescatter", "reduce_scatter")
-_EQUAL = ("allreduce", "all_reduce", "broadcast", "send", "receive")
+_EQUAL = ("all_reduce", "broadcast", "send", "recv", "send_recv")
+"""Kinds whose input is as large as their output."""
 _PROCESSES = ("Communication", "HCCL")
 _GROUP = re.compile(r"^Group (.*?) ?Communication\s*$")
 
@@ -31,11 +31,10 @@ def elements(names: Strings, name: I32, count: I64, size: I64) -> tuple[I64, I64
     ``size`` is the number of ranks of its group, absent if not known.
     """
 
-    def of(kinds: tuple[str, ...]) -> Bools:
-        return names.matching(name, lambda text: any(kind in text.lower() for kind in kinds))
+    def of(*kinds: str) -> Bools:
+        return names.matching(name, lambda text: collective_kind(text) in kinds)
 
-    gathers, scatters, equal = of(_GATHERING), of(_SCATTERING), of(_EQUAL)
-    equal &= ~(gathers | scatters)
+    gathers, scatters, equal = of("all_gather"), of("reduce_scatter"), of(*_EQUAL)
     valid = (count >= 0) & (count < 1 << 40)
     count = np.where(valid, count, 0)
     known = valid & (size > 0) & (size < 1 << 20)

@@ -10,8 +10,8 @@ from tb_privateuse1.vendors.kernel_names import data_types
 from tb_privateuse1.vendors.kernel_names.amd import read_amd
 from tb_privateuse1.vendors.kernel_names.aten import read_aten
 from tb_privateuse1.vendors.kernel_names.attention import read_attention
-from tb_privateuse1.vendors.kernel_names.collectives import read_collective
-from tb_privateuse1.vendors.kernel_names.copies import read_copy
+from tb_privateuse1.vendors.kernel_names.collectives import is_collective, read_collective
+from tb_privateuse1.vendors.kernel_names.copies import move_of, read_copy
 from tb_privateuse1.vendors.kernel_names.kernel import (
     Kernel,
     KernelName,
@@ -26,6 +26,8 @@ __all__ = [
     "Kernel",
     "KernelName",
     "data_types",
+    "is_collective",
+    "move_of",
     "read_kernel",
     "read_library",
     "short_form",

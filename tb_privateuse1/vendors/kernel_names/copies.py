@@ -1,8 +1,13 @@
-"""Copies and fills, as profilers and the vendors' runtimes name them."""
+"""Copies and fills, as profilers and the vendors' runtimes name them.
+
+Some runtimes run them as kernels: AMD's ``__amd_rocclr_copyBuffer`` and ``…_fillBufferAligned``,
+Ascend's operator ``MemSet``.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from tb_privateuse1.vendors.kernel_names.kernel import Kernel, KernelName
 
@@ -11,9 +16,18 @@ _MEMCPY = re.compile(
     r"Copy(?P<from>Host|Device)To(?P<to>Host|Device)$",
     re.IGNORECASE,
 )
-_FILL = re.compile(r"memset\b|FillBuffer$|__amd_rocclr_fillBuffer", re.IGNORECASE)
-_BUFFER = re.compile(r"CopyBuffer|__amd_rocclr_copyBuffer|MEMCPY_ASYNC|memcpy\b", re.IGNORECASE)
+_FILL = re.compile(r"(?i:memset\b|FillBuffer$|__amd_rocclr_fillBuffer)|\w*_MemSet$")
+_BUFFER = re.compile(
+    r"CopyBuffer\b|__amd_rocclr_copy(Buffer|Image)|MEMCPY_ASYNC\b|memcpy\b", re.IGNORECASE
+)
 _HOST_MEMORY = ("pageable", "pinned", "managed")
+
+
+def move_of(name: str) -> Literal["copy", "fill"] | None:
+    """Return whether a device activity of this full name is a copy or a fill; None of another."""
+    if _FILL.match(name):
+        return "fill"
+    return "copy" if _MEMCPY.match(name) or _BUFFER.match(name) else None
 
 
 def read_copy(kernel: Kernel) -> KernelName | None:
@@ -23,6 +37,5 @@ def read_copy(kernel: Kernel) -> KernelName | None:
         memory = (found["source"] or "").lower(), (found["target"] or "").lower()
         special = [word for word in memory if word in _HOST_MEMORY]
         return KernelName(" ".join(("copy", f"{way[0]}2{way[-1]}", *special[:1])), "copy")
-    if _FILL.match(kernel.full):
-        return KernelName("fill", "copy")
-    return KernelName("copy", "copy") if _BUFFER.match(kernel.full) else None
+    move = move_of(kernel.full)
+    return KernelName(move, "copy") if move else None

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.inference.collectives import collective_kind
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support.make import annotation, kernel, launch, op, span, trace
 
@@ -117,21 +116,3 @@ def test_odd_sizes_cost_the_bytes_and_nothing_else(dims: object) -> None:
     t = trace(op("aten::mm", 0, 5), annotation("gloo:all_reduce", 10, 30, **odd))
     assert told(t) == [("all_reduce", UNKNOWN, "", "", UNKNOWN)]
     assert len(t.ops) == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "all_reduce"),
-        ("_reduce_scatter_base", "reduce_scatter"),
-        ("allgather_into_tensor_coalesced", "all_gather"),
-        ("hcom_allGather__123", "all_gather"),
-        ("alltoall_base", "all_to_all"),
-        ("hcom_send_", "send"),
-        ("ncclKernel_SendRecv", "send_recv"),
-        ("cnclBroadcast", "broadcast"),
-        ("wait", "other"),
-    ],
-)
-def test_the_kind_of_a_name(name: str, kind: str) -> None:
-    assert collective_kind(name) == kind
