@@ -14,11 +14,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tb_privateuse1.discovery.file import File
 from tb_privateuse1.discovery.formats import completed_name, is_own_name, stem
-from tb_privateuse1.discovery.packed import unpacked_name
+from tb_privateuse1.discovery.packed import SUFFIX_PATTERN, unpacked_name
 from tb_privateuse1.discovery.trace_head import Head, Heads
 
 _MOST = 4
 """Files that are tried for one trace, the most similar names first."""
+OURS = re.compile(rf"^(.+)\.kernel_event\.json{SUFFIX_PATTERN}", re.IGNORECASE)
+RECIPE = re.compile(rf"^kernel_event(?:_([0-9]{{1,9}}))?\.json{SUFFIX_PATTERN}", re.IGNORECASE)
+SIDECAR = re.compile(rf"{OURS.pattern}|{RECIPE.pattern}", re.IGNORECASE)
+"""Match names of sidecars: those of our capture, those of the recipe, and both."""
 _RANK = re.compile(r"(?:rank|et|trace|chakra|host)[-_.]?([0-9]{1,6})(?![0-9])", re.IGNORECASE)
 
 

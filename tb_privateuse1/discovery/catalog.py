@@ -13,14 +13,19 @@ recipe overwrites it at every recording. ``beside.py`` finds other files that ad
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
-from tb_privateuse1.discovery import beside, other_files, recording_folders, workers
+from tb_privateuse1.discovery import (
+    beside,
+    other_files,
+    recording_folders,
+    selected_files,
+    workers,
+)
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
 from tb_privateuse1.discovery.formats import (
@@ -29,15 +34,14 @@ from tb_privateuse1.discovery.formats import (
     OtherKind,
     completed_name,
     is_own_name,
-    is_source,
     stem,
 )
-from tb_privateuse1.discovery.packed import SUFFIX_PATTERN, unpacked_name
-from tb_privateuse1.discovery.recording_folders import Directory, rank_in_name
+from tb_privateuse1.discovery.packed import unpacked_name
+from tb_privateuse1.discovery.recording_folders import Directory
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
 from tb_privateuse1.discovery.trace_files import TraceFiles, with_others
-from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.discovery.trace_head import Head, Heads
 from tb_privateuse1.i18n import fill, say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
@@ -194,7 +198,9 @@ def _walk(
 ) -> Iterator[Entry]:
     if is_url(root):
         listed = recording_folders.parents_first(directories, heads.formats)
-        heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))
+        heads.look_ahead(
+            f for _, files in listed for f in files if not beside.SIDECAR.match(f.name)
+        )
         directories = iter(listed)
         is_ambiguous = any(below.partition("/")[0] == basename(root) for below, _ in listed)
     else:
@@ -208,14 +214,14 @@ def _walk(
         name = unique = _name(root_name, top, below)
         while unique in names:
             unique += "'"
-        found = isolate(unique, functools.partial(_run_and_others, unique, directory, heads))
+        found = isolate(unique, functools.partial(_runs_and_others, unique, directory, heads))
         if isinstance(found, Failure):
             warnings.append(found.finding())
             continue
-        entry, unused = found
+        own, unused = found
         others += unused
-        if entry:
-            names.add(unique)
+        if own:
+            names.update(run.run for run, _ in own)
             if unique != name:
                 message = say(
                     "Two runs are called {name}: {below} is shown as {unique}.",
@@ -224,18 +230,18 @@ def _walk(
                     unique=printable(unique),
                 )
                 warnings.append(Finding("run_name_collision", message))
-            yield entry
+            yield from own
     warnings += recording_folders.raw_folders(raw)
     warnings += other_files.findings(others)
 
 
-def _run_and_others(
+def _runs_and_others(
     name: str, directory: Directory, heads: Heads
-) -> tuple[Entry | None, list[tuple[str, OtherKind]]]:
-    """Return the run of a directory, and its files that are known and that no recording uses."""
-    entry = _run(name, directory, heads)
-    recordings = entry[1].values() if entry else ()
-    return entry, other_files.of_directory(directory, recordings, heads)
+) -> tuple[list[Entry], list[tuple[str, OtherKind]]]:
+    """Return the runs of a directory, and its files that are known and that no recording uses."""
+    entries = _runs(name, directory, heads)
+    recordings = [files for _, own in entries for files in own.values()]
+    return entries, other_files.of_directory(directory, recordings, heads)
 
 
 _T = TypeVar("_T", Run, Worker, Span)
@@ -279,7 +285,7 @@ def _single(path: str, heads: Heads) -> Entry:
     earlier = [workers.WorkerRecording(f, None, None, heads.formats) for f in named]
     recording = workers.WorkerRecording(file, None, None, heads.formats)
     is_latest = all(o.when <= recording.when for o in earlier if o.worker == recording.worker)
-    pattern = _SIDECAR if is_latest else _OURS
+    pattern = beside.SIDECAR if is_latest else beside.OURS
     sidecars = [
         f for f in neighbors if pattern.match(f.name) or completed_name(f.name, heads.formats)
     ]
@@ -287,103 +293,99 @@ def _single(path: str, heads: Heads) -> Entry:
         f
         for f in neighbors
         if stem(f.name, heads.formats) is not None
-        and not _SIDECAR.match(f.name)
+        and not beside.SIDECAR.match(f.name)
         and f not in (file, *sidecars)
     ]
     run = printable(basename(folder or "") or ".")
-    entry = _run(run, Directory(".", [*sidecars, *others[:_MOST_NEIGHBORS]]), heads, only=file)
-    assert entry is not None  # there is a trace
-    return entry
+    return _runs(run, Directory(".", [*sidecars, *others[:_MOST_NEIGHBORS]]), heads, only=file)[0]
 
 
 _MOST_NEIGHBORS = 64
 """Files beside a single trace whose first bytes are read, as one may be an execution trace."""
-_OURS = re.compile(rf"^(.+)\.kernel_event\.json{SUFFIX_PATTERN}", re.IGNORECASE)
-_RECIPE = re.compile(rf"^kernel_event(?:_([0-9]{{1,9}}))?\.json{SUFFIX_PATTERN}", re.IGNORECASE)
-_SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
 
 
-def _run(name: str, directory: Directory, heads: Heads, only: File | None = None) -> Entry | None:
-    """Return the run of one directory's files and folders, None if there are no traces."""
+class _Directory(Struct, frozen=True):
+    """What lies beside the recordings of a directory and belongs to one of them."""
+
+    recordings: list[workers.WorkerRecording]
+    sidecars: dict[File, File]
+    recipe: dict[int, File]
+    """The recipe's sidecars by rank."""
+    gathered: Mapping[File, recording_folders.FolderRecording]
+    named_after: Mapping[File, File]
+    additions: list[tuple[File, Head]]
+
+
+def _runs(name: str, directory: Directory, heads: Heads, only: File | None = None) -> list[Entry]:
+    """Return the run of one directory's files and folders; none if there are no traces.
+
+    A recording of no rank is a run of its own.
+    """
+    found = _sorted_out(directory, heads, only)
+    apart = [] if only else selected_files.of_no_rank(found.recordings, found.sidecars, heads)
+    kept = [recording for recording in found.recordings if recording not in apart]
+    runs = [(name, kept), *((f"{name}/{printable(one.worker)}", [one]) for one in apart)]
+    return [_run(run, found, own, heads, only) for run, own in runs if own]
+
+
+def _sorted_out(directory: Directory, heads: Heads, only: File | None) -> _Directory:
+    """Return the recordings among the files of a directory, or the ``only`` one, and the rest."""
     ours: dict[str, File] = {}
     recipe: dict[int, File] = {}
     traces: dict[str, File] = {}
     gathered = recording_folders.recordings(directory, heads)
     taken = {file for recording in gathered.values() for file in recording.files}
     for file in directory.files:
-        if match := _OURS.match(file.name):
+        if match := beside.OURS.match(file.name):
             ours.setdefault(match[1], file)
-        elif match := _RECIPE.match(file.name):
+        elif match := beside.RECIPE.match(file.name):
             recipe.setdefault(int(match[1] or 0), file)
-        elif file not in taken and _is_trace(file, heads):
+        elif file not in taken and selected_files.is_trace(file, heads):
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(unpacked_name(file.name), file)
     additions = beside.additions(
-        [f for f in directory.files if f not in taken and not _SIDECAR.match(f.name)], heads
+        [f for f in directory.files if f not in taken and not beside.SIDECAR.match(f.name)], heads
     )
-    selected = [*_without_sources(traces, heads), *gathered]
+    selected = [*selected_files.without_sources(traces, heads), *gathered]
     selected = [only] if only else beside.without_joining(selected, heads)
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
     added = beside.named_after(stems, directory.files, heads)
     if not only:
         selected = [file for file in selected if file not in added.values()]
     sidecars = {file: side for file in selected if (side := beside.of_stem(stems[file], ours))}
-    recordings = []
-    for file in selected:
-        head = heads.trace(file)
-        rank = head.rank
-        if rank is None and file in sidecars:
-            rank = heads.sidecar(sidecars[file]).rank
-        of_folder = gathered.get(file)
-        if rank is None:
-            rank = of_folder.rank if of_folder else rank_in_name(file.name, heads.formats)
-        named = of_folder.named if of_folder else None
-        recordings.append(
-            workers.WorkerRecording(file, rank, head.world_size, heads.formats, named)
-        )
-    joining = [] if only else [r for r in recordings if _joins_rank(r.file, heads)]
+    recordings = selected_files.recordings(selected, sidecars, gathered, heads)
+    return _Directory(recordings, sidecars, recipe, gathered, added, additions)
+
+
+def _run(
+    name: str,
+    found: _Directory,
+    recordings: list[workers.WorkerRecording],
+    heads: Heads,
+    only: File | None,
+) -> Entry:
+    """Return the run of some recordings of a directory."""
+    joining = [] if only else [r for r in recordings if selected_files.joins_rank(r.file, heads)]
     members, findings, joined = workers.join_ranks(recordings, joining)
-    if not members:
-        return None
     files: dict[tuple[str, int, int], TraceFiles] = {}
     ranks: list[Worker] = []
     for member in members:
         spans = []
         for number, (label, recording) in enumerate(member.spans, 1):
             file = recording.file
-            sidecar = sidecars.get(file)
+            sidecar = found.sidecars.get(file)
             if sidecar is None and number == len(member.spans):
-                sidecar = recipe.get(member.rank)
+                sidecar = found.recipe.get(member.rank)
             written_ns = file.mtime_ns or None
             spans.append(Span(number, label, file.size, written_ns, sidecar is not None))
             rank = None if member.rank_source == "order" else member.rank
             worker = printable(recording.worker)
-            parts = gathered[file].parts if file in gathered else ()
-            parts += (added[file],) if file in added else ()
+            parts = found.gathered[file].parts if file in found.gathered else ()
+            parts += (found.named_after[file],) if file in found.named_after else ()
             parts += tuple(joined.get(member.rank, ())) if number == len(member.spans) else ()
-            parts += beside.files_beside(file, heads.trace(file), rank, additions)
-            files[name, member.rank, number] = TraceFiles(file, sidecar, worker, rank, parts=parts)
+            parts += beside.files_beside(file, heads.trace(file), rank, found.additions)
+            files[name, member.rank, number] = TraceFiles(
+                file, sidecar, worker, rank, parts=parts, label=recording.label
+            )
         ranks.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
     return Run(name, tuple(ranks), tuple(findings)), with_others(files)
-
-
-def _is_trace(file: File, heads: Heads) -> bool:
-    if is_own_name(file.name, heads.formats):
-        return True
-    return stem(file.name, heads.formats) is not None and heads.trace(file).is_trace
-
-
-def _joins_rank(file: File, heads: Heads) -> bool:
-    named = is_own_name(file.name, [each for each in heads.formats if each.joins_rank])
-    return named or heads.trace(file).joins_rank
-
-
-def _without_sources(traces: Mapping[str, File], heads: Heads) -> list[File]:
-    """Return the traces without files from which a tool has made one of the others."""
-    sources = {name for name in traces if is_source(name, heads.formats)}
-    made = {stem(name, heads.formats) for name in traces.keys() - sources}
-    return [
-        file
-        for name, file in traces.items()
-        if name not in sources or stem(name, heads.formats) not in made
-    ]

@@ -31,6 +31,8 @@ class TraceFiles(Struct, frozen=True):
     while a run continues, and are the ones to prime.)"""
     parts: tuple[File, ...] = ()
     """Files of the recording's folder that add to the events (``Format.folder``)."""
+    label: str = ""
+    """What the processes of its rank are called by in a merged file; empty: all are its own."""
 
     @property
     def names(self) -> tuple[str, ...]:

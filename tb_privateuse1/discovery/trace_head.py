@@ -14,7 +14,7 @@ from typing import IO, Any, TypeVar
 
 from msgspec import Struct
 
-from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery import packed, whole_files
 from tb_privateuse1.discovery.archive_streams import Member
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
@@ -32,6 +32,11 @@ _MOST = 4 << 20
 _SMALL_GZIP = 256 << 10
 """Packed files up to this size are unpacked up to ``_MOST``, for metadata after the events."""
 _PROCESS = re.compile(rb'"pid"\s*:\s*"?([0-9]{1,18})\b')
+_HOST_PROCESS = re.compile(
+    rb'"cat"\s*:\s*"(?:cpu_op|operator|user_annotation|python_function)"[^{}]*?'
+    rb'"pid"\s*:\s*"?([0-9]{1,18})\b',
+    re.IGNORECASE,
+)
 _SIDECAR_RANK = re.compile(rb'"rank"\s*:\s*([0-9]{1,9})\b')
 
 
@@ -57,6 +62,10 @@ class Head(Struct, frozen=True):
     """It has no operators (``Format.is_partial``)."""
     other: OtherKind | None = None
     """What it is if it is no trace by itself."""
+    host: int | None = None
+    """The process that ran the operators in its beginning; None if none did, or several."""
+    labels: tuple[str, ...] = ()
+    """Labels of the ranks in a merged file, as its processes are spelled."""
 
 
 _F = TypeVar("_F", bound=Format)
@@ -78,6 +87,7 @@ class Heads:
         self._pool: DaemonPool | None = None
         self._ahead: dict[File, Future[Head]] = {}
         self._unanswered: set[File] = set()
+        self._with_device: dict[File, bool] = {}
 
     def trace(self, file: File) -> Head:
         """Return whether a file is a trace, and the rank in its metadata; else what it is."""
@@ -87,9 +97,19 @@ class Heads:
         """Return the rank in a sidecar of ours."""
         return self._get(file, lambda stream, *_: _sidecar(stream))
 
+    def has_device_work(self, file: File) -> bool:
+        """Return whether any event of a local trace ran on a device, by its whole text."""
+        if file not in self._with_device:
+            try:
+                self._with_device[file] = whole_files.has_device_work(file)
+            except OSError:  # the reader reports it
+                return False
+        return self._with_device[file]
+
     def forget_unused(self) -> None:
         """Drop the heads that no call has used since the last one."""
         self._known = {file: self._known[file] for file in self._used}
+        self._with_device = {f: d for f, d in self._with_device.items() if f in self._used}
         self._used = set()
 
     def look_ahead(self, files: Iterable[File]) -> None:
@@ -114,6 +134,8 @@ class Heads:
         if sniffed is None:
             return _added(file.name, text, self.formats)
         processes = frozenset(map(int, set(_PROCESS.findall(text[:_BLOCK]))))
+        hosts = {int(number) for number in _HOST_PROCESS.findall(text[:_BLOCK])}
+        is_merged = whole_files.LABEL.search(text[:_BLOCK]) and not file.is_remote
         kind, info = sniffed[0], sniffed[1].info
         if info.rank is None and kind.last_info:
             if not zipped:
@@ -131,6 +153,8 @@ class Heads:
             joins_rank=kind.joins_rank,
             is_partial=kind.is_partial,
             other=other_kind(file.name, text, [kind]) if kind.joins_any else None,
+            host=hosts.pop() if len(hosts) == 1 else None,
+            labels=whole_files.labels_in(file) if is_merged else (),
         )
 
     def _get(self, file: File, look: _Look[Head]) -> Head:

@@ -4,11 +4,12 @@ torch names a worker by its process (``<host>_<pid>``), so a restarted job has s
 one rank. Users name files by rank and step, or all ranks alike. The rules:
 
 * The rank of a trace is from its metadata (``distributedInfo.rank``, the sidecar's ``rank``), else
-  from its name (``rank-3``, ``rank3_step100``, ``prof_3``, ``worker3``), else the next free one in
-  the order of names.
+  from its name (``rank_names.py``), else the next free one in the order of names.
 * Traces of the same rank are its spans if they come from one worker, if their names have that
   rank, too (``rank0_step100``, ``rank0_step200``), or if their time stamps show one process after
   the other (a restart: at least 10 s apart). Joined workers are reported.
+* Traces without a rank are the spans of one rank if one process recorded them (``fit-training``,
+  ``fit-validation``): its number is in the events, and it cannot record twice at a time.
 * Otherwise two processes claim a rank at the same time. The one with that rank in its name
   keeps it, else the first. Another gets the rank in its name if that is free, else the next one
   beyond all known ranks and the ``world_size`` of the metadata. A gap below may be a rank whose
@@ -20,7 +21,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -28,12 +29,11 @@ from msgspec import Struct
 
 from tb_privateuse1.discovery.file import File, natural_key, printable
 from tb_privateuse1.discovery.formats import Format, stem
+from tb_privateuse1.discovery.rank_names import named_ranks, rank_in
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
 _STEM = re.compile(r"^(.+?)(?:\.([0-9]+))?(?:\.pt)?(?:\.trace)?$", re.IGNORECASE)
-_RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?([0-9]{1,9})(?![0-9])", re.IGNORECASE)
-_NUMBERED = re.compile(r"(?:prof|worker)[-_]?([0-9]{1,9})", re.IGNORECASE)
 _NS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
 """Nanoseconds per unit of a Unix time, by its digits: torch has written ms and ns."""
 _RESTART_NS = 10 * 10**9
@@ -51,11 +51,15 @@ class WorkerRecording(Struct, frozen=True, dict=True):
     world_size: int | None
     formats: Sequence[Format]
     named: tuple[str, str | None] | None = None
+    process: int | None = None
+    """The number of the process that ran the operators, if it was one."""
+    label: str = ""
+    """That of its rank in a merged file (``TraceFiles.label``)."""
 
     @property
     def worker(self) -> str:
         """Return the name of the process that recorded it."""
-        return self._names[0]
+        return f"{self._names[0]} {self.label}".rstrip()
 
     @property
     def stamp(self) -> str | None:
@@ -86,12 +90,15 @@ class Member(Struct, frozen=True):
 class _Process(Struct, frozen=True):
     worker: str
     claim: int | None
+    named: int | None
+    """The rank in its name."""
     recordings: tuple[WorkerRecording, ...]
 
     @property
-    def named(self) -> int | None:
-        found = _RANK.search(self.worker) or _NUMBERED.fullmatch(self.worker)
-        return int(found[1]) if found else None
+    def number(self) -> int | None:
+        """Return the system's number of the process, if all recordings agree on it."""
+        numbers = {one.process for one in self.recordings}
+        return numbers.pop() if len(numbers) == 1 else None
 
     @property
     def wish(self) -> int | None:
@@ -122,11 +129,12 @@ def assign_ranks(recordings: Iterable[WorkerRecording]) -> tuple[list[Member], l
         else:
             late.append(process)
     sources = {rank: "name" if s[0].claim is None else "metadata" for rank, s in series.items()}
-    for rank, joined in series.items():
-        findings += _joined(rank, joined)
     free = (rank for rank in itertools.count() if rank not in series)
     for process in sorted(late, key=lambda p: (p.wish is None, natural_key(p.worker))):
         named = process.named if process.named not in series else None
+        if process.wish is None and (own := _series_of(process, series)):
+            own.append(process)
+            continue
         if named is not None:
             rank = named
         elif process.wish is None:
@@ -137,7 +145,9 @@ def assign_ranks(recordings: Iterable[WorkerRecording]) -> tuple[list[Member], l
             findings.append(_collision(process, series[process.wish][0], rank))
         series[rank] = [process]
         sources[rank] = "order" if named is None else "name"
-    return [_member(rank, sources[rank], series[rank]) for rank in sorted(series)], findings
+    joined = [finding for rank, own in series.items() for finding in _joined(rank, own)]
+    members = [_member(rank, sources[rank], series[rank]) for rank in sorted(series)]
+    return members, [*joined, *findings]
 
 
 def join_ranks(
@@ -154,18 +164,13 @@ def join_ranks(
     whole = [recording for recording in recordings if recording not in joining]
     known = {member.rank for member in assign_ranks(whole)[0]}
     for recording in sorted(joining, key=lambda one: natural_key(one.file.name)):
-        rank = _rank_of_name(recording)
+        rank = rank_in(recording.file.name)
         if rank is not None and rank in known:
             joined[rank].append(recording.file)
             continue
         whole.append(recording)
         known |= set() if rank is None else {rank}
     return *assign_ranks(whole), joined
-
-
-def _rank_of_name(recording: WorkerRecording) -> int | None:
-    found = _RANK.search(recording.file.name)
-    return int(found[1]) if found else None
 
 
 def _precedence(process: _Process) -> tuple[bool, bool, tuple[bool, int, list[str | int]]]:
@@ -178,15 +183,19 @@ def _processes(recordings: Iterable[WorkerRecording]) -> list[_Process]:
     for recording in sorted(recordings, key=lambda r: r.when):
         by_worker[recording.worker].append(recording)
     processes = []
+    named = named_ranks(by_worker)
     for worker, spans in by_worker.items():
         claims = {r.rank for r in spans if r.rank is not None}
         if len(claims) <= 1:  # a span that lost its metadata is still its worker's
-            processes.append(_Process(worker, next(iter(claims), None), tuple(spans)))
+            claim = next(iter(claims), None)
+            processes.append(_Process(worker, claim, named.get(worker), tuple(spans)))
             continue
         by_claim: dict[int | None, list[WorkerRecording]] = defaultdict(list)
         for recording in spans:
             by_claim[recording.rank].append(recording)
-        processes += [_Process(worker, claim, tuple(rs)) for claim, rs in by_claim.items()]
+        processes += [
+            _Process(worker, claim, named.get(worker), tuple(rs)) for claim, rs in by_claim.items()
+        ]
     return processes
 
 
@@ -195,9 +204,26 @@ def _continues(earlier: Sequence[_Process], process: _Process) -> bool:
         return True
     if process.claim is None or any(p.claim is None for p in earlier):
         return False
+    return _follows(earlier, process)
+
+
+def _series_of(process: _Process, series: Mapping[int, list[_Process]]) -> list[_Process] | None:
+    """Return the series of the process that recorded these too; None if there is none."""
+    if process.number is None:
+        return None
+    own = (s for s in series.values() if all(p.number == process.number for p in s))
+    return next((s for s in own if _follows(s, process) or _precedes(process, s)), None)
+
+
+def _follows(earlier: Sequence[_Process], process: _Process) -> bool:
+    """Return whether a process recorded after all of these had ended."""
     ends = [_unix_ns(p.recordings[-1]) for p in earlier]
     start = _unix_ns(process.recordings[0])
     return start is not None and all(e is not None and start - e >= _RESTART_NS for e in ends)
+
+
+def _precedes(process: _Process, later: Sequence[_Process]) -> bool:
+    return all(_follows([process], one) for one in later)
 
 
 def _unix_ns(recording: WorkerRecording) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.collective_entries import CollectiveEntries
@@ -193,6 +194,35 @@ class Raw(Struct, frozen=True):
     """By pid, as ``threads`` spells it."""
     reader: str = "chrome"
     """The name of the reader that made it; ``readers.read`` sets it."""
+
+    def of_processes(self, label: str) -> Raw:
+        """Return what a merged file has of one rank: of the processes whose number has a label.
+
+        The ranks' correlations and External ids are the same numbers. The metadata's rank is that
+        of another rank; counters have no rank.
+        """
+        start = f"{label} "
+        pids = [text.startswith(start) for text in (*self.strings, "")]
+        own = np.append(np.array(pids, np.bool_)[self.threads.pid], False)
+        plain = tuple(text.removeprefix(start) for text in self.strings)
+        groups = {c: group.take(own[group.thread]) for c, group in self.groups.items()}
+        metadata = dict(self.metadata)
+        if isinstance(info := metadata.get("distributedInfo"), dict):
+            metadata["distributedInfo"] = {k: v for k, v in info.items() if k != "rank"}
+        return replace(
+            self,
+            strings=plain,
+            groups={c: group for c, group in groups.items() if len(group)},
+            memory=self.memory.take(own[self.memory.thread]),
+            flows=self.flows.take(own[self.flows.thread]),
+            metadata=metadata,
+            counters=Counters(),
+            process_names={
+                pid.removeprefix(start): name
+                for pid, name in self.process_names.items()
+                if pid.startswith(start)
+            },
+        )
 
 
 class HostLaunches(Table, frozen=True):

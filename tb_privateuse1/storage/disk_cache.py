@@ -63,7 +63,7 @@ def cache_key(files: TraceFiles, vendors: Vendors = OURS) -> str:
     content += (cache_key(other, vendors) for other in files.others)
     content += (_identity(part) for part in files.parts)
     made_by = [engine_version(), vendors.fingerprint]
-    text = json.dumps([made_by, content, files.names, files.worker, files.rank])
+    text = json.dumps([made_by, content, files.names, files.worker, files.rank, files.label])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -80,6 +80,8 @@ def _ingest(
             progress(phase, done, total, count)
 
     raw = readers.read(files.trace.path, reading, processes)
+    if files.label:
+        raw = raw.of_processes(files.label)
     if files.parts:
         raw = readers.complete(raw, [part.path for part in files.parts])
     sidecar, doubts = _sidecar(files)

@@ -8,6 +8,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
+from tests.support.make import kernel
 from tests.support.listing import codes, layout, only_run, ranks
 from tests.support.trace_files import events, sidecar, trace, write
 
@@ -167,3 +168,73 @@ def test_our_sidecar_before_the_recipes_which_is_the_latest_spans(tmp_path: Path
     latest = catalog.scan(str(tmp_path), READERS).find().sidecar
     assert latest is not None
     assert latest.name == "host_1.3.kernel_event.json"
+
+
+def test_recordings_of_a_rank_by_stage_are_its_spans(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        for stage in ("DECODE", "EXTEND"):
+            trace(tmp_path / "r" / f"17794.6-TP-{rank}-{stage}.trace.json.gz")
+    assert layout(tmp_path)["r"] == {
+        rank: [f"17794.6-TP-{rank}-DECODE", f"17794.6-TP-{rank}-EXTEND"] for rank in (0, 1)
+    }
+
+
+def test_recordings_of_one_process_by_phase_are_one_rank(tmp_path: Path) -> None:
+    trace(tmp_path / "r" / "fit-training.1625863814669.pt.trace.json")
+    trace(tmp_path / "r" / "fit-validation.1625863794721.pt.trace.json")
+    assert layout(tmp_path)["r"] == {0: ["1625863794721", "1625863814669"]}
+    assert codes(tmp_path) == ["joined_workers"]
+
+
+@pytest.mark.parametrize(
+    ("second", "process"), [("1625863794721", 7), ("1625863813669", 1), ("2", 1)]
+)
+def test_other_or_simultaneous_processes_are_two_ranks(
+    tmp_path: Path, second: str, process: int
+) -> None:
+    trace(tmp_path / "r" / "a.1625863814669.pt.trace.json")
+    other = [{**event, "pid": process} for event in events()]
+    write(tmp_path / "r" / f"b.{second}.pt.trace.json", {"traceEvents": other})
+    assert layout(tmp_path)["r"] == {0: ["1625863814669"], 1: [second]}
+
+
+def _ranks_with_a_device(folder: Path) -> None:
+    for rank in (0, 1):
+        work = [*events(), kernel("gemm", 110, 120)]
+        write(folder / f"rank{rank}.1.pt.trace.json", {"traceEvents": work})
+
+
+def test_a_server_without_device_work_is_no_rank(tmp_path: Path) -> None:
+    _ranks_with_a_device(tmp_path / "r")
+    server = [{**event, "pid": 77} for event in events()]
+    write(tmp_path / "r" / "host_77.async_llm.1.pt.trace.json.gz", {"traceEvents": server})
+    assert layout(tmp_path) == {
+        "r": {0: ["1"], 1: ["1"]},
+        "r/host_77.async_llm": {0: ["1"]},
+    }
+    assert catalog.scan(str(tmp_path), READERS).find("r/host_77.async_llm").rank is None
+
+
+def test_a_rank_that_lost_its_number_is_one_by_its_device_work(tmp_path: Path) -> None:
+    _ranks_with_a_device(tmp_path / "r")
+    work = [{**event, "pid": 77} for event in (*events(), kernel("gemm", 110, 120))]
+    write(tmp_path / "r" / "host_77.1.pt.trace.json", {"traceEvents": work})
+    assert layout(tmp_path) == {"r": {0: ["1"], 1: ["1"], 2: ["1"]}}
+
+
+@pytest.mark.parametrize("suffix", ["json", "json.gz"])
+def test_ranks_of_a_merged_file_are_opened_apart(tmp_path: Path, suffix: str) -> None:
+    merged = [
+        {**event, "pid": f"[TP0{rank}] {event['pid']}"} for rank in (0, 1) for event in events()
+    ]
+    info = {"rank": 0, "world_size": 2}
+    write(
+        tmp_path / "r" / f"merged-17.trace.{suffix}",
+        {"traceEvents": merged, "distributedInfo": info},
+    )
+    found = catalog.scan(str(tmp_path), READERS)
+    assert ranks(tmp_path) == {
+        "merged-17 [TP00]": (0, "name"),
+        "merged-17 [TP01]": (1, "name"),
+    }
+    assert [found.find("r", rank).label for rank in (0, 1)] == ["[TP00]", "[TP01]"]

@@ -1,0 +1,31 @@
+"""Facts that need a whole file: labels of merged ranks, and work of a device."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tb_privateuse1.discovery.file import file_at
+from tb_privateuse1.discovery.whole_files import has_device_work, labels_in
+from tests.support.make import document, kernel, op
+
+
+def _write(path: Path, *events: dict[str, object], spaces: int = 0) -> Path:
+    text = json.dumps(document(*events)).replace("}, {", "}," + " " * spaces + "{").encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_labels_of_all_ranks_in_the_files_order(tmp_path: Path, name: str) -> None:
+    events = [{**op("aten::mm", 0, 9), "pid": f"[TP0{rank}] 1000"} for rank in (1, 0, 1)]
+    path = _write(tmp_path / name, *events, spaces=3 << 20)
+    assert labels_in(file_at(str(path))) == ("[TP01]", "[TP00]")
+
+
+def test_device_work_is_told_by_the_categories(tmp_path: Path) -> None:
+    host = op("aten::memcpy_kernel", 0, 9)
+    assert not has_device_work(file_at(str(_write(tmp_path / "a.json", host))))
+    device = _write(tmp_path / "b.json", host, kernel("gemm", 0, 5), spaces=3 << 20)
+    assert has_device_work(file_at(str(device)))
