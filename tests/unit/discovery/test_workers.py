@@ -8,8 +8,8 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
-from tests.support.make import kernel
 from tests.support.listing import codes, layout, only_run, ranks
+from tests.support.make import kernel
 from tests.support.trace_files import events, sidecar, trace, write
 
 
