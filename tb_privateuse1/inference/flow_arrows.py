@@ -20,6 +20,8 @@ def arrow_tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tupl
     at_thread = np.full(len(thread), NONE, np.int32)
     at_ns = np.zeros(len(thread), np.int64)
     head_rows, tail_rows = (np.flatnonzero(flows.finish == finish) for finish in (1, 0))
+    if (zero := flows.id[tail_rows] == 0).sum() > 1:  # what a profiler writes without a number
+        tail_rows = tail_rows[~zero]
     if not wanted.any() or not len(head_rows) or not len(tail_rows):
         return at_thread, at_ns
     _, number = np.unique(flows.id, return_inverse=True)

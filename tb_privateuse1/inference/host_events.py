@@ -10,7 +10,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference import task_queue
-from tb_privateuse1.inference.stage_inputs import MetadataClaims, impossible_sizes, rows_of
+from tb_privateuse1.inference.stage_inputs import MetadataClaims, impossible_sizes, rows_of, rows_of_ids
+from tb_privateuse1.inference.equal_ranges import by_ids, find_equal, part_siblings
+from tb_privateuse1.inference.process_numbers import process_numbers
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw, Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import distinct_values
@@ -181,7 +183,9 @@ def _launches(
     """
     operator = np.append(np.flatnonzero(ops.kind == OPERATOR), NONE).astype(np.int32)
     caller = operator[caller]
-    by_id = rows_of(ops.external_id, calls.id("external_id"))
+    processes = (process_numbers(raw.threads, thread) for thread in (ops.thread, calls.thread))
+    of_ops, of_calls = processes
+    by_id = rows_of_ids(ops.external_id, of_ops, calls.id("external_id"), of_calls)
     by_arrow, tasks = task_queue.link_tasks(raw.flows, calls, caller < 0, ops, dequeued)
     by_id = np.where(by_id >= 0, by_id, by_arrow)
     around, frame = place
@@ -207,17 +211,19 @@ def _nested(parts: list[Group]) -> _Nested:
 
     sizes = np.array([len(part) for part in parts], np.int64)
     thread, start, end = column("thread"), column("start_ns"), column("end_ns")
-    order = intervals.nesting_order(thread, start, end)
+    order = by_ids(intervals.nesting_order(thread, start, end), parts[0])
     part = np.repeat(np.arange(len(parts), dtype=np.int8), sizes)[order]
     row = (order - (np.cumsum(sizes) - sizes)[part]).astype(np.int32)
     thread, start = thread[order], start[order]  # one at a time: they are large
     end = end[order]
     parent = intervals.nest_ordered(thread, start, end)
     duration = np.subtract(end, start, out=end)
+    name = column("name")[order]
+    parent = part_siblings(parent, find_equal(parent, name, start, duration, part == 0))
     inside = np.zeros(len(order) + 1, np.int64)  # the last one is for what has no parent
     np.add.at(inside, parent, duration)
     self_ns = np.maximum(np.subtract(duration, inside[:-1], out=end), 0, out=end)
-    return _Nested(part, row, parent, self_ns, _single(parent, column("name")[order], part == 0))
+    return _Nested(part, row, parent, self_ns, _single(parent, name, part == 0))
 
 
 def _ops(raw: Raw, ranges: Group, sidecar: Sidecar | None, **nesting: NDArray[Any]) -> Ops:

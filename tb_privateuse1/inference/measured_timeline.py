@@ -7,7 +7,9 @@ import re
 import numpy as np
 
 from tb_privateuse1.inference import event_waits, flow_arrows
-from tb_privateuse1.inference.stage_inputs import Activities, MetadataClaims, Strings, rows_of
+from tb_privateuse1.inference.stage_inputs import Activities, MetadataClaims, Strings, rows_of_ids
+from tb_privateuse1.inference.launch_links import link_activities
+from tb_privateuse1.inference.process_numbers import process_numbers, stream_owners
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
@@ -61,9 +63,13 @@ def build_activities(
     order = np.argsort(events.start_ns, kind="stable")
     events, kind, merged = events.take(order), kind[order], merged[order]
 
-    launch, by_arrow = _follow_arrows(raw, events, ops, launches)
     kind = _kinds_by_name(events.name, kind, strings)
     lanes, lane = _lanes(raw, events, strings)
+    caller = process_numbers(raw.threads, launches.thread)
+    owner = stream_owners(launches, caller, events, lane)
+    launch = link_activities(launches, events, lane, kind, (caller, owner), vendor, strings.all)
+    launch, by_arrow = _follow_arrows(raw, events, ops, launches, launch)
+    op = _operators(raw, events, launch, by_arrow, owner, ops, launches)
     configs, config = _configs(events)
     kernels = Kernels(
         name=events.name,
@@ -73,7 +79,7 @@ def build_activities(
         end_ns=events.end_ns,
         lane=lane,
         launch=launch,
-        op=_operators(events, launch, by_arrow, ops, launches),
+        op=op,
         capture=np.full(len(events), NONE, np.int32),
         captured_op=np.full(len(events), NONE, np.int32),
         step=np.full(len(events), NONE, np.int32),
@@ -134,15 +140,15 @@ def _configs(events: Group) -> tuple[Configs, I32]:
     return whole.take(first), row
 
 
-def _follow_arrows(raw: Raw, events: Group, ops: Ops, launches: Launches) -> tuple[I32, I32]:
-    """Return each activity's launch by correlation, else by an arrow, and its operator by an arrow.
+def _follow_arrows(
+    raw: Raw, events: Group, ops: Ops, launches: Launches, launch: I32
+) -> tuple[I32, I32]:
+    """Return each activity's ``launch``, else that of an arrow, and its operator by an arrow.
 
     An arrow comes from the innermost range around its tail, as the Chrome trace format has it.
     """
-    correlation = events.id("correlation")
-    launch = rows_of(launches.correlation, correlation)
     operator = np.full(len(events), NONE, np.int32)
-    wanted = correlation < 0
+    wanted = (events.id("correlation") <= 0) & (launch < 0)
     if not wanted.any():
         return launch, operator
     is_operator = np.flatnonzero(ops.kind == OPERATOR).astype(np.int32)
@@ -168,9 +174,12 @@ def _around(ranges: Launches | Ops, thread: I32, at_ns: I64) -> I32:
     return found
 
 
-def _operators(events: Group, launch: I32, by_arrow: I32, ops: Ops, launches: Launches) -> I32:
+def _operators(
+    raw: Raw, events: Group, launch: I32, by_arrow: I32, owner: I32, ops: Ops, launches: Launches
+) -> I32:
     """Return the launching operators: by the launch call, else an arrow, else External id."""
-    by_id = rows_of(ops.external_id, events.id("external_id"))
+    process = process_numbers(raw.threads, ops.thread)
+    by_id = rows_of_ids(ops.external_id, process, events.id("external_id"), owner)
     by_id = np.where(by_arrow >= 0, by_arrow, by_id).astype(np.int32)
     if not len(launches):
         return by_id

@@ -9,6 +9,7 @@ from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.event_waits import EventWaits
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.model import (
@@ -111,3 +112,23 @@ def rows_of(keys: I64, wanted: I64) -> I32:
     at = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
     row = order[at].astype(np.int32)
     return np.where((wanted >= 0) & (keys[row] == wanted), row, NONE).astype(np.int32)
+
+
+def share_ids(ids: I64, process: I32) -> bool:
+    """Return whether several processes have the same ids of a profiler, as each counts its own."""
+    if not len(ids) or (process == process[0]).all():
+        return False
+    each = distinct_values((ids * (int(process.max()) + 1) + process)[ids > 0])
+    return len(distinct_values(ids[ids > 0])) < len(each)
+
+
+def rows_of_ids(ids: I64, process: I32, wanted: I64, wanted_process: I32) -> I32:
+    """Return the first row of each wanted id of the profiler; ``NONE`` if 0, negative or absent.
+
+    If processes share ids, those of the wanted process count.
+    """
+    own, sought = ids, wanted
+    if share_ids(ids, process):
+        count = max(int(process.max()), int(wanted_process.max(initial=0))) + 1
+        own, sought = ids * count + process, wanted * count + wanted_process
+    return rows_of(np.where(ids > 0, own, NONE), np.where(wanted > 0, sought, NONE))

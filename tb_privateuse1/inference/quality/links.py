@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
 from tb_privateuse1.i18n import say
+from tb_privateuse1.inference.launch_links import starts_work
 from tb_privateuse1.inference.quality.check_subject import LITTLE, Subject, examples, share
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.groupby import LAST, distinct_values, minima
 from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Kernels, Trace
 from tb_privateuse1.trace.table import Bools
-from tb_privateuse1.vendors import words
 
-_STARTS_WORK = re.compile(r"launch|memcpy|memset", re.IGNORECASE)
-_QUERY = r"^(<runtimes>)?(get|query|set|is)|attribute|occupancy"
 _MOST_NAMES = 3
 
 
@@ -96,17 +93,8 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
     launches, kernels = trace.launches, trace.kernels
     if not len(launches) or (kernels.evidence != MEASURED).any():
         return
-    runtimes = words("runtime_prefixes", trace.vendor.runtime_prefixes)
-    query = re.compile(_QUERY.replace("<runtimes>", runtimes), re.IGNORECASE)
-    starting = np.array(
-        [
-            n
-            for n in distinct_values(launches.name).tolist()
-            if _STARTS_WORK.search(trace.text(n)) and not query.search(trace.text(n))
-        ],
-        np.int32,
-    )
-    lost = np.isin(launches.name, starting)
+    starting = starts_work(launches, trace.vendor, trace.strings)
+    lost = starting.copy()
     lost[kernels.launch[kernels.launch >= 0]] = False
     # Several calls of one correlation are one: a driver's call inside the runtime's.
     done = distinct_values(launches.correlation[kernels.launch[kernels.launch >= 0]])
@@ -116,7 +104,7 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
     rows = np.flatnonzero(lost)
     names = Counter(launches.name[rows].tolist()).most_common(_MOST_NAMES)
     listed = ", ".join(f"{trace.text(name)[:80]} ({n:,})" for name, n in names)
-    all_calls = int(np.isin(launches.name, starting).sum())
+    all_calls = int(starting.sum())
     message = say(
         "{count:,} of {total:,} calls left no activity on the device: {names}.",
         count=len(rows),
@@ -135,28 +123,28 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
 
 
 def _ambiguous(trace: Trace) -> Iterator[Finding]:
-    """Yield a finding about correlations that launches of several operators share."""
+    """Yield a finding about correlations that identify no launch: 0, and those of several."""
     launches, kernels = trace.launches, trace.kernels
     if not len(launches) or not len(kernels):
         return
     order = np.argsort(launches.correlation, kind="stable")
     number, op = launches.correlation[order], launches.op[order]
-    other = (number[1:] == number[:-1]) & (number[1:] > 0) & (op[1:] != op[:-1])
-    if not other.any():
-        return
-    linked = (kernels.launch >= 0) & np.isin(kernels.correlation, number[1:][other])
+    several = (number[1:] == number[:-1]) & (number[1:] >= 0) & (op[1:] != op[:-1])
+    linked = np.isin(kernels.correlation, number[1:][several])
     if not linked.any():
         return
     rows = np.flatnonzero(linked)
+    unknown = int((kernels.launch[rows] < 0).sum())
     message = say(
-        "{count:,} device activities have a correlation that calls of several operators "
-        "have: they are linked to the first of these.",
+        "{count:,} device activities have a correlation that calls of several operators have: "
+        "they are linked in the order of these on their stream, {unknown:,} to none.",
         count=len(rows),
+        unknown=unknown,
     )
-    hint = say("Were recordings joined in one file?")
+    hint = say("Were recordings joined in one file? Some profilers write 0 for all.")
     yield Finding(
         "ambiguous_correlations", message, hint, len(rows), "warning",
-        ("operators", "kernels"), examples(trace, "kernels", rows),
+        ("operators", "kernels", "steps"), examples(trace, "kernels", rows),
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def test_missing_keys_come_from_the_extended_vendor(use: Any) -> None:
     rocm = next(vendor for vendor in VENDORS if vendor.name == "rocm")
     assert [vendor.name for vendor in known].count("cuda") == 1
     assert known[0].device_types == rocm.device_types
-    assert known[0].communication_names.pattern == "^my"
+    assert known[0].communication_names == re.compile("^my")
     assert detect("cuda", ["AMD Instinct"], known=known).title == "Both"
     assert detect("cuda", known=known).title == "Both"
 

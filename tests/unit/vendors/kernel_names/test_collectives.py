@@ -1,6 +1,7 @@
 """Which kernels communicate, by the names that libraries and engines give them."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -102,7 +103,7 @@ def test_a_fused_collective_is_named_so_and_counted_once() -> None:
 
 
 def test_arguments_of_a_collective_count_beside_the_name() -> None:
-    claim = {"Collective name": "allreduce"}
+    claim: dict[str, Any] = {"Collective name": "allreduce"}
     assert trace(kernel("vendor_kernel", 0, 5, **claim)).kernels.communication.tolist() == [True]
 
 

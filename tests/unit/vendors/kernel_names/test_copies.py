@@ -12,7 +12,6 @@ KINDS = {
     "__amd_rocclr_copyImageToBuffer": MEMCPY,
     "__amd_rocclr_fillBufferAligned.kd": MEMSET,
     "__amd_rocclr_fillBufferAligned2D": MEMSET,
-    "aclnnMm_MatMulCommon_MemSet": MEMSET,
     "Memcpy DtoD (Device -> Device)": MEMCPY,
     "Memset (Device)": MEMSET,
 }
@@ -26,7 +25,7 @@ def test_copies_and_fills_that_run_as_kernels(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["__amd_rocclr_streamOpsWait", "_combined_routing_memset", "copy_kernel", "memcpy_async_kernel",
+    ["__amd_rocclr_streamOpsWait", "aclnnMm_MatMulCommon_MemSet", "_combined_routing_memset", "copy_kernel", "memcpy_async_kernel",
      "triton_poi_fused__to_copy_1", "aten::copy_", "fill_kernel", "CopyBufferedSum",
      "void at::native::CatArrayBatchedCopy<float>(float*)"],
 )  # fmt: skip
