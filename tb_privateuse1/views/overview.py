@@ -21,7 +21,8 @@ from tb_privateuse1.analysis.account.verdict import Verdict, verdict
 from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.operators import totals as operators_totals
-from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
+from tb_privateuse1.analysis.recording.judged_part import iteration_spread
+from tb_privateuse1.analysis.recording.summary import Recording, summary
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, modeled_time
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
@@ -133,7 +134,7 @@ class Overview(Result, frozen=True):
     """The recording's length."""
     steps: tuple[Step, ...]
     average_step_ns: int | None
-    """Mean duration of the complete steps; null if none is complete."""
+    """Mean duration of the complete steps, or of iterations without steps; null if none is."""
     average_step_bound_ns: int | None
     spread: Spread | None
     averages: tuple[Average, ...]
@@ -214,8 +215,8 @@ def _account_fields(trace: Trace, row: int | None) -> dict[str, Any]:
 def _first_figures(trace: Trace, row: int | None) -> Overview:
     """Return the brief overview of all steps, or of a row of ``trace.steps``."""
     steps = step_table(trace)
-    spread = step_spread(steps)
-    used = utilization(trace, row)
+    spread = iteration_spread(trace) or step_spread(steps)
+    used = utilisation(trace, row)
     inside = in_step(trace.kernels.step, row)
     kernels = trace.kernels.take(inside)
     use = BUDGET.compute(trace, ("use", row), lambda: device_use(trace, row))

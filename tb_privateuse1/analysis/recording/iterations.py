@@ -1,8 +1,9 @@
-"""Find the iterations of a recording: by its steps, by annotations, or by what repeats.
+"""Find the iterations of a recording: by its steps, annotations, optimizer, or by what repeats.
 
 Repetition is of the sequence of launches (by kernel), or of outermost operators if nothing is
 launched. A name that occurs once per iteration, at equal distances, marks its borders. Layers
-repeat within a single iteration, too; but beside them it has work that occurs only once.
+repeat within a single iteration, too; but beside them it has work that occurs only once. What
+occurs only once at the beginning is a start, behind which a loop may repeat.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.recording.optimizer_iterations import optimizer_iterations
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import following
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
 
-IterationSource = Literal["steps", "annotations", "repetition"]
+IterationSource = Literal["steps", "annotations", "optimizer", "repetition"]
 
 STEP = "ProfilerStep#"
 
@@ -31,6 +33,9 @@ _MATCHES = 0.9
 
 _ONCE = 0.1
 """Share of the names that may occur only once in repeated iterations."""
+
+_FEWEST_LATER = 3
+"""Iterations behind a start that does not repeat: two alike may be parts of the start."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -45,14 +50,24 @@ class Iterations(Struct, frozen=True):
     """Rows of ``trace.ops`` for annotations and steps; empty by repetition."""
 
 
+def has_steps(trace: Trace) -> bool:
+    """Return whether the recording has steps of the profiler's schedule."""
+    return any(trace.text(name).startswith(STEP) for name in trace.steps.name[:1])
+
+
 @memoize
 def iterations(trace: Trace) -> Iterations | None:
     """Return the iterations of the recording; None if nothing repeats and nothing names them."""
     steps = trace.steps
-    if any(trace.text(name).startswith(STEP) for name in steps.name[:1]):
+    if has_steps(trace):
         rows = np.flatnonzero(np.isin(trace.ops.name, steps.name))
         return Iterations("steps", steps.start_ns, steps.end_ns, rows)
-    return _annotations(trace) or _repetition(trace)
+    return _annotations(trace) or _optimizer(trace) or _repetition(trace)
+
+
+def _optimizer(trace: Trace) -> Iterations | None:
+    found = optimizer_iterations(trace)
+    return found and Iterations("optimizer", *found, np.empty(0, np.int64))
 
 
 def _annotations(trace: Trace) -> Iterations | None:
@@ -86,7 +101,11 @@ def _repetition(trace: Trace) -> Iterations | None:
     token, at_ns, end_ns = _sequence(trace)
     anchors = _anchors(token)
     if anchors is None:
-        return None
+        begun = _start_length(token)
+        anchors = _anchors(token[begun:]) if begun else None
+        if anchors is None or len(anchors) < _FEWEST_LATER:
+            return None
+        anchors = anchors + begun
     start = at_ns[anchors]
     end = following(start, end_ns)
     return Iterations("repetition", start, end, np.empty(0, np.int64))
@@ -109,6 +128,13 @@ def _sequence(trace: Trace) -> tuple[I64, I64, int]:
     top = top[ops.thread[top] == main]
     _, group = groupby.group_rows(ops.name[top], ops.shapes[top])
     return group, ops.start_ns[top], int(ops.end_ns[top].max())
+
+
+def _start_length(token: I64) -> int:
+    """Return the length of the beginning up to its last name that occurs once, at most half."""
+    _, place, count = np.unique(token, return_index=True, return_counts=True)
+    early = place[(count == 1) & (place < len(token) // 2)]
+    return int(early.max()) + 1 if len(early) else 0
 
 
 def _anchors(token: I64) -> I64 | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.recording import iterations as recording_iterations
 from tb_privateuse1.analysis.recording.phases import FIRST_TIME, KINDS, phases, time_of
+from tb_privateuse1.analysis.recording.workload import workload
 from tb_privateuse1.analysis.steps import judged_window
+from tb_privateuse1.analysis.steps.table import Spread, spread_of
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
@@ -34,12 +37,17 @@ class JudgedPart(Struct, frozen=True):
     """The judged time of each of ``steps``: its mean is the *steady step*."""
     is_steady: bool = True
     """False if each step is a start-up, a compilation or a capture, and nothing repeats later."""
+    iterations_ns: I64 = field(default_factory=lambda: np.empty(0, np.int64))
+    """Lengths of the iterations that stand for steps: of serving without steps, and of those that
+    are judged because no step is steady; else empty."""
 
     @property
     def steady_step_ns(self) -> int | None:
         """Return the judged time of a step, on average; None if nothing is judged."""
         if not self.is_steady or not len(self.steps):
             return None
+        if len(self.iterations_ns):
+            return round(float(self.iterations_ns.mean()))
         return round(float(self.lengths_ns.mean()))
 
 
@@ -67,11 +75,25 @@ def judged_part(trace: Trace, row: int | None = None) -> JudgedPart:
     clean = warm & (at_edge < MATERIAL * length)
     kept = clean if np.count_nonzero(clean) >= _FEWEST else warm
     if len(warm) and not warm.any():
-        window = _steady_iterations(trace, first_time) if row is None else intervals.EMPTY
-        return _part(trace, chosen, window, chosen[:0], is_steady=len(window[0]) > 0)
+        each = _steady_iterations(trace, first_time) if row is None else intervals.EMPTY
+        found_any = len(each[0]) > 0
+        part = _part(trace, chosen, intervals.union(*each), chosen[:0], is_steady=found_any)
+        return replace(part, iterations_ns=each[1] - each[0])
     window = judged_window.judged_window(trace, chosen[kept])
     window = intervals.subtract(window, intervals.merge(first_time, edges))
-    return _part(trace, chosen[kept], window, chosen[~kept])
+    part = _part(trace, chosen[kept], window, chosen[~kept])
+    return replace(part, iterations_ns=_of_serving(trace)) if row is None else part
+
+
+def iteration_spread(trace: Trace) -> Spread | None:
+    """Return the spread of the judged iterations that stand for steps; None where steps count.
+
+    They are the host's ranges, which are measured. Recordings with steps are not judged for this.
+    """
+    if recording_iterations.has_steps(trace):
+        return None
+    lengths: list[int] = judged_part(trace).iterations_ns.tolist()
+    return spread_of(lengths, bound_ns=0) if lengths else None
 
 
 def _part(
@@ -85,12 +107,20 @@ def _part(
     return JudgedPart(rows, window, left_out, apart, intervals.covered_length(window, start, end))
 
 
+def _of_serving(trace: Trace) -> I64:
+    """Return the times from each iteration of an engine to the next; empty where steps count."""
+    found = recording_iterations.iterations(trace)
+    if found is None or found.source == "steps" or workload(trace).kind != "serving":
+        return np.empty(0, np.int64)
+    return np.diff(found.start_ns)
+
+
 def _steady_iterations(trace: Trace, first_time: intervals.Set) -> intervals.Set:
-    """Return the time of the iterations behind the last first-time work; two or more, or none."""
+    """Return the iterations behind the last first-time work, one by one: two or more, or none."""
     found = recording_iterations.iterations(trace)
     if found is None or found.source == "steps":
         return intervals.EMPTY
     after = found.start_ns >= first_time[1][-1]
     if np.count_nonzero(after) < _FEWEST:
         return intervals.EMPTY
-    return intervals.union(found.start_ns[after], found.end_ns[after])
+    return found.start_ns[after], found.end_ns[after]

@@ -15,11 +15,11 @@ from msgspec import Struct
 from tb_privateuse1.analysis.recording import capture_and_compilation, edges, first_calls
 from tb_privateuse1.analysis.recording.durations import write_duration
 from tb_privateuse1.analysis.recording.iterations import iterations
-from tb_privateuse1.i18n import join_sentences, plural, say
+from tb_privateuse1.i18n import join_list, join_sentences, plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.model import Launches, Ops, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 PhaseKind = Literal["capture", "compilation", "startup", "drain", "profiler_stop", "steady"]
@@ -115,6 +115,7 @@ def _proofs(trace: Trace) -> Iterator[_Proof]:
     """Yield all spans that are not steady; they may overlap."""
     yield from _captures(trace)
     yield from _compilations(trace)
+    yield from _before_iterations(trace)
     yield from _startup(trace)
     drains = [_drain(trace, edge) for edge in edges.drains(trace)]
     yield from drains
@@ -202,6 +203,52 @@ def _startup(trace: Trace) -> Iterator[_Proof]:
         sentence = join_sentences((first, more if len(rows) > 1 else ""))
         shown = tuple(rows[order[:_MOST_ROWS]].tolist())
         yield _Proof("startup", _closed(start, end), sentence, name, shown)
+
+
+def _before_iterations(trace: Trace) -> Iterator[_Proof]:
+    """Yield what precedes iterations without steps, if it takes longer than each of them.
+
+    A shorter part may be the rest of an iteration that began before the recording. Only behind an
+    optimizer's loop is other work no loop of its own: elsewhere first calls must prove it.
+    """
+    found = iterations(trace)
+    if found is None or found.source == "steps" or len(found.start_ns) <= _FEW_STEPS:
+        return
+    first = int(found.start_ns[0])
+    if first <= int((found.end_ns - found.start_ns).max()):
+        return
+    launches = trace.launches
+    calls_found = first_calls.first_calls(trace)
+    begun = launches.start_ns[calls_found.launches], trace.ops.start_ns[calls_found.ops]
+    if found.source != "optimizer" and not (np.concatenate(begun) < first).any():
+        return
+    name: TableName = "launches"
+    rows, length = _longest(launches.start_ns, launches.end_ns - launches.start_ns, first)
+    table: Launches | Ops = launches
+    if not len(rows) or length[0] < _OF_STEP * first:  # the time is not the calls'
+        name, table = "ops", trace.ops
+        rows, length = _longest(trace.ops.start_ns, trace.ops.self_ns, first)
+    calls = [
+        say("{name} takes {time}", name=trace.text(table.name[row])[:_LONGEST_NAME],
+            time=write_duration(int(ns)))
+        for row, ns in zip(rows.tolist(), length.tolist(), strict=True)
+        if ns >= _OF_STEP * first
+    ]  # fmt: skip
+    sentence = say(
+        "{time} precede the first of {count}.",
+        time=write_duration(first),
+        count=plural(len(found.start_ns), "iteration"),
+    )
+    most = say("{calls}.", calls=join_list(calls)) if calls else ""
+    time = np.array([0]), np.array([first])
+    yield _Proof("startup", time, join_sentences((sentence, most)), name, tuple(rows.tolist()))
+
+
+def _longest(start_ns: I64, length_ns: I64, end_ns: int) -> tuple[I64, I64]:
+    """Return the rows that take longest of those that begin before an instant, and how long."""
+    rows = np.flatnonzero(start_ns < end_ns)
+    rows = rows[np.argsort(-length_ns[rows], kind="stable")[:_MOST_ROWS]]
+    return rows, length_ns[rows]
 
 
 def _slow_start(trace: Trace, drains: Iterable[_Proof]) -> Iterator[_Proof]:

@@ -9,7 +9,12 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.recording import judged_part
 from tb_privateuse1.analysis.recording.durations import write_duration
-from tb_privateuse1.analysis.recording.iterations import STEP, IterationSource, iterations
+from tb_privateuse1.analysis.recording.iterations import (
+    STEP,
+    Iterations,
+    IterationSource,
+    iterations,
+)
 from tb_privateuse1.analysis.recording.phases import (
     FIRST_TIME,
     KINDS,
@@ -86,6 +91,8 @@ class RecordingSummary(Struct, frozen=True):
     iterations: int | None
     """Number of iterations found; null if nothing repeats."""
     iterations_source: IterationSource | None
+    iteration_ns: int | None
+    """Median time from the start of an iteration to that of the next; null of fewer than two."""
 
 
 @memoize
@@ -111,7 +118,14 @@ def summary(trace: Trace) -> RecordingSummary:
         steady_step_ns=part.steady_step_ns,
         iterations=len(repeated.start_ns) if repeated else None,
         iterations_source=repeated.source if repeated else None,
+        iteration_ns=_period(repeated),
     )
+
+
+def _period(found: Iterations | None) -> int | None:
+    if found is None or len(found.start_ns) < 2:
+        return None
+    return round(float(np.median(np.diff(found.start_ns))))
 
 
 def _kind(trace: Trace, part: judged_part.JudgedPart) -> RecordingKind:
@@ -155,6 +169,13 @@ def _judged(trace: Trace, part: judged_part.JudgedPart, is_steps: bool) -> tuple
         several = len(part.steps) > 1
         count = plural(len(part.steps), "steady step") if several else plural(1, "step")
         head = say("{name}, {steps} of {time} judged.", name=name, steps=count, time=per_step)
+    elif len(part.iterations_ns) and workload(trace).kind != "serving":
+        head = say(
+            "{name}, {iterations} of {time} judged.",
+            name=name,
+            iterations=plural(len(part.iterations_ns), "iteration"),
+            time=write_duration(part.steady_step_ns or 0),
+        )
     else:
         head = say("{name}, {time} judged.", name=name, time=write_duration(judged_ns))
     reasons, missing = _left_out(trace, part), len(trace.steps) - len(part.steps)
@@ -174,8 +195,15 @@ def _judged(trace: Trace, part: judged_part.JudgedPart, is_steps: bool) -> tuple
 def _named(trace: Trace) -> str:
     """Return the name of the workload, with the iterations that annotations name."""
     work = workload(trace)
-    counts = [plural(work.prefill, "prefill iteration")] if work.prefill else []
-    counts += [plural(work.decode, "decode iteration")] if work.decode else []
+    counts = [
+        count if period_ns is None
+        else say("{iterations} of {time}", iterations=count, time=write_duration(period_ns))
+        for count, period_ns in (
+            (work.prefill and plural(work.prefill, "prefill iteration"), work.prefill_ns),
+            (work.decode and plural(work.decode, "decode iteration"), work.decode_ns),
+        )
+        if count
+    ]  # fmt: skip
     name = _WORKLOADS[work.kind]
     return say("{name} ({counts})", name=name, counts=join_list(counts)) if counts else name
 

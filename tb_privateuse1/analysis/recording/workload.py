@@ -40,6 +40,10 @@ class Workload(Struct, frozen=True):
     """Annotated prefill iterations of serving."""
     decode: int = 0
     """Annotated decode iterations."""
+    prefill_ns: int | None = None
+    """Median time from the start of a prefill iteration to that of the next iteration."""
+    decode_ns: int | None = None
+    """The same of decode iterations; None of fewer than two."""
 
 
 @memoize
@@ -90,7 +94,22 @@ def _serving(trace: Trace) -> Workload | None:
         return None
     row = int((decode if len(decode) else prefill)[0])
     reason = say("The annotation {name} names an iteration.", name=trace.text(ops.name[row])[:80])
-    return Workload("serving", reason, row, prefill=len(prefill), decode=len(decode))
+    starts = ops.start_ns[np.union1d(prefill, decode)]
+    return Workload(
+        "serving", reason, row, prefill=len(prefill), decode=len(decode),
+        prefill_ns=_usual_period(ops.start_ns[prefill], starts),
+        decode_ns=_usual_period(ops.start_ns[decode], starts),
+    )  # fmt: skip
+
+
+def _usual_period(own_ns: I64, all_ns: I64) -> int | None:
+    """Return the median time from each start to the next of all; None of fewer than two."""
+    if len(own_ns) < 2:
+        return None
+    every = np.unique(all_ns)
+    at = np.searchsorted(every, np.unique(own_ns), side="right")
+    periods = every[at[at < len(every)]] - every[at[at < len(every)] - 1]
+    return round(float(np.median(periods))) if len(periods) else None
 
 
 def _outermost(trace: Trace, rows: I64, pattern: re.Pattern[str]) -> I64:

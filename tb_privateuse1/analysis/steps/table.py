@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,17 +126,21 @@ def step_spread(steps: Iterable[Step]) -> Spread | None:
     complete = [step for step in steps if not step.incomplete and not step.primed]
     if not complete:
         return None
-    durations = [step.duration_ns for step in complete]
     bounds = [step.duration_bound_ns for step in complete]
-    mean, median, deviation = np.mean(durations), np.median(durations), np.std(durations)
     known = [b for b in bounds if b is not None]
+    bound_ns = max(known) if len(known) == len(bounds) else None
+    return spread_of([step.duration_ns for step in complete], bound_ns)
+
+
+def spread_of(durations: Sequence[int], bound_ns: int | None) -> Spread:
+    """Return the spread of one or more durations, which share an error bound."""
     return Spread(
-        mean_ns=round(mean),
-        median_ns=round(median),
+        mean_ns=round(np.mean(durations)),
+        median_ns=round(np.median(durations)),
         min_ns=min(durations),
         max_ns=max(durations),
-        deviation_ns=round(deviation),
-        bound_ns=max(known) if len(known) == len(bounds) else None,
+        deviation_ns=round(np.std(durations)),
+        bound_ns=bound_ns,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -12,10 +13,11 @@ from tb_privateuse1.inference.launch_links import starts_work
 from tb_privateuse1.inference.quality.check_subject import LITTLE, Subject, examples, share
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.groupby import LAST, distinct_values, minima
+from tb_privateuse1.trace.groupby import LAST, distinct_values, minima, named_rows
 from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Kernels, Trace
-from tb_privateuse1.trace.table import Bools
+from tb_privateuse1.trace.table import I64, Bools
 
+_GRAPH = re.compile("graph", re.IGNORECASE)
 _MOST_NAMES = 3
 
 
@@ -79,6 +81,11 @@ def _without_operator(trace: Trace) -> Iterator[Finding]:
     hint = say(
         "They are in no row of the operators; kernels that a script launches itself are such."
     )
+    if _of_graphs(trace, rows):
+        hint = say(
+            "They are in no row of the operators: a graph's replay launches its kernels with one "
+            "call. A recording of the graph's capture beside this one names their operators."
+        )
     if not (trace.ops.kind == OPERATOR).any():
         hint = say("The trace has no operators. Was it recorded without ProfilerActivity.CPU?")
     little = _time(kernels, lost) < LITTLE * _time(kernels)
@@ -86,6 +93,13 @@ def _without_operator(trace: Trace) -> Iterator[Finding]:
         "activities_without_operator", message, hint, len(rows), "info" if little else "warning",
         ("operators", "kernels"), examples(trace, "kernels", rows),
     )  # fmt: skip
+
+
+def _of_graphs(trace: Trace, rows: I64) -> bool:
+    """Return whether replays of graphs launched most of these activities."""
+    launch = trace.kernels.launch[rows]
+    graph = named_rows(trace.strings, trace.launches.name, _GRAPH.search)
+    return 2 * int(graph[launch[launch >= 0]].sum()) > len(rows)
 
 
 def _without_activity(trace: Trace) -> Iterator[Finding]:
