@@ -23,7 +23,6 @@ from tb_privateuse1.discovery import (
     beside,
     other_files,
     recording_folders,
-    selected_files,
     workers,
 )
 from tb_privateuse1.discovery import walk as discovery_walk
@@ -305,7 +304,7 @@ _MOST_NEIGHBORS = 64
 
 
 class _Directory(Struct, frozen=True):
-    """What lies beside the recordings of a directory and belongs to one of them."""
+    """The recordings of a directory, and the files beside them that belong to one."""
 
     recordings: list[workers.WorkerRecording]
     sidecars: dict[File, File]
@@ -322,7 +321,7 @@ def _runs(name: str, directory: Directory, heads: Heads, only: File | None = Non
     A recording of no rank is a run of its own.
     """
     found = _sorted_out(directory, heads, only)
-    apart = [] if only else selected_files.of_no_rank(found.recordings, found.sidecars, heads)
+    apart = [] if only else recording_folders.of_no_rank(found.recordings, found.sidecars, heads)
     kept = [recording for recording in found.recordings if recording not in apart]
     runs = [(name, kept), *((f"{name}/{printable(one.worker)}", [one]) for one in apart)]
     return [_run(run, found, own, heads, only) for run, own in runs if own]
@@ -340,20 +339,20 @@ def _sorted_out(directory: Directory, heads: Heads, only: File | None) -> _Direc
             ours.setdefault(match[1], file)
         elif match := beside.RECIPE.match(file.name):
             recipe.setdefault(int(match[1] or 0), file)
-        elif file not in taken and selected_files.is_trace(file, heads):
+        elif file not in taken and recording_folders.is_trace(file, heads):
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(unpacked_name(file.name), file)
     additions = beside.additions(
         [f for f in directory.files if f not in taken and not beside.SIDECAR.match(f.name)], heads
     )
-    selected = [*selected_files.without_sources(traces, heads), *gathered]
+    selected = [*recording_folders.without_sources(traces, heads), *gathered]
     selected = [only] if only else beside.without_joining(selected, heads)
     stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
     added = beside.named_after(stems, directory.files, heads)
     if not only:
         selected = [file for file in selected if file not in added.values()]
     sidecars = {file: side for file in selected if (side := beside.of_stem(stems[file], ours))}
-    recordings = selected_files.recordings(selected, sidecars, gathered, heads)
+    recordings = recording_folders.file_recordings(selected, sidecars, gathered, heads)
     return _Directory(recordings, sidecars, recipe, gathered, added, additions)
 
 
@@ -365,7 +364,7 @@ def _run(
     only: File | None,
 ) -> Entry:
     """Return the run of some recordings of a directory."""
-    joining = [] if only else [r for r in recordings if selected_files.joins_rank(r.file, heads)]
+    joining = [] if only else [r for r in recordings if recording_folders.joins_rank(r.file, heads)]
     members, findings, joined = workers.join_ranks(recordings, joining)
     files: dict[tuple[str, int, int], TraceFiles] = {}
     ranks: list[Worker] = []

@@ -1,20 +1,21 @@
 """Recognize traces and their formats and read their rank, from few bytes.
 
 torch writes the metadata (``distributedInfo``, …) before the events. Tools that rewrite a trace may
-put it behind them, so the end of the file is read, too, if that is cheap.
+put it behind them, so the end of the file is read, too, if that is cheap. Two facts need the whole
+file, and are asked only where they matter: the ranks of a merged one, and whether it used a device.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import IO, Any, TypeVar
 
 from msgspec import Struct
 
-from tb_privateuse1.discovery import packed, whole_files
+from tb_privateuse1.discovery import packed
 from tb_privateuse1.discovery.archive_streams import Member
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
@@ -37,6 +38,12 @@ _HOST_PROCESS = re.compile(
     rb'"pid"\s*:\s*"?([0-9]{1,18})\b',
     re.IGNORECASE,
 )
+_LABEL = re.compile(rb'"pid"\s*:\s*"(\[[^\]"\\]{1,64}\]) ')
+"""Matches a process of a merged file, as SGLang writes them: group 1 is the label of its rank."""
+_DEVICE = re.compile(rb'"cat"\s*:\s*"[^"]*(?:kernel|gpu|memcpy|memset|_ccp_)[^"]*"', re.IGNORECASE)
+_SCANNED = 1 << 20
+_OVERLAP = 256
+"""Bytes of a block that are searched again, with the next one: no match is longer."""
 _SIDECAR_RANK = re.compile(rb'"rank"\s*:\s*([0-9]{1,9})\b')
 
 
@@ -101,7 +108,7 @@ class Heads:
         """Return whether any event of a local trace ran on a device, by its whole text."""
         if file not in self._with_device:
             try:
-                self._with_device[file] = whole_files.has_device_work(file)
+                self._with_device[file] = has_device_work(file)
             except OSError:  # the reader reports it
                 return False
         return self._with_device[file]
@@ -135,7 +142,7 @@ class Heads:
             return _added(file.name, text, self.formats)
         processes = frozenset(map(int, set(_PROCESS.findall(text[:_BLOCK]))))
         hosts = {int(number) for number in _HOST_PROCESS.findall(text[:_BLOCK])}
-        is_merged = whole_files.LABEL.search(text[:_BLOCK]) and not file.is_remote
+        is_merged = _LABEL.search(text[:_BLOCK]) and not file.is_remote
         kind, info = sniffed[0], sniffed[1].info
         if info.rank is None and kind.last_info:
             if not zipped:
@@ -154,7 +161,7 @@ class Heads:
             is_partial=kind.is_partial,
             other=other_kind(file.name, text, [kind]) if kind.joins_any else None,
             host=hosts.pop() if len(hosts) == 1 else None,
-            labels=whole_files.labels_in(file) if is_merged else (),
+            labels=labels_in(file) if is_merged else (),
         )
 
     def _get(self, file: File, look: _Look[Head]) -> Head:
@@ -171,6 +178,37 @@ class Heads:
             self._unanswered.clear()
         self._used.add(file)
         return self._known[file]
+
+
+def labels_in(file: File) -> tuple[str, ...]:
+    """Return the labels of the ranks of a merged file, in its order. Raises OSError."""
+    found: dict[bytes, None] = {}
+    for block in _blocks(file):
+        found.update(dict.fromkeys(_LABEL.findall(block)))
+    return tuple(label.decode("utf-8", "replace") for label in found)
+
+
+def has_device_work(file: File) -> bool:
+    """Return whether any event of a file ran on a device. Raises OSError."""
+    return any(_DEVICE.search(block) for block in _blocks(file))
+
+
+def _blocks(file: File) -> Iterator[bytes]:
+    with open_file(file.path, file.size) as opened:
+        stream: IO[bytes] = opened
+        for _ in range(packed.MOST_LAYERS):
+            packing = packed.packing_of(stream.read(packed.HEAD_BYTES))
+            stream.seek(0)
+            if packing is None:
+                break
+            stream = packed.open_unpacked(stream, packing)
+        left, rest = packed.most_bytes(file.size), b""
+        try:
+            while left > 0 and (block := stream.read(_SCANNED)):
+                yield rest + block
+                rest, left = block[-_OVERLAP:], left - len(block)
+        except packed.BROKEN:
+            pass  # the bytes before the damage still count
 
 
 class _Bounded(io.RawIOBase):

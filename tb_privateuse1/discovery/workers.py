@@ -4,7 +4,9 @@ torch names a worker by its process (``<host>_<pid>``), so a restarted job has s
 one rank. Users name files by rank and step, or all ranks alike. The rules:
 
 * The rank of a trace is from its metadata (``distributedInfo.rank``, the sidecar's ``rank``), else
-  from its name (``rank_names.py``), else the next free one in the order of names.
+  from its name (``named_ranks``), else the next free one in the order of names. A name has the rank
+  itself (``rank-3``, ``rank3_step100``, ``prof_3``, ``worker3``), or the place on each axis of
+  parallelism (SGLang: ``1779464282.6-TP-1-DECODE``, and ``[TP01-EP00] 1000`` in a merged file).
 * Traces of the same rank are its spans if they come from one worker, if their names have that
   rank, too (``rank0_step100``, ``rank0_step200``), or if their time stamps show one process after
   the other (a restart: at least 10 s apart). Joined workers are reported.
@@ -29,11 +31,17 @@ from msgspec import Struct
 
 from tb_privateuse1.discovery.file import File, natural_key, printable
 from tb_privateuse1.discovery.formats import Format, stem
-from tb_privateuse1.discovery.rank_names import named_ranks, rank_in
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
 _STEM = re.compile(r"^(.+?)(?:\.([0-9]+))?(?:\.pt)?(?:\.trace)?$", re.IGNORECASE)
+_RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?([0-9]{1,9})(?![0-9])", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:prof|worker)[-_]?([0-9]{1,9})", re.IGNORECASE)
+_AXES = ("pp", "dp", "cp", "ep", "tp")
+"""The slowest first, as engines number the ranks of a job."""
+_PLACE = re.compile(
+    rf"(?<![a-z0-9])({'|'.join(_AXES)})[-_]?([0-9]{{1,6}})(?![0-9a-z])", re.IGNORECASE
+)
 _NS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
 """Nanoseconds per unit of a Unix time, by its digits: torch has written ms and ns."""
 _RESTART_NS = 10 * 10**9
@@ -103,6 +111,32 @@ class _Process(Struct, frozen=True):
     @property
     def wish(self) -> int | None:
         return self.named if self.claim is None else self.claim
+
+
+def named_ranks(names: Iterable[str]) -> dict[str, int]:
+    """Return the ranks of those names of a directory that say one.
+
+    A tensor-parallel place is the rank where no two processes share it; else the ranks count the
+    places in order.
+    """
+    ranks: dict[str, int] = {}
+    places: dict[str, tuple[int, ...]] = {}
+    for name in names:
+        if found := _RANK.search(name) or _NUMBERED.fullmatch(name):
+            ranks[name] = int(found[1])
+        elif axes := {axis.lower(): int(number) for axis, number in _PLACE.findall(name)}:
+            places[name] = tuple(axes.get(axis, 0) for axis in _AXES)
+    distinct = sorted(set(places.values()))
+    alone = len({place[-1] for place in distinct}) == len(distinct)
+    for name, place in places.items():
+        ranks[name] = place[-1] if alone else distinct.index(place)
+    return ranks
+
+
+def rank_in(name: str) -> int | None:
+    """Return the rank itself that a name has; None without one."""
+    found = _RANK.search(name)
+    return int(found[1]) if found else None
 
 
 def split_name(name: str, formats: Sequence[Format]) -> tuple[str, str | None]:

@@ -22,7 +22,7 @@ from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.vendors.kernel_names.collectives import OTHER, collective_kind
+from tb_privateuse1.vendors.kernel_names import OTHER, collective_kind
 
 _HOSTED = re.compile(r"^(gloo|mpi):")
 """Ranges that work on the host; ranges of other libraries (``nccl:…``) only start a kernel.

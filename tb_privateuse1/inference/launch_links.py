@@ -1,7 +1,7 @@
 """Link device activities to the calls that launched them, by the correlation that both have.
 
 A profiler numbers its calls from 1, in one process. So 0 is no number, a number says nothing of
-another process, and calls that share one are told apart by their order alone: a stream runs what
+another process, and only their order distinguishes calls that share one: a stream runs first what
 it was given first, and nothing before it was launched.
 """
 

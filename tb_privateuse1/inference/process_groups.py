@@ -29,7 +29,7 @@ from tb_privateuse1.trace.process_groups import (
     count_ranks,
     runs_of,
 )
-from tb_privateuse1.vendors.kernel_names.collectives import OTHER, collective_kind
+from tb_privateuse1.vendors.kernel_names import OTHER, collective_kind
 
 _LARGEST = 1 << 31
 _LONGEST_NAME = 256

@@ -16,7 +16,7 @@ from msgspec import Struct
 from tb_privateuse1.trace import work_kinds
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import words
-from tb_privateuse1.vendors.kernel_names.collectives import SPELLINGS
+from tb_privateuse1.vendors.kernel_names import SPELLINGS
 
 Kind = work_kinds.Kind
 

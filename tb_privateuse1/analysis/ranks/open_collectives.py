@@ -23,7 +23,7 @@ from tb_privateuse1.trace.collective_entries import SCHEDULED, STARTED
 from tb_privateuse1.trace.groupby import maxima
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.table import I64
-from tb_privateuse1.vendors.kernel_names.collectives import OTHER, collective_kind
+from tb_privateuse1.vendors.kernel_names import OTHER, collective_kind
 
 Verdict = Literal["missing", "different", "circle", "behind", "unfinished"]
 """Why a collective is open: members did not join, members called another one, members wait for each

@@ -17,7 +17,7 @@ from tb_privateuse1.readers.sqlite.columns import Strings
 from tb_privateuse1.readers.sqlite.database import ABSENT
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I32, I64, Bools
-from tb_privateuse1.vendors.kernel_names.collectives import collective_kind
+from tb_privateuse1.vendors.kernel_names import collective_kind
 
 _EQUAL = ("all_reduce", "broadcast", "send", "recv", "send_recv")
 """Kinds whose input is as large as their output."""

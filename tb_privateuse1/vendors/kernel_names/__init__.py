@@ -10,7 +10,13 @@ from tb_privateuse1.vendors.kernel_names import data_types
 from tb_privateuse1.vendors.kernel_names.amd import read_amd
 from tb_privateuse1.vendors.kernel_names.aten import read_aten
 from tb_privateuse1.vendors.kernel_names.attention import read_attention
-from tb_privateuse1.vendors.kernel_names.collectives import is_collective, read_collective
+from tb_privateuse1.vendors.kernel_names.collectives import (
+    OTHER,
+    SPELLINGS,
+    collective_kind,
+    is_collective,
+    read_collective,
+)
 from tb_privateuse1.vendors.kernel_names.copies import move_of, read_copy
 from tb_privateuse1.vendors.kernel_names.kernel import (
     Kernel,
@@ -23,8 +29,11 @@ from tb_privateuse1.vendors.kernel_names.short_form import short_form
 
 __all__ = [
     "NOISE",
+    "OTHER",
+    "SPELLINGS",
     "Kernel",
     "KernelName",
+    "collective_kind",
     "data_types",
     "is_collective",
     "move_of",

@@ -58,7 +58,7 @@ _LIBRARY = re.compile(
     r"(?:nv|roc|i)shmemx?(?=i?_)|userbuffers|kuserbuffers|hybrid_ep)|(?P<whole>ccl)$",
     re.IGNORECASE,
 )
-"""Matches a function or namespace of a library of which all kernels communicate."""
+"""Matches a function or namespace of a library whose kernels all communicate."""
 _LOCAL_GROUPS = ("warp", "wave", "wavefront", "block", "cta", "simd", "grid")
 _BETWEEN_DEVICES = re.compile(
     "".join(f"(?<!{group}_)" for group in _LOCAL_GROUPS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tb_privateuse1.discovery.rank_names import named_ranks
+from tb_privateuse1.discovery.workers import named_ranks
 
 
 @pytest.mark.parametrize(

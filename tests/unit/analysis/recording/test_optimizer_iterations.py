@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import inference
-from tb_privateuse1.analysis.recording.iterations import iterations
-from tb_privateuse1.analysis.recording.optimizer_iterations import optimizer_iterations
+from tb_privateuse1.analysis.recording.iterations import iterations, optimizer_iterations
 from tb_privateuse1.analysis.recording.summary import summary
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace.model import Trace

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.discovery.file import file_at
-from tb_privateuse1.discovery.whole_files import has_device_work, labels_in
+from tb_privateuse1.discovery.trace_head import has_device_work, labels_in
 from tests.support.make import document, kernel, op
 
 
