@@ -10,9 +10,14 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference import task_queue
-from tb_privateuse1.inference.stage_inputs import MetadataClaims, impossible_sizes, rows_of, rows_of_ids
 from tb_privateuse1.inference.equal_ranges import by_ids, find_equal, part_siblings
 from tb_privateuse1.inference.process_numbers import process_numbers
+from tb_privateuse1.inference.stage_inputs import (
+    MetadataClaims,
+    impossible_sizes,
+    rows_of,
+    rows_of_ids,
+)
 from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw, Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import distinct_values

@@ -22,7 +22,7 @@ from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.operators import totals as operators_totals
 from tb_privateuse1.analysis.recording.judged_part import iteration_spread
-from tb_privateuse1.analysis.recording.summary import Recording, summary
+from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, modeled_time
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
@@ -216,7 +216,7 @@ def _first_figures(trace: Trace, row: int | None) -> Overview:
     """Return the brief overview of all steps, or of a row of ``trace.steps``."""
     steps = step_table(trace)
     spread = iteration_spread(trace) or step_spread(steps)
-    used = utilisation(trace, row)
+    used = utilization(trace, row)
     inside = in_step(trace.kernels.step, row)
     kernels = trace.kernels.take(inside)
     use = BUDGET.compute(trace, ("use", row), lambda: device_use(trace, row))

@@ -1747,22 +1747,6 @@ export interface Reason {
   event: string | null;
 }
 
-/** The kind of recording, and what of it is judged. */
-export interface Recording {
-  kind: "steady" | "partly_steady" | "startup" | "compilation" | "capture";
-  workload: "training" | "inference" | "serving" | "unknown";
-  workload_reason: string;
-  sentence: string;
-  hint: string;
-  phases: RecordingPhase[];
-  judged_steps: string[];
-  judged_ns: number;
-  steady_step_ns: number | null;
-  iterations: number | null;
-  iterations_source: "steps" | "annotations" | "optimizer" | "repetition" | null;
-  iteration_ns: number | null;
-}
-
 /** A phase of the recording, with the event that proves it. */
 export interface RecordingPhase {
   kind: "capture" | "compilation" | "startup" | "drain" | "profiler_stop" | "steady";
@@ -1793,7 +1777,8 @@ export interface RecordingSummary {
   judged_ns: number;
   steady_step_ns: number | null;
   iterations: number | null;
-  iterations_source: "steps" | "annotations" | "repetition" | null;
+  iterations_source: "steps" | "annotations" | "optimizer" | "repetition" | null;
+  iteration_ns: number | null;
 }
 
 /** By track, row and start. Several short ranges (``count``) show the longest. */
