@@ -76,6 +76,7 @@ def link_activities(
     row = rows_of(key, np.where(wanted > 0, own, NONE))
     launch = np.where(row >= 0, calls[row], NONE).astype(np.int32)
     shared = _shared_keys(launches, calls, key, starts_work(launches, vendor, strings)[calls])
+    shared = np.union1d(shared, key[launches.correlation[calls] == 0])
     rows = np.flatnonzero(np.isin(own, shared))
     if not len(rows):
         return launch
@@ -92,8 +93,7 @@ def link_activities(
 
 
 def _shared_keys(launches: Launches, calls: I64, key: I64, starting: Bools) -> I64:
-    """Return the keys of 0 and those that several separate calls of one kind have."""
-    zero = launches.correlation[calls] == 0
+    """Return the keys that several separate calls of one kind have."""
     order = np.lexsort((launches.start_ns[calls], launches.name[calls], key))
     same = (key[order][1:] == key[order][:-1]) & starting[order][1:] & starting[order][:-1]
     name, thread = launches.name[calls][order], launches.thread[calls][order]
@@ -101,7 +101,7 @@ def _shared_keys(launches: Launches, calls: I64, key: I64, starting: Bools) -> I
         launches.start_ns[calls][order][1:] >= launches.end_ns[calls][order][:-1]
     )
     several = order[1:][same & apart & (name[1:] == name[:-1])]
-    return np.unique(np.concatenate((key[zero], key[several])))
+    return np.unique(key[several])
 
 
 def _separate(launches: Launches, rows: I64) -> I64:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.ascend.collectives import element_type, elements
-from tb_privateuse1.readers.ascend.host import Connections
+from tb_privateuse1.readers.ascend.host import Connections, from_1
 from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.readers.sqlite.columns import (
     Names,
@@ -72,7 +72,7 @@ def read_tasks(
         times, name, _streams(places, row["deviceId"], row["streamId"]), first,
         device=ids_of(row["deviceId"]),
         stream=ids_of(row["streamId"]),
-        correlation=connection,
+        correlation=from_1(connection),
         external_id=links.operator(connection),
         bytes=look_up(copies["globalTaskId"], copies["size"], own, ABSENT),
         unit=unit,
@@ -116,7 +116,7 @@ def read_collectives(
     collectives = group(
         times, name, _groups(names, places, device, ranks, int(devices["streams"][0])), first,
         device=device,
-        correlation=connection,
+        correlation=from_1(connection),
         external_id=links.operator(connection),
         in_elements=sent,
         out_elements=received,

@@ -44,12 +44,17 @@ class Connections:
         """Return the operator's id of each launch, ``NONE`` if there is none."""
         launches = self._connection < schema.FIRST_HOST_CONNECTION
         mine = launches & np.isin(self._id, self._operators)
-        return look_up(self._connection[mine], self._id[mine], connection, NONE)
+        return from_1(look_up(self._connection[mine], self._id[mine], connection, NONE))
 
     def between_ranges(self, ids: I64) -> I64:
         """Return the connection of each id, ``NONE`` if it is not one between host ranges."""
         found = look_up(self._id, self._connection, ids, NONE)
         return np.where(found >= schema.FIRST_HOST_CONNECTION, found, NONE)
+
+
+def from_1(connection: I64) -> I64:
+    """Return the tool's numbers, which begin at 0, as torch has them: 0 is no number there."""
+    return np.where(connection >= 0, connection + 1, NONE)
 
 
 def read_ranges(
@@ -73,7 +78,7 @@ def read_ranges(
     links.claim(connection[operators])
     events = group(
         times, name, thread, first,
-        external_id=np.where(operators, connection, NONE),
+        external_id=np.where(operators, from_1(connection), NONE),
         sequence=np.where(row["sequenceNumber"] == ABSENT, NONE, row["sequenceNumber"]),
         forward_thread=np.where(row["fwdThreadId"] == ABSENT, NONE, row["fwdThreadId"]),
         shapes=names.convert(names.find(row["inputShapes"]), sizes_as_json),
@@ -111,7 +116,7 @@ def read_calls(
     connection = ids_of(row["connectionId"])
     calls = group(
         times, title, threads(places, row["globalTid"]), first,
-        correlation=connection,
+        correlation=from_1(connection),
         external_id=links.operator(connection),
     )  # fmt: skip
     return calls, times, len(table["startNs"])

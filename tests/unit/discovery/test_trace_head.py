@@ -24,7 +24,7 @@ def test_labels_of_all_ranks_in_the_files_order(tmp_path: Path, name: str) -> No
     assert labels_in(file_at(str(path))) == ("[TP01]", "[TP00]")
 
 
-def test_device_work_is_told_by_the_categories(tmp_path: Path) -> None:
+def test_categories_say_that_a_device_worked(tmp_path: Path) -> None:
     host = op("aten::memcpy_kernel", 0, 9)
     assert not has_device_work(file_at(str(_write(tmp_path / "a.json", host))))
     device = _write(tmp_path / "b.json", host, kernel("gemm", 0, 5), spaces=3 << 20)
