@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.recording import iterations as recording_iterations
 from tb_privateuse1.analysis.recording.phases import FIRST_TIME, KINDS, phases, time_of
@@ -34,6 +35,8 @@ class JudgedPart(Struct, frozen=True):
     """The judged time of each of ``steps``: its mean is the *steady step*."""
     is_steady: bool = True
     """False if each step is a start-up, a compilation or a capture, and nothing repeats later."""
+    of_iterations: bool = False
+    """Whether the window is that of iterations behind such steps."""
 
     @property
     def steady_step_ns(self) -> int | None:
@@ -68,10 +71,18 @@ def judged_part(trace: Trace, row: int | None = None) -> JudgedPart:
     kept = clean if np.count_nonzero(clean) >= _FEWEST else warm
     if len(warm) and not warm.any():
         window = _steady_iterations(trace, first_time) if row is None else intervals.EMPTY
-        return _part(trace, chosen, window, chosen[:0], is_steady=len(window[0]) > 0)
+        part = _part(trace, chosen, window, chosen[:0], is_steady=len(window[0]) > 0)
+        return replace(part, of_iterations=part.is_steady)
     window = judged_window.judged_window(trace, chosen[kept])
     window = intervals.subtract(window, intervals.merge(first_time, edges))
     return _part(trace, chosen[kept], window, chosen[~kept])
+
+
+def whole_part(trace: Trace) -> JudgedPart:
+    """Return all steps, with all of their time."""
+    rows = np.arange(len(trace.steps))
+    window = judged_window.judged_window(trace, rows)
+    return _part(trace, rows, window, rows[:0])
 
 
 def _part(
