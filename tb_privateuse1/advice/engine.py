@@ -25,6 +25,7 @@ from tb_privateuse1.advice.rules.rule import (
 from tb_privateuse1.advice.savings import Saving, Savings
 from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
@@ -107,12 +108,14 @@ def built_in_advice(trace: Trace) -> Advice:
     return advise(trace)
 
 
-def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] | None = None) -> Advice:
-    """Return the findings of all rules in the complete steps, or in one row of ``trace.steps``.
+def advise(
+    trace: Trace, part: JudgedPart | None = None, rules: Sequence[Rule] | None = None
+) -> Advice:
+    """Return the findings of all rules in a part of the trace, by default its steady steps.
 
     ``rules``: by default the built-in ones.
     """
-    case = RuleContext(trace, row)
+    case = RuleContext(trace, part)
     found: list[tuple[Rule, RuleFinding]] = []
     statuses = []
     for rule in RULES.values() if rules is None else rules:

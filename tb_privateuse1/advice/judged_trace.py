@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.account.classes import NAMES, ClassName
 from tb_privateuse1.analysis.account.pieces import Stretches, within
 from tb_privateuse1.analysis.account.stretches import time_stretches
 from tb_privateuse1.analysis.idle import bottleneck
-from tb_privateuse1.analysis.recording.judged_part import judged_part
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import TableName
@@ -59,13 +59,12 @@ _BY_HOST: tuple[ClassName, ...] = tuple(
 class JudgedTrace:
     """A trace and its judged steps. ``rule_context.RuleContext`` adds the selection of rows.
 
-    ``row`` is a selected row of ``trace.steps``. None judges all steps that are complete and steady
-    (``analysis.recording``).
+    ``part``: by default all steps that are complete and steady (``analysis.recording``).
     """
 
-    def __init__(self, trace: Trace, row: int | None = None) -> None:
+    def __init__(self, trace: Trace, part: JudgedPart | None = None) -> None:
         self.trace = trace
-        part = judged_part(trace, row)
+        part = judged_part(trace) if part is None else part
         self.steps: I64 = part.steps
         """The judged rows of ``trace.steps``."""
         self.window = part.window

@@ -1,7 +1,7 @@
 """Results -> ``frontend/src/api/types.ts``. A renamed field then fails ``tsc``.
 
-``python -m tb_privateuse1.server.typescript`` writes the file, ``sorts.ts`` beside it, the tables
-of docs/guide/sql.md, and the options of all views for the command line and in
+``python -m tb_privateuse1.server.typescript`` writes the file, ``sorts.ts`` and ``windowed.ts``
+beside it, the tables of docs/guide/sql.md, and the options of all views for the command line and in
 docs/reference/options.md. ``--check`` only compares (exit code 1).
 """
 
@@ -37,6 +37,7 @@ from tb_privateuse1.views.signature import options_of, query_of, reads_of, sorts
 
 API = Path(__file__).parents[2] / "frontend" / "src" / "api" / "types.ts"
 SORTS = API.with_name("sorts.ts")
+WINDOWED = API.with_name("windowed.ts")
 """Apart from ``types.ts``: each page loads only the values that it uses."""
 
 SQL_DOC = Path(__file__).parents[2] / "docs" / "guide" / "sql.md"
@@ -105,6 +106,24 @@ def sort_keys() -> str:
         if columns := sorts_of(view):
             lines.append(f"  {name}: {json.dumps(columns)},")
     return "\n".join([*lines, "} as const;", ""])
+
+
+def windowed() -> str:
+    """Return the text of ``windowed.ts``: the views whose figures are of a window."""
+    names = [
+        name
+        for name, view in (*views.VIEWS.items(), *LOOKUPS.items())
+        if "window" in (option for option, *_ in query_of(view))
+    ]
+    head = "/** The views whose figures are of a window, and which `window` can ask for another. */"
+    return "\n".join(
+        [
+            _HEAD,
+            head,
+            f"export const WINDOWED: ReadonlySet<string> = new Set({json.dumps(names)});",
+            "",
+        ]
+    )
 
 
 def _tables() -> str:
@@ -215,6 +234,7 @@ def main(arguments: list[str]) -> int:
     texts = {
         API: typescript(),
         SORTS: sort_keys(),
+        WINDOWED: windowed(),
         SQL_DOC: documented(),
         OPTIONS: all_options(),
         OPTIONS_DOC: options_documented(),

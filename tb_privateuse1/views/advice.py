@@ -13,7 +13,13 @@ from tb_privateuse1.advice.rules.rule import CAUSES, Rule
 from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.view_inputs import (
+    Provenance,
+    StepOption,
+    WindowOption,
+    chosen_window,
+    provenance,
+)
 
 
 class CauseRow(Struct, frozen=True):
@@ -41,20 +47,28 @@ class AdviceTable(engine.Advice, Result, frozen=True, kw_only=True):
 
 
 def advice(
-    trace: Trace, rules: Sequence[Rule] | None = None, *, step: StepOption = None
+    trace: Trace,
+    rules: Sequence[Rule] | None = None,
+    *,
+    step: StepOption = None,
+    window: WindowOption = "steady",
 ) -> AdviceTable:
-    """Findings with evidence, saving and remedy; ``step`` judges one step only.
+    """Findings with evidence, saving and remedy.
 
     ``rules``: by default the built-in ones. Raises TraceError ``unknown_step``.
     """
-    row = step_row(trace, step)
-    is_shared = row is None and (rules is None or tuple(rules) == tuple(RULES.values()))
-    result = engine.built_in_advice(trace) if is_shared else engine.advise(trace, row, rules)
+    time = chosen_window(trace, step, window)
+    is_shared = (
+        step is None
+        and window == "steady"
+        and (rules is None or tuple(rules) == tuple(RULES.values()))
+    )
+    result = engine.built_in_advice(trace) if is_shared else engine.advise(trace, time.part, rules)
     saving = sum(row.saving_ns or 0 for row in result.rows)
     causes = [_cause(cause, result) for cause in CAUSES]
     return AdviceTable(
         **asdict(result),
-        provenance=provenance(trace),
+        provenance=provenance(trace, time),
         causes=tuple(sorted((c for c in causes if c), key=lambda c: -(c.saving_ns or 0))),
         recording=summary(trace),
         saving_ns=saving,

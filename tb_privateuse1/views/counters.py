@@ -15,9 +15,9 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, in_step, provenance, step_row
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, chosen_window, provenance
 
 _MOST_KERNELS = 500
 
@@ -89,10 +89,10 @@ def counters(
 
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
-    row = step_row(trace, step)
+    window = chosen_window(trace, step, "all")
     start, end = 0, trace.end_ns
-    if row is not None:
-        start, end = int(trace.steps.start_ns[row]), int(trace.steps.end_ns[row])
+    if step is not None:
+        start, end = (int(edge[0]) for edge in window.time)
     forms, names = recorded.recorded_samples(trace), recorded.labels(trace)
     chosen = next(iter(forms), None) if counter is None else counter
     if chosen is not None and chosen not in forms:
@@ -103,7 +103,7 @@ def counters(
         rows=_rows(trace, forms, names, start, end),
         counter=chosen,
         counter_name=None if chosen is None else names[chosen],
-        kernels=_kernels(trace, form, row) if form else (),
+        kernels=_kernels(trace, form, window.kernels) if form else (),
         steps=_steps(trace, form) if form else (),
     )
 
@@ -141,10 +141,10 @@ def _row(
     )
 
 
-def _kernels(trace: Trace, form: Samples, row: int | None) -> tuple[CounterOfKernel, ...]:
+def _kernels(trace: Trace, form: Samples, chosen: Bools) -> tuple[CounterOfKernel, ...]:
     if not recorded_means.has_call_times(trace):
         return ()
-    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
+    kernels = trace.kernels.take(chosen)
     first, group = groupby.group_rows(kernels.name)
     count = len(first)
     own = recorded_means.group_means(form, kernels.start_ns, kernels.end_ns, group, count)

@@ -30,7 +30,12 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import OffsetOption, Provenance, compared_steps, provenance
+from tb_privateuse1.views.view_inputs import (
+    OffsetOption,
+    Provenance,
+    chosen_window,
+    provenance,
+)
 
 
 class DiffFigure(Struct, frozen=True):
@@ -103,10 +108,10 @@ def diff(
         "best is device time where both traces have it, else host time",
     ] = "best",
     step: Annotated[
-        int | None, "the N of ProfilerStep#N in the new trace; all complete steps by default"
+        int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
     ] = None,
     base_step: Annotated[
-        int | None, "the N of ProfilerStep#N in the base; all complete steps by default"
+        int | None, "the N of ProfilerStep#N in the base; the steady ones by default"
     ] = None,
     limit: Annotated[int, "at most this many rows"] = 20_000,
     offset: OffsetOption = 0,
@@ -117,7 +122,8 @@ def diff(
     """
     if limit < 0 or offset < 0:
         raise TraceError("bad_option", say("limit and offset must be at least 0."))
-    now_steps, base_steps = compared_steps(trace, step), compared_steps(base, base_step)
+    windows = chosen_window(trace, step), chosen_window(base, base_step)
+    now_steps, base_steps = (one.compared_steps for one in windows)
     unit = _compared_time(trace, base, by, time)
     now = items_per_step.items_per_step(trace, by, now_steps)
     old = items_per_step.items_per_step(base, by, base_steps)
@@ -129,8 +135,8 @@ def diff(
     rows, total = compare_rows(old, now, by, unit, counts, base_names, page)
     why = explain_change(base, trace, base_steps, now_steps)
     return Diff(
-        provenance=provenance(trace),
-        base=provenance(base),
+        provenance=provenance(trace, windows[0]),
+        base=provenance(base, windows[1]),
         conditions=conditions(base, trace, steps=counts, batch=why.batch if why else None),
         explanation=why,
         rows=rows,

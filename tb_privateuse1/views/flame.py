@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.flame.ignored import Ignored, parse_patterns
 from tb_privateuse1.analysis.flame.tree import DEVICE, KINDS, NOWHERE, Group, Levels, Scope, build
 from tb_privateuse1.analysis.flame.tree import Tree as CallTree
 from tb_privateuse1.analysis.kernel_names import name_fields
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.timeline import window as windows
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, device_times, intervals, uncertainty
@@ -21,7 +22,14 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row, sums
+from tb_privateuse1.views.view_inputs import (
+    Provenance,
+    StepOption,
+    WindowOption,
+    chosen_window,
+    provenance,
+    sums,
+)
 
 By = Literal["best", "device", "host"]
 Direction = Literal["top_down", "bottom_up"]
@@ -97,26 +105,27 @@ def flame(
     start_ns: Annotated[int | None, "start of a window: only the time inside counts"] = None,
     stop_ns: Annotated[int | None, "end of the window; by default that of the recording"] = None,
     step: StepOption = None,
+    window: WindowOption = "steady",
 ) -> Flame:
     """The call tree by device time (where there is any) or by host time.
 
-    With a window, ranges and activities count with their part inside, on whatever step they are.
-    Raises TraceError ``unknown_step``, ``unknown_node`` or ``bad_option``.
+    With ``start_ns`` or ``stop_ns``, ranges and activities count with their part inside, on
+    whatever step they are. Raises TraceError ``unknown_step``, ``unknown_node`` or ``bad_option``.
     """
     check_limit(limit)
     if frame is not None and (root is not None or direction != "top_down"):
         raise TraceError("bad_option", say("frame goes without root and direction."))
-    row = step_row(trace, step)
     unit: Literal["device", "host"] = "host"
     if by == "device" or (by == "best" and len(trace.kernels)):
         unit = "device"
     ignored = Ignored(ignore_libraries, parse_patterns(ignore))
-    steps = None if row is None else np.array([row])
-    whole = start_ns is None and stop_ns is None
-    window = None if whole else windows.window_of(trace, start_ns or 0, stop_ns)
-    tree = build(trace, Scope(unit == "device", levels, group, ignored, steps, window))
+    inside = None
+    if start_ns is not None or stop_ns is not None:
+        inside = windows.window_of(trace, start_ns or 0, stop_ns)
+    part = chosen_window(trace, step, window if inside is None or step is not None else "all")
+    tree = build(trace, Scope(unit == "device", levels, group, ignored, part, inside))
     path = [] if root is None else call_tree.split_path(root)
-    shown = _Shown(trace, unit, limit, _window_ns(trace, row, window), window is None)
+    shown = _Shown(trace, unit, limit, part, inside)
     if frame is not None:
         return _sandwich(shown, tree, frame)
     if direction == "bottom_up":
@@ -173,14 +182,6 @@ def ordered(parent: I32, size: I64, chosen: Bools, above: int) -> tuple[list[int
     return rows, {node: i for i, node in enumerate(rows)}
 
 
-def _window_ns(trace: Trace, row: int | None, window: windows.Window | None) -> int:
-    if window is not None:
-        return window.stop_ns - window.start_ns
-    rows = slice(None) if row is None else slice(row, row + 1)
-    steps = trace.steps
-    return intervals.length(intervals.union(steps.start_ns[rows], steps.end_ns[rows]))
-
-
 def _sandwich(shown: _Shown, tree: CallTree, name: str) -> Flame:
     """Return callees and callers of a frame. Raises TraceError ``unknown_node``."""
     frame = turned.outermost(tree, name)
@@ -197,9 +198,14 @@ class _Shown(Struct, frozen=True):
     trace: Trace
     unit: Literal["device", "host"]
     limit: int
-    window_ns: int
-    in_steps: bool
-    """Whether that is of steps."""
+    part: Window
+    inside: windows.Window | None
+    """A selection on the timeline."""
+
+    @property
+    def window_ns(self) -> int:
+        """Return the time that shares are of."""
+        return self.part.ns if self.inside is None else self.inside.stop_ns - self.inside.start_ns
 
     def result(self, tree: CallTree, top: int) -> Flame:
         """Return the rows from a node on; of the whole tree for ``NONE``."""
@@ -209,14 +215,14 @@ class _Shown(Struct, frozen=True):
         chosen = largest(tree.total, below, whole, self.limit)
         above = int(tree.parent[top]) if top >= 0 else NONE
         rows, at = ordered(tree.parent, tree.total, chosen, above)
-        inside = tree.in_steps if self.in_steps else tree.total
+        inside = tree.in_steps if self.inside is None else tree.total
         small = below & ~chosen & (tree.total > 0)
         holder = np.where(small, tree.parent, NONE)
         merged_ns = sums(holder, tree.total, len(tree))
         merged = sums(holder, small.astype(np.int64), len(tree))
         known = device_times.known_sum(self.trace, whole) if self.unit == "device" else whole
         return Flame(
-            provenance=provenance(self.trace),
+            provenance=provenance(self.trace, self.part),
             rows=tuple(
                 FlameNode(
                     **names(*tree.labels[tree.label[n]]),

@@ -10,9 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice import engine
-from tb_privateuse1.analysis.account.verdict import verdict
+from tb_privateuse1.analysis.account.verdict import steady_verdict
 from tb_privateuse1.analysis.comparison.trend import Trend, TrendLevel, find_trend
 from tb_privateuse1.analysis.memory import allocations, devices
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.device_use import device_use
 from tb_privateuse1.analysis.steps.table import step_spread, step_table
 from tb_privateuse1.analysis.steps.utilization import utilization
@@ -107,12 +108,15 @@ class History(Result, frozen=True):
 def figures(trace: Trace) -> HistoryRow:
     """Return the figures of one trace."""
     # A trace without steps has one of its whole length, which is no step's time.
-    numbered = [step for step in step_table(trace) if "#" in step.name]
-    complete = [step for step in numbered if not step.incomplete and not step.primed]
-    spread = step_spread(complete)
+    window, steps = Window(trace, "steady"), step_table(trace)
+    complete = [steps[row] for row in window.complete_steps if "#" in steps[row].name]
+    spread = step_spread(complete, window.time if window.is_cut else None)
     number = complete[0].name.rpartition("#")[2] if complete else ""
-    used, use = utilization(trace), device_use(trace, None)
-    limit = verdict(trace)
+    used, use = (
+        utilization(trace, window.steps, window.time),
+        device_use(trace, window.complete_steps, window.time, window.kernels),
+    )
+    limit = steady_verdict(trace)
     found = engine.built_in_advice(trace).rows
     top = next((row for row in found if row.saving_share is not None), None)
     chosen = devices.choose_device(trace, allocations.memory_devices(trace.memory), None)

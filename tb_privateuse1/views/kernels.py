@@ -33,9 +33,9 @@ from tb_privateuse1.views.view_inputs import (
     OffsetOption,
     Provenance,
     StepOption,
-    in_step,
+    WindowOption,
+    chosen_window,
     provenance,
-    step_row,
     sums,
 )
 
@@ -164,6 +164,7 @@ def kernels(
         Group, "what a row is: name and operator, name, or also launch properties"
     ] = "operator",
     step: StepOption = None,
+    window: WindowOption = "steady",
     short_ns: Annotated[int, "kernels that take less than this count as short"] = 10_000,
     find: Annotated[
         str | None, "only rows with this text in the name of kernel or operator"
@@ -179,7 +180,8 @@ def kernels(
     if limit < 0 or offset < 0 or short_ns < 0:
         raise TraceError("bad_option", say("limit, offset and short_ns must be at least 0."))
     sorting = parse_sort(sort, _SORTS)
-    inside = in_step(trace.kernels.step, step_row(trace, step))
+    time = chosen_window(trace, step, window)
+    inside = time.kernels
     chosen = np.flatnonzero(inside)
     table = trace.kernels.take(chosen)
     first, member = groups.group_kernels(trace, table, group)
@@ -196,7 +198,7 @@ def kernels(
     count = np.diff(edges)
     work = members.work(shown)
     return KernelTable(
-        provenance=provenance(trace),
+        provenance=provenance(trace, time),
         rows=tuple(
             rows.row(by_member[edges[i] : edges[i + 1]], one)
             for i, one in zip(shown, work, strict=True)

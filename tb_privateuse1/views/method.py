@@ -15,7 +15,7 @@ from tb_privateuse1.trace.inference_basis import Constant, Kind
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, in_step, provenance, step_row
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, chosen_window, provenance
 
 _NOTHING = "no_device_times"
 
@@ -99,7 +99,7 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
     Raises TraceError ``unknown_step``.
     """
     meta = trace.meta
-    kernels = trace.kernels.take(in_step(trace.kernels.step, step_row(trace, step)))
+    kernels = trace.kernels.take(chosen_window(trace, step, "all").kernels)
     any_device = len(trace.kernels) > 0
     grounds = meta.grounds
     counts = grounds.counts if grounds else {}

@@ -29,28 +29,31 @@ class ViewMethods:
         self,
         *,
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         brief: bool = False,
         run: str | None = None,
         rank: int | None = None,
         span: int | None = None,
     ) -> Overview:
-        """Figures over the whole trace; ``step`` limits totals and top lists to one step."""
+        """The limit, the steps and the totals of a window: the steady part, a step, or everything."""
 
     def advice(
         self,
         *,
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         run: str | None = None,
         rank: int | None = None,
         span: int | None = None,
     ) -> AdviceTable:
-        """Findings with evidence, saving and remedy; ``step`` judges one step only."""
+        """Findings with evidence, saving and remedy."""
 
     def whatif(
         self,
         *,
         changes: str | None = None,
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         ranking: bool = True,
         limit: int = 30,
         run: str | None = None,
@@ -81,6 +84,7 @@ class ViewMethods:
         *,
         group: Literal['name', 'shapes', 'stack', 'module', 'category'] = 'name',
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         find: str | None = None,
         sort: str | None = None,
         limit: int = 20000,
@@ -96,6 +100,7 @@ class ViewMethods:
         *,
         group: Literal['operator', 'name', 'launch'] = 'operator',
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         short_ns: int = 10000,
         find: str | None = None,
         sort: str | None = None,
@@ -111,6 +116,7 @@ class ViewMethods:
         self,
         *,
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         run: str | None = None,
         rank: int | None = None,
         span: int | None = None,
@@ -123,6 +129,7 @@ class ViewMethods:
         by: Literal['operator', 'shape', 'module', 'kernel'] = 'operator',
         dtype: Literal['all', 'fp64', 'fp32', 'bf16', 'fp16', 'fp8', 'fp4', 'int8'] = 'all',
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         limit: int = 1000,
         offset: int = 0,
         run: str | None = None,
@@ -153,6 +160,7 @@ class ViewMethods:
         group: Literal['instance', 'class'] = 'instance',
         source: Literal['best', 'modules', 'annotations'] = 'best',
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         sort: str | None = None,
         run: str | None = None,
         rank: int | None = None,
@@ -186,6 +194,7 @@ class ViewMethods:
         start_ns: int | None = None,
         stop_ns: int | None = None,
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         run: str | None = None,
         rank: int | None = None,
         span: int | None = None,

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.operators import named_regions
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
 from tb_privateuse1.trace import call_tree, device_times, sum_bounds
@@ -26,9 +27,9 @@ from tb_privateuse1.views.sorting import (
 from tb_privateuse1.views.view_inputs import (
     Provenance,
     StepOption,
-    in_step,
+    WindowOption,
+    chosen_window,
     provenance,
-    step_row,
     sums,
     with_descendants,
 )
@@ -124,6 +125,7 @@ def modules(
         "best is modules where they were recorded, else annotations",
     ] = "best",
     step: StepOption = None,
+    window: WindowOption = "steady",
     sort: SortOption = None,
 ) -> Modules:
     """The module tree with calls, host and device time of the forward and backward pass.
@@ -131,14 +133,14 @@ def modules(
     ``sort`` orders the modules of one parent. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     sorting = parse_sort(sort, _SORTS)
-    row = step_row(trace, step)
+    time = chosen_window(trace, step, window)
     ranges = named_regions.find_regions(trace, source)
     recorded = np.arange(len(ranges.name)) < ranges.recorded
-    chosen = recorded & call_tree.started_in(trace, ranges.start_ns, row)
+    chosen = recorded & time.starts(ranges.start_ns)
     by = group if ranges.source == "modules" else "instance"
     labels, label = named_regions.region_labels(trace, ranges.name, by)
     nodes = call_tree.merge_calls(ranges.parent, label, np.ones(len(label), np.bool_))
-    return _result(trace, ranges, nodes, labels, chosen, row, sorting)
+    return _result(trace, ranges, nodes, labels, chosen, time, sorting)
 
 
 class _Device(Struct, frozen=True):
@@ -154,7 +156,7 @@ def _result(
     nodes: call_tree.Nodes,
     labels: list[str],
     chosen: Bools,
-    row: int | None,
+    time: Window,
     sorting: tuple[str | None, bool],
 ) -> Modules:
     n = len(nodes)
@@ -166,12 +168,12 @@ def _result(
     own = sums(of, np.maximum(duration - inner, 0), n)
 
     # An operator of the backward pass belongs to the module of its forward operator.
-    ops, kernels = trace.ops, trace.kernels.take(in_step(trace.kernels.step, row))
+    ops, kernels = trace.ops, trace.kernels.take(time.kernels)
     forward = call_tree.forward_of(ops)
     back_of_op = lookup(lookup(nodes.of, ranges.of_op, NONE), forward, NONE)
-    first = (forward >= 0) & (lookup(forward, ops.parent, NONE) < 0) & in_step(ops.step, row)
+    first = (forward >= 0) & (lookup(forward, ops.parent, NONE) < 0) & time.ops
     back_host = sums(np.where(first, back_of_op, NONE), ops.end_ns - ops.start_ns, n)
-    some = in_step(trace.kernels.step, row)
+    some = time.kernels
     regions = named_regions.kernel_regions(trace, ranges)
     ahead, back = (_device(kernels, lookup(nodes.of, region[some], NONE), n) for region in regions)
     node = np.where(some, lookup(nodes.of, np.maximum(*regions), NONE), NONE)
@@ -195,7 +197,7 @@ def _result(
     whole = int((kernels.end_ns - kernels.start_ns).sum())
     inside = int(ahead.ns.sum() + back.ns.sum())
     return Modules(
-        provenance=provenance(trace),
+        provenance=provenance(trace, time),
         rows=_rows(trace, nodes, labels, spread, used, whole if any_device else None, sorting),
         source=ranges.source if len(ranges.name) else "none",
         device_ns=whole if any_device else None,

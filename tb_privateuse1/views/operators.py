@@ -19,7 +19,7 @@ from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.sorting import (
     SortOption,
@@ -33,12 +33,12 @@ from tb_privateuse1.views.view_inputs import (
     OffsetOption,
     Provenance,
     StepOption,
+    WindowOption,
     calls,
+    chosen_window,
     counted,
     grouped,
-    in_step,
     provenance,
-    step_row,
 )
 
 _SORTS = (
@@ -161,6 +161,7 @@ def operators(
     *,
     group: Annotated[Group, "what a row is; category is the kind of work"] = "name",
     step: StepOption = None,
+    window: WindowOption = "steady",
     find: Annotated[
         str | None, "only rows with this text in any of their names, in upper or lower case"
     ] = None,
@@ -175,8 +176,8 @@ def operators(
     if limit < 0 or offset < 0:
         raise TraceError("bad_option", say("limit and offset must be at least 0."))
     key, descending = parse_sort(sort, _SORTS)
-    row = step_row(trace, step)
-    rows = np.flatnonzero(counted(trace) & in_step(trace.ops.step, row))
+    time = chosen_window(trace, step, window)
+    rows = np.flatnonzero(counted(trace) & time.ops)
     first, member = grouped(*groups.group_columns(trace, rows, group))
     ahead = call_tree.forward_of(trace.ops)
     figures = totals.operator_totals(trace, rows, member, len(first), ahead)
@@ -189,9 +190,9 @@ def operators(
     shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
     forward = groups.forward_names(trace, ahead[rows], member, len(first))
     device = len(trace.kernels) > 0
-    lost = _unlinked(trace, row, group, limit) if device else ()
+    lost = _unlinked(trace, time.kernels, group, limit) if device else ()
     return Operators(
-        provenance=provenance(trace),
+        provenance=provenance(trace, time),
         rows=tuple(
             OperatorRow(
                 **texts.of(int(i)),
@@ -216,7 +217,7 @@ def operators(
         has_shapes=bool((trace.ops.shapes >= 0).any()),
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
         has_modules=bool(call_tree.is_module(trace).any()),
-        modeled=modeled_time(trace, in_step(trace.kernels.step, row)),
+        modeled=modeled_time(trace, time.kernels),
     )
 
 
@@ -321,9 +322,8 @@ class _Texts:
         )
 
 
-def _unlinked(trace: Trace, row: int | None, group: Group, limit: int) -> tuple[OperatorRow, ...]:
+def _unlinked(trace: Trace, inside: Bools, group: Group, limit: int) -> tuple[OperatorRow, ...]:
     """Return the rows of activities without an operator."""
-    inside = in_step(trace.kernels.step, row)
     any_launch = len(trace.launches) > 0
     found = without_operator.rows_without_operator(trace, inside, group, limit)
     member = np.full(len(trace.kernels), NONE, np.int64)

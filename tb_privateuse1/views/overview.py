@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tb_privateuse1.analysis.account import top_lists
 from tb_privateuse1.analysis.account.awaited import AwaitedOperator, awaited_operators
 from tb_privateuse1.analysis.account.table import (
     Account,
@@ -17,15 +18,13 @@ from tb_privateuse1.analysis.account.table import (
     has_account,
     step_accounts,
 )
-from tb_privateuse1.analysis.account.verdict import Verdict, verdict
+from tb_privateuse1.analysis.account.verdict import Verdict, steady_verdict, verdict
 from tb_privateuse1.analysis.counters import sm_occupancy
-from tb_privateuse1.analysis.kernel_names import name_fields
-from tb_privateuse1.analysis.operators import totals as operators_totals
 from tb_privateuse1.analysis.recording.judged_part import iteration_spread
 from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, modeled_time
-from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.steps.table import (
     Average,
@@ -37,32 +36,24 @@ from tb_privateuse1.analysis.steps.table import (
 )
 from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import device_times, intervals, sum_bounds, uncertainty
+from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
-from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.isolation import isolate_fields
 from tb_privateuse1.trace.memory_budget import BUDGET
-from tb_privateuse1.trace.model import MEMCPY, MEMSET, NONE, UNKNOWN, Kernels, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.model import MEMCPY, MEMSET, UNKNOWN, Kernels, Trace
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
     Provenance,
     StepOption,
-    counted,
-    grouped,
-    in_step,
+    WindowOption,
+    chosen_window,
     provenance,
-    step_row,
-    sums,
 )
-
-_TOP = 10
 
 
 class Totals(Struct, frozen=True):
-    """Device activity over the trace, or over the selected step. Null: no device times.
+    """Device activity of the window. Null: no device times.
 
     If a stream is missing, times are lower bounds, and those that the others leave at 0 are null.
     A ``_bound_ns`` is how far off the figure may be; 0 if measured, null if that is not known.
@@ -94,24 +85,6 @@ class Totals(Struct, frozen=True):
     unlinked: int | None
 
 
-class Share(Struct, frozen=True):
-    """One of the operators or kernels with the most device time (or host time without)."""
-
-    name: str
-    full_name: str | None
-    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
-    kind: str
-    """``operator``, or of an activity one of ``breakdown.KINDS``."""
-    calls: int
-    total_ns: int
-    bound_ns: int | None
-    """How far off ``total_ns`` may be; 0 for measured times and the host's."""
-    bounded_share: float
-    """The part of it with limits only (evidence ``bound``), 0 to 1."""
-    share: float
-    """Of all device time, 0 to 1: of the operators' and the unlinked; of host self time without."""
-
-
 class DeviceAccount(Struct, frozen=True):
     """The account of one of several devices."""
 
@@ -124,7 +97,7 @@ class Overview(Result, frozen=True):
 
     provenance: Provenance
     verdict: Verdict | None
-    """What limits the judged part, in one sentence; null if brief, or if nothing is judged
+    """What limits the window, in one sentence; null if brief, or if nothing of it is judged
     or known."""
     recording: RecordingSummary | None
     """The kind of recording, and what of it is judged; of the whole trace. Null if brief."""
@@ -134,13 +107,14 @@ class Overview(Result, frozen=True):
     """The recording's length."""
     steps: tuple[Step, ...]
     average_step_ns: int | None
-    """Mean duration of the complete steps, or of iterations without steps; null if none is."""
+    """Mean duration of the window's complete steps, or of iterations without steps; null if none
+    is."""
     average_step_bound_ns: int | None
     spread: Spread | None
     averages: tuple[Average, ...]
-    """What the complete steps go to on average; empty if none is complete."""
+    """What these steps go to on average; empty if none is complete."""
     utilization: float | None
-    """Busy device time within the steps' windows as a share of these windows."""
+    """Busy device time within the window as a share of it."""
     utilization_low: float | None
     """The least value that the bounds allow; the share itself if measured, null if not known."""
     utilization_high: float | None
@@ -155,7 +129,7 @@ class Overview(Result, frozen=True):
     modeled: ModeledTime | None
     """How much of the device's time has a model of its work; null without an MFU."""
     account: Account | None
-    """Where all time of the steps' windows goes; null if brief, or where a device was used and has
+    """Where all time of the window goes; null if brief, or where a device was used and has
     no times."""
     device_accounts: tuple[DeviceAccount, ...]
     """The same of each device; empty with only one."""
@@ -163,11 +137,11 @@ class Overview(Result, frozen=True):
     """The same of the window of each step."""
     idle_before: tuple[AwaitedOperator, ...]
     """The operators before whose activities the device was idle for longest, in the windows."""
-    top_operators: tuple[Share, ...]
+    top_operators: tuple[top_lists.Share, ...]
     unlinked_device_ns: int | None
     """Device activities that no operator launched, such as a graph's replay: the rest of the shares
     of ``top_operators``. Null without device activities."""
-    top_kernels: tuple[Share, ...]
+    top_kernels: tuple[top_lists.Share, ...]
     evidence: tuple[uncertainty.Evidence, ...]
     failures: tuple[Finding, ...] = ()
     """The cards that could not be computed: their fields are null or empty."""
@@ -177,51 +151,66 @@ def overview(
     trace: Trace,
     *,
     step: StepOption = None,
+    window: WindowOption = "steady",
     brief: Annotated[bool, "without kind of recording, verdict, account and top lists"] = False,
 ) -> Overview:
-    """Figures over the whole trace; ``step`` limits totals and top lists to one step.
+    """The limit, the steps and the totals of a window: the steady part, a step, or everything.
 
     ``brief`` is what all pages need first, the rest is null or empty. Raises TraceError
     ``unknown_step``.
     """
-    row = step_row(trace, step)
-    first = BUDGET.compute(trace, ("overview", row), lambda: _first_figures(trace, row))
+    part = chosen_window(trace, step, window)
+    first = BUDGET.compute(trace, ("overview", part.key), lambda: _first_figures(part))
     if brief:
         return first
-    cards, failures = isolate_fields(_cards(trace, row))
+    cards, failures = isolate_fields(_cards(part))
     return replace(first, **cards, failures=failures)
 
 
-def _cards(trace: Trace, row: int | None) -> dict[str, Callable[[], dict[str, Any]]]:
+def _cards(window: Window) -> dict[str, Callable[[], dict[str, Any]]]:
     """Return what computes the fields of each card that a brief overview leaves out."""
-    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    window = intervals.union(*_windows(trace, row))
+    trace = window.trace
     return {
-        say("The verdict"): lambda: {"verdict": verdict(trace)},
+        say("The verdict"): lambda: {"verdict": _verdict(window)},
         say("The kind of recording"): lambda: {"recording": summary(trace)},
-        say("The account of time"): lambda: _account_fields(trace, row),
-        say("Awaited operators"): lambda: {"idle_before": awaited_operators(trace, window)},
-        say("The list of operators"): lambda: {"top_operators": _top_operators(trace, row)},
-        say("The list of kernels"): lambda: {"top_kernels": _top_kernels(trace, kernels)},
+        say("The account of time"): lambda: _account_fields(window),
+        say("Awaited operators"): lambda: {"idle_before": awaited_operators(trace, window.time)},
+        say("The list of operators"): lambda: {"top_operators": top_lists.top_operators(window)},
+        say("The list of kernels"): lambda: {"top_kernels": top_lists.top_kernels(window)},
     }
 
 
-def _account_fields(trace: Trace, row: int | None) -> dict[str, Any]:
-    whole, devices = BUDGET.compute(trace, ("accounts", row), lambda: _account_tables(trace, row))
+def _verdict(window: Window) -> Verdict | None:
+    """Return the verdict; that of the steady part is shared."""
+    if window.kind == "steady":
+        return steady_verdict(window.trace)
+    return verdict(window.trace, window.part)
+
+
+def _account_fields(window: Window) -> dict[str, Any]:
+    trace = window.trace
+    whole, devices = BUDGET.compute(trace, ("accounts", window.key), lambda: _accounts(window))
     steps = step_accounts(trace) if whole else ()
     return {"account": whole, "device_accounts": devices, "account_steps": steps}
 
 
-def _first_figures(trace: Trace, row: int | None) -> Overview:
-    """Return the brief overview of all steps, or of a row of ``trace.steps``."""
+def _first_figures(window: Window) -> Overview:
+    """Return the brief overview."""
+    trace = window.trace
     steps = step_table(trace)
-    spread = iteration_spread(trace) or step_spread(steps)
-    used = utilization(trace, row)
-    inside = in_step(trace.kernels.step, row)
-    kernels = trace.kernels.take(inside)
-    use = BUDGET.compute(trace, ("use", row), lambda: device_use(trace, row))
+    # A single step is compared with the steady ones.
+    averaged = Window(trace, "steady") if window.kind == "step" else window
+    cut, rows = averaged.time if averaged.is_cut else None, averaged.complete_steps
+    spread = iteration_spread(trace) or step_spread([steps[row] for row in rows.tolist()], cut)
+    used = utilization(trace, window.steps, window.time)
+    kernels = trace.kernels.take(window.kernels)
+    use = BUDGET.compute(
+        trace,
+        ("use", window.key),
+        lambda: device_use(trace, window.complete_steps, window.time, window.kernels),
+    )
     return Overview(
-        provenance=provenance(trace),
+        provenance=provenance(trace, window),
         verdict=None,
         recording=None,
         device=trace_labels.device(trace),
@@ -231,46 +220,36 @@ def _first_figures(trace: Trace, row: int | None) -> Overview:
         average_step_ns=spread.mean_ns if spread else None,
         average_step_bound_ns=spread.bound_ns if spread else None,
         spread=spread,
-        averages=step_averages(trace),
+        averages=step_averages(trace, rows, cut),
         utilization=used.share,
         utilization_low=used.low,
         utilization_high=used.high,
-        sm_efficiency=sm_occupancy.sm_efficiency(trace, trace.kernels, *_windows(trace, row)),
+        sm_efficiency=sm_occupancy.sm_efficiency(trace, trace.kernels, *window.time),
         occupancy=sm_occupancy.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
         use=use,
-        modeled=None if use.mfu is None else modeled_time(trace, inside),
+        modeled=None if use.mfu is None else modeled_time(trace, window.kernels),
         account=None,
         device_accounts=(),
         account_steps=(),
         idle_before=(),
         top_operators=(),
-        unlinked_device_ns=device_times.known_sum(trace, _unlinked_ns(trace, row)),
+        unlinked_device_ns=device_times.known_sum(trace, top_lists.unlinked_ns(window)),
         top_kernels=(),
         evidence=tuple(uncertainty.evidence_classes(kernels)),
     )
 
 
-def _windows(trace: Trace, row: int | None) -> tuple[I64, I64]:
-    """Return the starts and ends of all steps, or of one."""
-    rows = slice(None) if row is None else slice(row, row + 1)
-    return trace.steps.start_ns[rows], trace.steps.end_ns[rows]
-
-
-def _account_tables(
-    trace: Trace, row: int | None
-) -> tuple[Account | None, tuple[DeviceAccount, ...]]:
-    """Return the account of the windows over all devices, and of each of several devices."""
+def _accounts(window: Window) -> tuple[Account | None, tuple[DeviceAccount, ...]]:
+    """Return the account of the window over all devices, and of each of several devices."""
+    trace, time, bound = window.trace, window.time, window.bound_ns
     if not has_account(trace):
         return None, ()
-    window = intervals.union(*_windows(trace, row))
-    bounds = steps_bounds.step_windows(trace).bound(trace.steps)
-    bound = uncertainty.bound_sum(bounds if row is None else bounds[[row]])
-    whole = account_table(trace, window, window_bound_ns=bound)
+    whole = account_table(trace, time, window_bound_ns=bound)
     devices = np.unique(trace.lanes.device[np.unique(trace.kernels.lane)]).tolist()
     each = devices if len(devices) > 1 else ()
     return whole, tuple(
-        DeviceAccount(device, account_table(trace, window, device, window_bound_ns=bound))
+        DeviceAccount(device, account_table(trace, time, device, window_bound_ns=bound))
         for device in each
     )
 
@@ -322,77 +301,3 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
 def _sum(*bounds: int | None) -> int | None:
     known = [bound for bound in bounds if bound is not None]
     return sum(known) if len(known) == len(bounds) else None
-
-
-def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
-    """Return operators by device self time; by host self time without device times."""
-    ops = trace.ops
-    rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
-    own = operators_totals.own(trace)
-    none = np.zeros(len(ops), np.int64)
-    time, bounded = own.host_ns, none
-    if len(trace.kernels):
-        time, bounded = own.device_ns, own.bounded_ns
-    names = ops.name[rows]
-    first, group = grouped(names)
-    labels = [("operator", trace.text(names[i])) for i in first]
-    whole = _unlinked_ns(trace, row) + int(time[rows].sum())
-    member = np.full(len(ops), NONE, np.int32)
-    member[rows] = group
-    launcher = lookup(outermost_calls(ops), trace.kernels.op, NONE)
-    place = lookup(member, launcher, NONE)
-    error = sum_bounds.duration_sum_bounds(place, trace.kernels, len(labels))
-    error = device_times.known_bounds(trace, error) if len(trace.kernels) else error
-    return _top(labels, group, time[rows], error, bounded[rows], whole)
-
-
-def _unlinked_ns(trace: Trace, row: int | None) -> int:
-    """Return the device time that no operator launched."""
-    kernels = trace.kernels.take((trace.kernels.op < 0) & in_step(trace.kernels.step, row))
-    return int((kernels.end_ns - kernels.start_ns).sum())
-
-
-def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
-    kinds = breakdown.activity_kinds(kernels)
-    first, group = grouped(kernels.name, kinds)
-    labels = [(breakdown.KINDS[kinds[i]], trace.text(kernels.name[i])) for i in first]
-    time = kernels.end_ns - kernels.start_ns
-    error = sum_bounds.duration_sum_bounds(group, kernels, len(labels))
-    error = device_times.known_bounds(trace, error)
-    return _top(labels, group, time, error, _bounded(kernels), int(time.sum()))
-
-
-def _bounded(kernels: Kernels) -> I64:
-    """Return the duration of each activity with limits only, 0 for the others."""
-    return np.where(uncertainty.bounded_only(kernels), kernels.end_ns - kernels.start_ns, 0)
-
-
-def _top(
-    labels: list[tuple[str, str]],
-    group: I64,
-    time_ns: I64,
-    bound_ns: I64,
-    bounded_ns: I64,
-    whole: int,
-) -> tuple[Share, ...]:
-    """Return the groups with the most time; a group's label is its kind and its name.
-
-    ``bound_ns`` is by group, the other columns by row.
-    """
-    totals = sums(group, time_ns, len(labels))
-    bounded = sums(group, bounded_ns, len(labels))
-    count = np.bincount(group, minlength=len(labels))
-    order = np.argsort(-totals, kind="stable")[:_TOP]
-    return tuple(
-        Share(
-            **name_fields(labels[i][1], kernel=labels[i][0] != "operator"),
-            kind=labels[i][0],
-            calls=int(count[i]),
-            total_ns=int(totals[i]),
-            bound_ns=uncertainty.known_bound(bound_ns[i]),
-            bounded_share=int(bounded[i]) / int(totals[i]),
-            share=int(totals[i]) / whole,
-        )
-        for i in order
-        if totals[i] > 0
-    )

@@ -12,7 +12,7 @@ from tb_privateuse1.trace.findings import SEVERITIES, Finding
 from tb_privateuse1.trace.model import Kernels, Trace
 from tb_privateuse1.trace.table import Table
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, in_step, provenance, step_row
+from tb_privateuse1.views.view_inputs import Provenance, StepOption, chosen_window, provenance
 
 
 class Category(Struct, frozen=True):
@@ -63,7 +63,7 @@ def quality(trace: Trace, *, step: StepOption = None) -> Quality:
     ``step`` limits the links to the activities of one step. Raises TraceError ``unknown_step``.
     """
     meta = trace.meta
-    kernels = trace.kernels.take(in_step(trace.kernels.step, step_row(trace, step)))
+    kernels = trace.kernels.take(chosen_window(trace, step, "all").kernels)
     rows = sorted(meta.findings, key=lambda finding: SEVERITIES.index(finding.severity))
     count = {s: sum(f.severity == s for f in rows) for s in SEVERITIES}
     any_device = len(trace.kernels) > 0

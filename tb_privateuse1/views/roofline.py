@@ -40,9 +40,9 @@ from tb_privateuse1.views.view_inputs import (
     OffsetOption,
     Provenance,
     StepOption,
-    in_step,
+    WindowOption,
+    chosen_window,
     provenance,
-    step_row,
     sums,
 )
 
@@ -179,6 +179,7 @@ def roofline(
     by: Annotated[By, "what a row is"] = "operator",
     dtype: Annotated[DType, "only work on operands of this type"] = "all",
     step: StepOption = None,
+    window: WindowOption = "steady",
     limit: Annotated[int, "at most this many rows"] = 1000,
     offset: OffsetOption = 0,
 ) -> Roofline:
@@ -188,7 +189,8 @@ def roofline(
     """
     if limit < 0 or offset < 0:
         raise TraceError("bad_option", say("limit and offset must be at least 0."))
-    chosen = in_step(trace.kernels.step, step_row(trace, step))
+    part = chosen_window(trace, step, window)
+    chosen = part.kernels
     if dtype != "all":
         chosen = chosen & (device_rates(trace).rows.type == RATE_TYPES.index(dtype))
     points = point_groups(trace, chosen, by)
@@ -199,7 +201,7 @@ def roofline(
     whole = int(time.sum())
     (total,) = group_figures(trace, np.where(chosen, 0, NONE), 1)
     return Roofline(
-        provenance=provenance(trace),
+        provenance=provenance(trace, part),
         rows=_rows(trace, points, shown, whole),
         total_rows=points.count,
         others_ns=whole - int(time[shown].sum()) if len(trace.kernels) else None,

@@ -7,13 +7,19 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
 from tb_privateuse1.analysis.operators import source_lines
-from tb_privateuse1.trace import call_tree, device_times, intervals
+from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.view_inputs import (
+    Provenance,
+    StepOption,
+    WindowOption,
+    chosen_window,
+    provenance,
+)
 
 
 class RuntimeRow(Struct, frozen=True):
@@ -54,24 +60,20 @@ class Runtime(Result, frozen=True):
     blocked_ns: int
     """The same of the calls that wait for the device."""
     length_ns: int
-    """Length of the recording, or of the step on the host."""
+    """Length of the recording, or of the window on the host."""
 
 
-def runtime(trace: Trace, *, step: StepOption = None) -> Runtime:
+def runtime(trace: Trace, *, step: StepOption = None, window: WindowOption = "steady") -> Runtime:
     """A row per name of a runtime or driver call, by the calls' time on the host.
 
-    Of a ``step``, the calls that start in it on the host. Raises TraceError ``unknown_step``.
+    The calls that start in the window on the host. Raises TraceError ``unknown_step``.
     """
-    row = step_row(trace, step)
-    calls, steps = trace.launches, trace.steps
-    chosen = np.flatnonzero(call_tree.started_in(trace, calls.start_ns, row))
-    if row is None:
-        length_ns = trace.end_ns
-    else:
-        length_ns = int(steps.host_end_ns[row] - steps.host_start_ns[row])
+    time = chosen_window(trace, step, window)
+    chosen = np.flatnonzero(time.starts(trace.launches.start_ns))
+    length_ns = trace.end_ns if time.kind == "all" else intervals.length(time.host_time)
     table = _Calls(trace, chosen)
     return Runtime(
-        provenance=provenance(trace),
+        provenance=provenance(trace, time),
         rows=tuple(table.row(i, length_ns) for i in table.order.tolist()),
         calls=len(chosen),
         total_ns=_thread_time(trace, chosen),

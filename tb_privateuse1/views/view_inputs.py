@@ -8,12 +8,13 @@ signature. The help of an option is the text of its ``Annotated``, in one line.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Struct, field
 
 from tb_privateuse1 import __version__
+from tb_privateuse1.analysis.recording.window import Window, WindowFacts
 from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import disk_cache
@@ -21,7 +22,7 @@ from tb_privateuse1.trace import device_times, groupby
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Timeline, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import I64
 
 calls, counted, grouped, sums, with_descendants = (
     groupby.outermost_calls,
@@ -32,7 +33,10 @@ calls, counted, grouped, sums, with_descendants = (
 )
 
 
-StepOption = Annotated[int | None, "the N of ProfilerStep#N; all steps by default"]
+StepOption = Annotated[int | None, "the N of ProfilerStep#N; by default no single step"]
+WindowOption = Annotated[
+    Literal["steady", "all"], "steady: whole steps that repeat, without start-up; all: everything"
+]
 OffsetOption = Annotated[int, "how many rows to skip"]
 
 
@@ -115,13 +119,28 @@ class Provenance(Struct, frozen=True):
     version: str = __version__
     build: str = field(default_factory=disk_cache.build_digest)
     """A digest of the program's sources: the same build gives the same figures."""
+    window: WindowFacts | None = None
+    """The part of the recording that the figures are about; null where it is all of it, and of
+    several recordings."""
 
 
-def provenance(trace: Trace) -> Provenance:
+def provenance(trace: Trace, window: Window | None = None) -> Provenance:
     """Return the provenance of a result that reads one trace."""
     meta = trace.meta
     missing = device_times.missing_streams(trace)
-    return Provenance(meta.timeline, missing, meta.files, meta.findings)
+    facts = None if window is None else window.facts
+    return Provenance(meta.timeline, missing, meta.files, meta.findings, window=facts)
+
+
+def chosen_window(
+    trace: Trace, step: int | None = None, window: Literal["steady", "all"] = "steady"
+) -> Window:
+    """Return the window of a request: a step, or what ``window`` names.
+
+    Raises TraceError ``unknown_step``.
+    """
+    row = step_row(trace, step)
+    return Window(trace, window) if row is None else Window(trace, "step", row)
 
 
 def step_row(trace: Trace, step: int | None) -> int | None:
@@ -138,23 +157,3 @@ def step_row(trace: Trace, step: int | None) -> int | None:
     have = ", ".join(names[:20]) or say("none")
     message = say("There is no step {step} in this trace.", step=step)
     raise TraceError("unknown_step", message, say("It has: {have}.", have=have))
-
-
-def compared_steps(trace: Trace, step: int | None) -> I64:
-    """Return the rows of a step, or those to compare: complete and not primed, or else all.
-
-    Raises TraceError ``unknown_step``.
-    """
-    row = step_row(trace, step)
-    if row is not None:
-        return np.array([row])
-    complete = np.flatnonzero(~trace.steps.incomplete & ~trace.steps.primed)
-    return complete if len(complete) else np.arange(len(trace.steps))
-
-
-def in_step(rows: I32, row: int | None) -> Bools:
-    """Return which entries of a table's ``step`` column belong to the selected step."""
-    if row is None:
-        return np.ones(len(rows), np.bool_)
-    inside: Bools = rows == row
-    return inside

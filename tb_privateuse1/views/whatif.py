@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Annotated
 
 import numpy as np
@@ -9,7 +10,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.account.classes import CLASSES, ClassName
 from tb_privateuse1.analysis.kernel_names import display_names, name_fields
-from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation import changes as changing
 from tb_privateuse1.analysis.simulation import critical_path, prediction
 from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
@@ -27,7 +28,13 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import heavy
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.view_inputs import (
+    Provenance,
+    StepOption,
+    WindowOption,
+    chosen_window,
+    provenance,
+)
 
 _MOST = 500
 
@@ -123,6 +130,7 @@ def whatif(
         str | None, "one change a line, as aten::mm=0.5 (twice as fast) or copies=0 (free)"
     ] = None,
     step: StepOption = None,
+    window: WindowOption = "steady",
     ranking: Annotated[bool, "rank what gains how much; this takes most of the time"] = True,
     limit: Annotated[int, "at most this many rows of the ranking"] = 30,
 ) -> WhatIf:
@@ -130,8 +138,8 @@ def whatif(
 
     Raises TraceError ``bad_change`` or ``unknown_step``.
     """
-    row = step_row(trace, step)
-    part = judged_part(trace, row)
+    time = chosen_window(trace, step, window)
+    part = time.part
     rows = part.steps
     made = changing.parse_changes(trace, changes)
     base = prediction.replay_baseline(trace, dependencies, part.apart)
@@ -143,10 +151,12 @@ def whatif(
     table = _path(trace, own, len(rows))
     ranked: simulation_ranking.Ranking | Failure = simulation_ranking.Ranking((), len(rows), 0)
     if ranking:
-        ranked = _ranking(trace, row, (dependencies, critical, base, part), max(limit, 0), made)
+        ranked = _ranking(
+            trace, time.key, (dependencies, critical, base, part), max(limit, 0), made
+        )
     error = None if not measured or replayed is None else (replayed - measured) / measured
     return WhatIf(
-        provenance=provenance(trace),
+        provenance=provenance(trace, time),
         rows=() if isinstance(ranked, Failure) else ranked.rows,
         changes=tuple(_asked(trace, change, part) for change in made),
         is_steady=part.is_steady,
@@ -171,17 +181,17 @@ def whatif(
 
 def _ranking(
     trace: Trace,
-    step: int | None,
+    window: Hashable,
     replay: tuple[Graph, Path, Baseline, JudgedPart],
     limit: int,
     changes: tuple[changing.Change, ...],
 ) -> simulation_ranking.Ranking | Failure:
-    """Return the gains of a step's items; the memory keeps them for the next request."""
+    """Return the gains of a window's items; the memory keeps them for the next request."""
     return isolate(
         say("The ranking of savings"),
         lambda: BUDGET.compute(
             trace,
-            ("ranking", step, limit, changes),
+            ("ranking", window, limit, changes),
             lambda: simulation_ranking.rank_gains(trace, *replay, limit, changes),
             goes_last=True,
         ),

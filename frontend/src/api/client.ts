@@ -13,6 +13,7 @@ import type {
   Runs,
   SqlResult,
 } from "./types";
+import { WINDOWED } from "./windowed";
 import { whenShown } from "../lib/tensorboard-host";
 import { PACKED, unpack } from "./binary";
 import { language, t } from "../i18n";
@@ -47,6 +48,8 @@ export interface Place {
   rank: number;
   span: number;
   step: number | null;
+  /** Everything, of views whose figures are of a window; by default the steady part. */
+  window?: "all" | undefined;
 }
 
 export interface Asking {
@@ -65,10 +68,12 @@ export function fetchRuns(asking: Asking): Promise<Runs> {
 export function fetchView<V extends keyof Results>(
   view: V,
   place: Place,
-  options: Omit<Options[V], "step">,
+  options: Omit<Options[V], "step" | "window">,
   asking: Asking,
 ): Promise<Results[V]> {
-  return ask<Results[V]>(view, { ...place, ...options, wait_ms: WAIT_MS }, asking);
+  const { window, ...trace } = place;
+  const asked = WINDOWED.has(view) ? { ...trace, window } : trace;
+  return ask<Results[V]>(view, { ...asked, ...options, wait_ms: WAIT_MS }, asking);
 }
 
 /** All recordings of the logdir, those that are ready. */

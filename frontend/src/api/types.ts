@@ -977,7 +977,6 @@ export interface Hotspots {
   others: OtherHotspots | null;
   measure: "device" | "host";
   groups: ("operator" | "kernel" | "module" | "line" | "annotation")[];
-  basis: "steps" | "judged";
   window_ns: number;
   total_ns: number;
   step_ns: number;
@@ -1599,6 +1598,7 @@ export interface Provenance {
   warnings: Finding[];
   version: string;
   build: string;
+  window: WindowFacts | null;
 }
 
 /** The result of the view. Null: no device times. */
@@ -2025,7 +2025,7 @@ export interface Span {
   has_sidecar: boolean;
 }
 
-/** A figure over the complete steps. */
+/** A figure over the complete steps of a window. */
 export interface Spread {
   mean_ns: number;
   median_ns: number;
@@ -2170,7 +2170,7 @@ export interface TimelineLevel {
   merged: number;
 }
 
-/** Device activity over the trace, or over the selected step. Null: no device times. */
+/** Device activity of the window. Null: no device times. */
 export interface Totals {
   span_ns: number | null;
   busy_ns: number | null;
@@ -2269,6 +2269,15 @@ export interface WhatIf {
   notes: Finding[];
 }
 
+/** The window of an answer in words and figures. */
+export interface WindowFacts {
+  kind: "steady" | "all" | "step";
+  text: string;
+  time_ns: number;
+  recording_ns: number;
+  steps: number;
+}
+
 /** A process that was profiled: one rank of a run. */
 export interface Worker {
   worker: string;
@@ -2316,18 +2325,18 @@ export interface Results extends Views {
 
 /** The query of each view and lookup. */
 export interface Options {
-  overview: { step?: number | null; brief?: boolean };
-  advice: { step?: number | null };
-  whatif: { changes?: string | null; step?: number | null; ranking?: boolean; limit?: number };
+  overview: { step?: number | null; window?: "steady" | "all"; brief?: boolean };
+  advice: { step?: number | null; window?: "steady" | "all" };
+  whatif: { changes?: string | null; step?: number | null; window?: "steady" | "all"; ranking?: boolean; limit?: number };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number; modules?: boolean };
-  operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; find?: string | null; sort?: string | null; limit?: number; offset?: number };
-  kernels: { group?: "operator" | "name" | "launch"; step?: number | null; short_ns?: number; find?: string | null; sort?: string | null; limit?: number; offset?: number };
-  runtime: { step?: number | null };
-  roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; limit?: number; offset?: number };
+  operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all"; find?: string | null; sort?: string | null; limit?: number; offset?: number };
+  kernels: { group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; short_ns?: number; find?: string | null; sort?: string | null; limit?: number; offset?: number };
+  runtime: { step?: number | null; window?: "steady" | "all" };
+  roofline: { by?: "operator" | "shape" | "module" | "kernel"; dtype?: "all" | "fp64" | "fp32" | "bf16" | "fp16" | "fp8" | "fp4" | "int8"; step?: number | null; window?: "steady" | "all"; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
-  modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; sort?: string | null };
+  modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null; window?: "steady" | "all"; sort?: string | null };
   counters: { step?: number | null; counter?: number | null };
-  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null };
+  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; direction?: "top_down" | "bottom_up"; frame?: string | null; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; start_ns?: number | null; stop_ns?: number | null; step?: number | null; window?: "steady" | "all" };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null; limit?: number; offset?: number };
   history: { figure?: "step_ns" | "utilization" | "mfu" | "memory_peak_bytes"; matching?: string | null };
@@ -2338,7 +2347,7 @@ export interface Options {
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
   flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
-  hotspots: { by?: "operator" | "kernel" | "module" | "line" | "annotation"; step?: number | null; limit?: number };
+  hotspots: { by?: "operator" | "kernel" | "module" | "line" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
   kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };

@@ -1,9 +1,9 @@
-// Selectors for run, rank, span and step; the source badge and the findings badge.
+// Selectors for run, rank, span and window; the source badge and the findings badge.
 import type { Finding, Overview, Runs } from "../api/types";
 import { withRank, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
 import { choose, language, LANGUAGES, t, type Language } from "../i18n";
-import { rankChoices, runChoices, spanChoices, stepChoices } from "../pages/shared/selector-choices";
+import { rankChoices, runChoices, spanChoices, windowChoices } from "../pages/shared/selector-choices";
 import { SeverityMark, ranked, summary } from "../pages/shared/data-warnings";
 import { linkProps, ofRank } from "../state/links";
 import { TimelineSource, sourceLabel } from "../pages/shared/timeline-source";
@@ -55,11 +55,13 @@ export function TopBar({ runs, selected, overview, help }: TopBarProps) {
 
 function PlacePickers({ runs, selected, overview }: Omit<TopBarProps, "help">) {
   const { place, worker } = selected;
-  const { step } = state.value;
+  const { step, window } = state.value;
   const pick =
-    (key: "run" | "span" | "step") =>
+    (key: "run" | "span") =>
     (value: string | number | null): void =>
       go({ [key]: value });
+  const pickWindow = (value: string | number | null): void =>
+    go({ window: value === "all" ? "all" : null, step: typeof value === "number" ? value : null });
   // Another rank of the same span has the same steps; what it lacks after all is said in words.
   const pickRank = (value: string | number | null): void =>
     go(withRank(selected, Number(value)).span ? ofRank(Number(value)) : { rank: Number(value) });
@@ -87,20 +89,21 @@ function PlacePickers({ runs, selected, overview }: Omit<TopBarProps, "help">) {
         onPick={pick("span")}
       />
       <Picker
-        name={t.topbar.step}
+        name={t.topbar.window}
         testid="step-picker"
-        value={step}
+        value={step ?? window}
         choices={
           overview
-            ? stepChoices(overview)
+            ? windowChoices(overview, window)
             : [
                 {
-                  value: step,
-                  label: step === null ? t.topbar.allSteps : String(step),
+                  value: step ?? window,
+                  label:
+                    step === null ? t.selectorChoices[window === "all" ? "all" : "steady"] : String(step),
                 },
               ]
         }
-        onPick={pick("step")}
+        onPick={pickWindow}
       />
     </>
   );

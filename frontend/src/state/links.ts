@@ -47,6 +47,7 @@ export const ofRank = (rank: number): Partial<State> => ({
   rank,
   span: state.value.span,
   step: state.value.step,
+  window: state.value.window,
 });
 
 /** To a stretch on the timeline, with some of what is around it; `end` is the recording's. */

@@ -14,10 +14,12 @@ export interface Selected {
   stamp: string;
 }
 
-/** The first run, its lowest rank, its latest span and all steps, unless the URL says otherwise;
+type Choices = Pick<State, "run" | "rank" | "span" | "step"> & Partial<Pick<State, "window">>;
+
+/** The first run, its lowest rank, its latest span and the steady part, unless the URL says otherwise;
  * null if there is nothing to choose from, or not yet: which span is the latest is known once the
  * logdir was searched. */
-export function select(runs: Runs, state: Pick<State, "run" | "rank" | "span" | "step">): Selected | null {
+export function select(runs: Runs, state: Choices): Selected | null {
   const run = state.run === null ? runs.runs[0] : runs.runs.find((r) => r.run === state.run);
   if (!run && state.run === null) return null;
   const workers = [...(run?.workers ?? [])].sort((a, b) => a.rank - b.rank);
@@ -31,6 +33,7 @@ export function select(runs: Runs, state: Pick<State, "run" | "rank" | "span" | 
       rank: worker?.rank ?? state.rank ?? 0,
       span: span?.span ?? state.span ?? 1,
       step: state.step,
+      window: state.step === null && state.window === "all" ? "all" : undefined,
     },
     run: run ?? null,
     worker: worker ?? null,

@@ -7,13 +7,15 @@ import { number, text, type UrlKeys, type Values } from "./url-key";
 const PREFIX = "p.privateuse1.";
 const TAB = "privateuse1";
 
-/** The selected trace and page. Null is the default: first run, lowest rank, latest span, all steps. */
+/** The selected trace and page. Null is the default: first run, lowest rank, latest span, the steady part. */
 const SELECTION_KEYS = {
   view: text([]),
   run: text([]),
   rank: number(["run"]),
   span: number(["run", "rank"]),
   step: number(["run", "rank", "span"]),
+  /** `all`: everything, where figures are of the steady part by default. */
+  window: text(["run", "rank", "span"]),
   /** The event whose record is open: `table/row`. Every change but its own closes it. */
   event: text([]),
 };

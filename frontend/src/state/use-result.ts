@@ -41,7 +41,7 @@ const MOST_RESULTS = 24;
 export function useView<V extends keyof Results>(
   view: V,
   selected: Selected,
-  options: Omit<Options[V], "step"> | null,
+  options: Omit<Options[V], "step" | "window"> | null,
   step = selected.place.step,
   patient = false,
 ): Resource<Results[V]> {
@@ -67,7 +67,7 @@ function useCompared<V extends Comparing>(
   const asked = { ...options, base_run: run, base_rank: rank, base_span: span, base_step: step };
   const key = JSON.stringify([view, selected.place, asked, selected.stamp, base.stamp]);
   return useLoad(key, selected.place, (asking) =>
-    fetchView(view, selected.place, asked as unknown as Omit<Options[V], "step">, asking),
+    fetchView(view, selected.place, asked as unknown as Omit<Options[V], "step" | "window">, asking),
   );
 }
 

@@ -172,6 +172,7 @@ describe("what depends on what", () => {
       rank: 1,
       span: 2,
       step: 3,
+      window: null,
       sort: "s",
       filter: "f",
       group: "g",

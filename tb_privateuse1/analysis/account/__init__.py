@@ -3,8 +3,8 @@
 ``classes`` names the classes. ``stretches`` divides the recording of a device: ``host_activity``
 and ``host_chain`` say what the host did while nothing ran on the device. ``table`` sums the
 stretches of a window, with the largest of each class; ``awaited`` sums idle time by the operator
-that ends it, ``work_apart`` finds the host's calls that launch nothing, and ``state_writes``
-those that copy tensors and write them.
+that ends it, ``top_lists`` has the operators and kernels with the most time, ``work_apart`` finds
+the host's calls that launch nothing, and ``state_writes`` those that copy tensors and write them.
 """
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "state_writes",
     "stretches",
     "table",
+    "top_lists",
     "verdict",
     "work_apart",
 ]

@@ -23,7 +23,7 @@ from tb_privateuse1.analysis.account.table import (
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.recording.durations import write_duration, write_share
-from tb_privateuse1.analysis.recording.judged_part import judged_part
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.i18n import join_list, join_sentences, say
 from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
@@ -94,9 +94,13 @@ class Verdict(Struct, frozen=True):
 
 
 @memoize
-def verdict(trace: Trace) -> Verdict | None:
+def steady_verdict(trace: Trace) -> Verdict | None:
+    """Return what limits the steady part."""
+    return verdict(trace, judged_part(trace))
+
+
+def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
     """Return what limits the judged part; None without device times, or if nothing is judged."""
-    part = judged_part(trace)
     if not has_account(trace) or not intervals.length(part.window):
         return None
     bounds = steps_bounds.step_windows(trace).bound(trace.steps)

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from tb_privateuse1.analysis.comparison import items_per_step
 from tb_privateuse1.analysis.flame.ignored import Ignored, ignored_rows
+from tb_privateuse1.analysis.recording.window import Window as Part
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.timeline import window as windows
 from tb_privateuse1.analysis.timeline.window import Activities, Window
@@ -46,8 +47,8 @@ class Scope(Struct, frozen=True):
     levels: Levels = "all"
     group: Group = "instance"
     ignored: Ignored = field(default_factory=Ignored)
-    steps: I64 | None = None
-    """Rows of ``trace.steps``; None is all of the recording."""
+    part: Part | None = None
+    """The part of the recording; None is all of it."""
     window: Window | None = None
     """Ranges and activities count with their part inside; None is all of the recording."""
 
@@ -95,7 +96,9 @@ class Tree(Struct, frozen=True):
 
 def build(trace: Trace, scope: Scope) -> Tree:
     """Return the tree of a trace from the outermost callers down."""
-    some = np.flatnonzero(_chosen(trace.kernels.step, scope.steps))
+    some = np.arange(len(trace.kernels))
+    if scope.part is not None:
+        some = np.flatnonzero(scope.part.kernels)
     some = some[: len(some) if scope.on_device else 0]
     activities = windows.activities(trace.kernels, some, scope.window)
     rows, holder = _host_rows(trace, scope, activities)
@@ -163,7 +166,7 @@ def _host_rows(trace: Trace, scope: Scope, activities: Activities) -> tuple[_Row
         & ~call_tree.starts_with(trace, call_tree.STEP)[name]
     )
     step = items_per_step.step_of(trace, start)
-    inside = keep & _chosen(step, scope.steps)
+    inside = keep if scope.part is None else keep & scope.part.starts(start)
     around = call_tree.parents_of_all(trace)
     if scope.window is not None:
         # Few ranges lie in a window, or launched what runs in it.
@@ -214,14 +217,6 @@ def _own_times(trace: Trace, around: I32, inside: Bools, window: Window | None) 
     # Siblings never overlap: what is inside is never longer than what is around it.
     own: I64 = whole - sums(above, whole, len(whole))
     return own
-
-
-def _chosen(step: I32, steps: I64 | None) -> Bools:
-    """Return which entries of a column of steps are of the chosen ones."""
-    if steps is None:
-        return np.ones(len(step), np.bool_)
-    chosen: Bools = np.isin(step, steps)
-    return chosen
 
 
 def _left_out(kind: I8, levels: Levels) -> tuple[int, ...]:

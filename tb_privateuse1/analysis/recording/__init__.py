@@ -2,7 +2,8 @@
 
 ``phases`` divides a recording into start-up, compilation, graph capture, drain, steady work and
 the profiler's end. ``workload`` and ``iterations`` find what repeats. ``judged_part`` is the time
-that advice covers, and ``summary`` has the sentence that says so.
+that advice covers, and ``summary`` has the sentence that says so. ``window`` is what all figures of
+an answer are about.
 """
 
 __all__ = [
@@ -10,4 +11,5 @@ __all__ = [
     "judged_part",
     "phases",
     "summary",
+    "window",
 ]

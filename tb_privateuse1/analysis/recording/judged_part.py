@@ -40,6 +40,8 @@ class JudgedPart(Struct, frozen=True):
     iterations_ns: I64 = field(default_factory=lambda: np.empty(0, np.int64))
     """Lengths of the iterations that stand for steps: of serving without steps, and of those that
     are judged because no step is steady; else empty."""
+    of_iterations: bool = False
+    """Whether the window is that of iterations behind such steps."""
 
     @property
     def steady_step_ns(self) -> int | None:
@@ -78,7 +80,7 @@ def judged_part(trace: Trace, row: int | None = None) -> JudgedPart:
         each = _steady_iterations(trace, first_time) if row is None else intervals.EMPTY
         found_any = len(each[0]) > 0
         part = _part(trace, chosen, intervals.union(*each), chosen[:0], is_steady=found_any)
-        return replace(part, iterations_ns=each[1] - each[0])
+        return replace(part, iterations_ns=each[1] - each[0], of_iterations=found_any)
     window = judged_window.judged_window(trace, chosen[kept])
     window = intervals.subtract(window, intervals.merge(first_time, edges))
     part = _part(trace, chosen[kept], window, chosen[~kept])
@@ -94,6 +96,13 @@ def iteration_spread(trace: Trace) -> Spread | None:
         return None
     lengths: list[int] = judged_part(trace).iterations_ns.tolist()
     return spread_of(lengths, bound_ns=0) if lengths else None
+
+
+def whole_part(trace: Trace) -> JudgedPart:
+    """Return all steps, with all of their time."""
+    rows = np.arange(len(trace.steps))
+    window = judged_window.judged_window(trace, rows)
+    return _part(trace, rows, window, rows[:0])
 
 
 def _part(

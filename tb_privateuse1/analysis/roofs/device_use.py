@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.work.batches import batches
 from tb_privateuse1.analysis.work.kernel_work import kernel_work
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -64,19 +64,22 @@ class DeviceUse(Struct, frozen=True):
     """Of each step of the trace; empty without any MFU."""
 
 
-def device_use(trace: Trace, row: int | None) -> DeviceUse:
-    """Return the use in one row of ``trace.steps``, or in the complete ones."""
-    steps = _chosen_steps(trace, row)
-    length = trace.steps.end_ns - trace.steps.start_ns
+def device_use(trace: Trace, steps: I64, time: intervals.Set, chosen: Bools) -> DeviceUse:
+    """Return the use in rows of ``trace.steps``.
+
+    ``time`` is what counts of them, and ``chosen`` has a flag per device activity that counts.
+    """
+    start, end = trace.steps.start_ns, trace.steps.end_ns
     bounds = steps_bounds.step_windows(trace).bound(trace.steps)
-    whole = int(length[steps].sum())
+    whole = int(intervals.covered_length(time, start[steps], end[steps]).sum())
     bound = uncertainty.bound_sum(bounds[steps])
     missing = _use_missing(trace, steps)
     place = np.full(len(trace.steps) + 1, NONE, np.int32)
     place[steps] = 0
     use = None
     if missing is None:
-        (use,) = _use(trace, place, np.array([whole]), np.array([_column(bound)]))
+        step = np.where(chosen, place[trace.kernels.step], NONE)
+        (use,) = _use(trace, step, np.array([whole]), np.array([_column(bound)]))
         missing = _no_product(trace) if use is None else None
     count = batches(trace, steps)
     lacking = _lacking(trace, steps)
@@ -88,27 +91,22 @@ def device_use(trace: Trace, row: int | None) -> DeviceUse:
         samples_missing=lacking or count.samples_missing,
         **_throughput("tokens", count.tokens, whole, bound),
         tokens_missing=lacking or count.tokens_missing,
-        step_shares=_step_shares(trace, length, bounds) if use else (),
+        step_shares=_step_shares(trace, end - start, bounds) if use else (),
     )
-
-
-def _chosen_steps(trace: Trace, row: int | None) -> I64:
-    """Return the selected step, or the complete ones that were not primed."""
-    if row is not None:
-        return np.array([row])
-    return np.flatnonzero(~trace.steps.incomplete & ~trace.steps.primed)
 
 
 def _column(bound: int | None) -> int | np.int64:
     return MISSING if bound is None else bound
 
 
-def _use(trace: Trace, place: I32, length_ns: I64, bound_ns: I64) -> list[StepUse | None]:
-    """Return the use of steps by their place; several devices have several times the peak."""
+def _use(trace: Trace, step: I32, length_ns: I64, bound_ns: I64) -> list[StepUse | None]:
+    """Return the use of steps; ``step`` has the index of each activity's, or ``NONE``.
+
+    Several devices have several times the peak.
+    """
     rates, ceilings = device_rates(trace), _peaks(trace)
     devices = max(len(np.unique(trace.lanes.device[trace.kernels.lane])), 1)
     bound = np.where(bound_ns == MISSING, MISSING, bound_ns * devices)
-    step = place[trace.kernels.step]
     return step_use(rates.rows, ceilings, _recomputed(trace), step, length_ns * devices, bound)
 
 
@@ -128,8 +126,7 @@ def _recomputed(trace: Trace) -> Bools:
 
 
 def _step_shares(trace: Trace, length_ns: I64, bound_ns: I64) -> tuple[StepShares, ...]:
-    place = np.append(np.arange(len(trace.steps), dtype=np.int32), np.int32(NONE))
-    found = _use(trace, place, length_ns, bound_ns)
+    found = _use(trace, trace.kernels.step, length_ns, bound_ns)
     names = [trace.text(name) for name in trace.steps.name.tolist()]
     return tuple(
         StepShares(name, *(getattr(use, key, None) for key in ("mfu", "hfu", "product_flops")))

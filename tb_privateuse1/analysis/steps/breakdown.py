@@ -84,14 +84,24 @@ def _hosted(trace: Trace) -> intervals.Set:
 @memoize
 def step_breakdown(trace: Trace) -> Mapping[str, I64]:
     """Return the ns of each part in each step's window; they sum to the window."""
+    return _breakdown(trace, None)
+
+
+def _breakdown(trace: Trace, time: intervals.Set | None) -> Mapping[str, I64]:
+    """Return the ns of each part in each step; only ``time`` counts, if there is one."""
     steps = trace.steps
     taken = intervals.EMPTY
     parts: dict[str, I64] = {}
+    whole = steps.end_ns - steps.start_ns
+    if time is not None:
+        whole = intervals.covered_length(time, steps.start_ns, steps.end_ns)
     for name, one in zip(PARTS, part_sets(trace), strict=False):
         free = intervals.subtract(one, taken)
+        if time is not None:
+            free = intervals.intersect(free, time)
         parts[name] = intervals.covered_length(free, steps.start_ns, steps.end_ns)
         taken = intervals.merge(taken, one)
-    parts["other"] = steps.end_ns - steps.start_ns - sum(parts.values())
+    parts["other"] = whole - sum(parts.values())
     for part in parts.values():
         part.flags.writeable = False
     return types.MappingProxyType(parts)
@@ -99,7 +109,17 @@ def step_breakdown(trace: Trace) -> Mapping[str, I64]:
 
 @memoize
 def known_parts(trace: Trace) -> Mapping[str, I64]:
-    """Return ``step_breakdown`` with ``MISSING`` in the device's parts that are not known.
+    """Return ``step_breakdown`` with ``MISSING`` in the device's parts that are not known."""
+    return _known(trace, step_breakdown(trace))
+
+
+def known_parts_within(trace: Trace, time: intervals.Set) -> Mapping[str, I64]:
+    """Return ``known_parts`` of the part of each step that lies in ``time``."""
+    return _known(trace, _breakdown(trace, time))
+
+
+def _known(trace: Trace, parts: Mapping[str, I64]) -> Mapping[str, I64]:
+    """Return the parts with ``MISSING`` where they are not known.
 
     On the host alone, its own communication is known, also where there is none.
     """
@@ -108,7 +128,7 @@ def known_parts(trace: Trace) -> Mapping[str, I64]:
     return types.MappingProxyType(
         {
             name: device_times.known_sums(trace, ns) if name in unknown else ns
-            for name, ns in step_breakdown(trace).items()
+            for name, ns in parts.items()
         }
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.table import I64
@@ -56,7 +57,7 @@ class Step(Struct, frozen=True):
 
 
 class Spread(Struct, frozen=True):
-    """A figure over the complete steps."""
+    """A figure over the complete steps of a window."""
 
     mean_ns: int
     median_ns: int
@@ -121,15 +122,22 @@ def _greatest(bounds_ns: I64) -> int | None:
     return None if (bounds_ns == MISSING).any() else int(bounds_ns.max())
 
 
-def step_spread(steps: Iterable[Step]) -> Spread | None:
-    """Return the spread over complete steps that were not primed; None without any."""
-    complete = [step for step in steps if not step.incomplete and not step.primed]
-    if not complete:
+def step_spread(steps: Sequence[Step], time: intervals.Set | None = None) -> Spread | None:
+    """Return the spread over complete steps that were not primed; None without any.
+
+    Of their length, ``time`` counts; None counts all.
+    """
+    steps = [step for step in steps if not step.incomplete and not step.primed]
+    if not steps:
         return None
-    bounds = [step.duration_bound_ns for step in complete]
+    start = np.array([step.start_ns for step in steps])
+    length = np.array([step.duration_ns for step in steps])
+    if time is not None:
+        length = intervals.covered_length(time, start, start + length)
+    bounds = [step.duration_bound_ns for step in steps]
     known = [b for b in bounds if b is not None]
     bound_ns = max(known) if len(known) == len(bounds) else None
-    return spread_of([step.duration_ns for step in complete], bound_ns)
+    return spread_of(length.tolist(), bound_ns)
 
 
 def spread_of(durations: Sequence[int], bound_ns: int | None) -> Spread:
@@ -144,17 +152,23 @@ def spread_of(durations: Sequence[int], bound_ns: int | None) -> Spread:
     )
 
 
-def step_averages(trace: Trace) -> tuple[Average, ...]:
-    """Return the averages over complete steps that were not primed; empty without any."""
-    steps, bounds = trace.steps, _bounds(trace)
-    complete = ~steps.incomplete & ~steps.primed
-    if not complete.any():
+def step_averages(
+    trace: Trace, rows: I64, time: intervals.Set | None = None
+) -> tuple[Average, ...]:
+    """Return the averages over some rows of ``trace.steps``; empty without any.
+
+    Of their length, ``time`` counts; None counts all.
+    """
+    if not len(rows):
         return ()
-    whole = float(np.mean((steps.end_ns - steps.start_ns)[complete]))
-    return tuple(
-        _average(part, ns[complete], bounds[part][complete], whole)
-        for part, ns in breakdown.known_parts(trace).items()
-    )
+    bounds = _bounds(trace)
+    parts = breakdown.known_parts(trace)
+    if time is not None:
+        parts = breakdown.known_parts_within(trace, time)
+    start, end = trace.steps.start_ns[rows], trace.steps.end_ns[rows]
+    length = end - start if time is None else intervals.covered_length(time, start, end)
+    whole = float(np.mean(length))
+    return tuple(_average(part, ns[rows], bounds[part][rows], whole) for part, ns in parts.items())
 
 
 def _average(part: str, ns: I64, bounds_ns: I64, whole_ns: float) -> Average:

@@ -1,4 +1,4 @@
-"""The share of the steps' windows in which the device was busy."""
+"""The share of a window in which the device was busy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from msgspec import Struct
 from tb_privateuse1.analysis.steps import bounds, breakdown
 from tb_privateuse1.trace import device_times, intervals, uncertainty
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 
 
 class Utilization(Struct, frozen=True):
@@ -18,24 +19,25 @@ class Utilization(Struct, frozen=True):
     high: float | None
 
 
-def utilization(trace: Trace, row: int | None = None) -> Utilization:
-    """Return the utilization of one row of ``trace.steps``, or of all."""
-    kernels, steps = trace.kernels, trace.steps
-    rows = slice(None) if row is None else slice(row, row + 1)
-    start, end = steps.start_ns[rows], steps.end_ns[rows]
-    window = int((end - start).sum())
+def utilization(trace: Trace, steps: I64, time: intervals.Set) -> Utilization:
+    """Return the utilization of rows of ``trace.steps``; ``time`` is what counts of them."""
+    kernels, window = trace.kernels, intervals.length(time)
     if not len(kernels) or not window:
         return Utilization(None, None, None)
+    start, end = time
     busy = int(intervals.covered_length(breakdown.busy(kernels), start, end).sum())
     inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
     error = uncertainty.union_bound(kernels.take(inside))
     limits = bounds.step_windows(trace)
     if error is None or not limits.known or device_times.may_lack_work(trace):
         return Utilization(busy / window, None, None)
-    if row is None:  # a later end of one step is a later start of the next
-        least = int(np.maximum(limits.end_low - limits.start_low, 0).sum())
-        most = int(np.maximum(limits.end_high - limits.start_high, 0).sum())
+    if len(steps) > 1:  # a later end of one step is a later start of the next
+        least = int(np.maximum(limits.end_low - limits.start_low, 0)[steps].sum())
+        most = int(np.maximum(limits.end_high - limits.start_high, 0)[steps].sum())
     else:
-        least, most = int(limits.least[row]), int(limits.most[row])
+        least, most = int(limits.least[steps].sum()), int(limits.most[steps].sum())
+    whole = trace.steps.end_ns[steps] - trace.steps.start_ns[steps]
+    apart = int(whole.sum()) - window  # it is as long whatever the limits
+    least, most = least - apart, max(most - apart, 1)
     low = max(busy - error, 0) / most
     return Utilization(busy / window, low, min((busy + error) / max(least, 1), 1.0))

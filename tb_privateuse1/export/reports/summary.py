@@ -108,7 +108,9 @@ def _summary(overview: Overview) -> Iterator[str]:
 
 def _figures(overview: Overview) -> Iterator[list[str]]:
     totals, use = overview.totals, overview.use
+    window = overview.provenance.window
     rows = (
+        ("Window", window.text if window else "-"),
         ("Average step", with_bound(overview, "average_step_ns", "average_step_bound_ns")),
         ("Device busy", with_range(overview, "utilization", _limits("utilization"))),
         ("MFU", with_range(use, "mfu", _limits("mfu"))),

@@ -30,7 +30,7 @@ def text_report(result: Any, width: int | None = None) -> str:
     )
     recording = getattr(result, "recording", None)
     first = [] if recording is None else [recording.sentence, recording.hint]
-    first += _missing(result)
+    first += [*_missing(result), *_window(result)]
     first += [""] if first else []
     lines = [*map(plain_text, filter(None, first)), *_fields(result, fields)]
     cut = [line[: width - 1] + "…" if width and len(line) > width else line for line in lines]
@@ -49,6 +49,12 @@ def _missing(result: Any) -> list[str]:
             streams=", ".join(streams),
         )
     ]
+
+
+def _window(result: Any) -> list[str]:
+    """Return what part of the recording the figures are about."""
+    window = getattr(getattr(result, "provenance", None), "window", None)
+    return [] if window is None else [say("Window: {text}", text=window.text)]
 
 
 def _is_block(value: Any) -> bool:

@@ -13,6 +13,7 @@ from tb_privateuse1.analysis.comparison.significance import Verdict
 from tb_privateuse1.analysis.flame import compared
 from tb_privateuse1.analysis.flame.ignored import Ignored, parse_patterns
 from tb_privateuse1.analysis.flame.tree import KINDS, Scope, Tree, build
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import call_tree, device_times
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -28,7 +29,7 @@ from tb_privateuse1.views.flame import (
     ordered,
 )
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, compared_steps, provenance
+from tb_privateuse1.views.view_inputs import Provenance, chosen_window, provenance
 
 Unit = Literal["device", "host"]
 
@@ -86,10 +87,10 @@ def flame_diff(
     root: Annotated[str | None, "the first node: names from the outermost on, with ;"] = None,
     limit: Annotated[int, "at most this many rows, the largest first"] = 2000,
     step: Annotated[
-        int | None, "the N of ProfilerStep#N in the new trace; all complete steps by default"
+        int | None, "the N of ProfilerStep#N in the new trace; the steady ones by default"
     ] = None,
     base_step: Annotated[
-        int | None, "the N of ProfilerStep#N in the base; all complete steps by default"
+        int | None, "the N of ProfilerStep#N in the base; the steady ones by default"
     ] = None,
 ) -> FlameDiff:
     """The call trees of two traces, per step: what ``trace`` gains or loses against ``base``.
@@ -101,11 +102,12 @@ def flame_diff(
     unit: Unit = "device" if by == "device" or (by == "best" and both) else "host"
     ignored = Ignored(ignore_libraries, parse_patterns(ignore))
 
-    def tree_of(one: Trace, steps: I64) -> Tree:
-        return build(one, Scope(unit == "device", levels, group, ignored, steps))
+    def tree_of(part: Window) -> Tree:
+        return build(part.trace, Scope(unit == "device", levels, group, ignored, part))
 
-    now_steps, base_steps = compared_steps(trace, step), compared_steps(base, base_step)
-    trees = compared.compare(tree_of(base, base_steps), tree_of(trace, now_steps))
+    now, old = chosen_window(trace, step), chosen_window(base, base_step)
+    now_steps, base_steps = now.compared_steps, old.compared_steps
+    trees = compared.compare(tree_of(old), tree_of(now))
     sides = (_Side(base, trees.base, base_steps, unit), _Side(trace, trees.now, now_steps, unit))
     top = NONE if root is None else find(trees.now, call_tree.split_path(root))
     totals = tuple(side.known(int(side.tree.total[side.tree.parent < 0].sum())) for side in sides)
@@ -117,8 +119,8 @@ def flame_diff(
     chosen = largest(size, below, whole, limit)
     rows, at = ordered(trees.now.parent, size, chosen, above)
     return FlameDiff(
-        provenance=provenance(trace),
-        base=provenance(base),
+        provenance=provenance(trace, now),
+        base=provenance(base, old),
         rows=tuple(_rows(sides, rows, at)),
         by=unit,
         base_steps=len(base_steps),

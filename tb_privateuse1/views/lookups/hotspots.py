@@ -11,16 +11,22 @@ from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.kernels import time_groups
 from tb_privateuse1.analysis.kernels.time_groups import By, Groups, Label
 from tb_privateuse1.analysis.operators import totals
-from tb_privateuse1.analysis.recording.judged_part import judged_part
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.steps.breakdown import KINDS
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import device_times, groupby, intervals, sum_bounds, uncertainty
+from tb_privateuse1.trace import device_times, groupby, sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.result import Result
-from tb_privateuse1.views.view_inputs import Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.view_inputs import (
+    Provenance,
+    StepOption,
+    WindowOption,
+    chosen_window,
+    provenance,
+)
 
 
 class Hotspot(Struct, frozen=True):
@@ -78,10 +84,8 @@ class Hotspots(Result, frozen=True):
     """Whose time it is: the device's, or without device times the host's."""
     groups: tuple[By, ...]
     """The groups that the recording has names for."""
-    basis: Literal["steps", "judged"]
-    """Whose time ``window_ns`` is. A recording without steps has its judged part in their place."""
     window_ns: int
-    """The steps' time: the length of their windows, or of the selected one's."""
+    """The length of the window: ``share`` is of it."""
     total_ns: int
     step_ns: int
     """Sums over all rows."""
@@ -95,11 +99,16 @@ class _Items(Struct, frozen=True):
     """None unless a row is a kernel."""
     lines: Groups | None
     """None without lines, and if a row is one."""
+    rows: I64 | None
+    """Rows of ``trace.ops``; None of activities, which are all."""
     step: I32
-    start_ns: I64
     ns: I64
     bound_ns: I64
     error_group: I32 | I64
+
+    def chosen(self, part: Window) -> Bools:
+        """Return which items a window has."""
+        return part.kernels if self.rows is None else part.ops[self.rows]
 
 
 def hotspots(
@@ -107,6 +116,7 @@ def hotspots(
     *,
     by: Annotated[By, "what a row is"] = "operator",
     step: StepOption = None,
+    window: WindowOption = "steady",
     limit: Annotated[int, "at most this many rows"] = 10,
 ) -> Hotspots:
     """The groups with the most time in the steps, as shares of the steps' time.
@@ -115,23 +125,19 @@ def hotspots(
     """
     if limit < 0:
         raise TraceError("bad_option", say("limit must be at least {least}.", least=0))
-    row = step_row(trace, step)
+    part = chosen_window(trace, step, window)
     items = _activities(trace, by) if len(trace.kernels) else _operators(trace, by)
     n = len(items.groups.labels)
-    basis, window = _window(trace, row)
-    chosen = items.step >= 0 if row is None else items.step == row
-    member = items.groups.member if row is None else np.where(chosen, items.groups.member, NONE)
-    if basis == "judged":
-        chosen = intervals.covered_length(window, items.start_ns, items.start_ns + 1) > 0
-    inside = np.where(chosen, items.groups.member, NONE)
+    member = np.where(items.chosen(part), items.groups.member, NONE)
+    inside = np.where(items.step >= 0, member, NONE)
     events = groupby.sums(member, np.ones(len(member), np.int64), n)
     total, in_steps = (groupby.sums(of, items.ns, n) for of in (member, inside))
     order = np.lexsort((-total, -in_steps))
     order = order[events[order] > 0]
     shown, rest = order[:limit], order[limit:]
-    window_ns = intervals.length(window)
+    window_ns = part.ns
     return Hotspots(
-        provenance=provenance(trace),
+        provenance=provenance(trace, part),
         rows=_rows(items, shown, inside, events, total, in_steps, window_ns),
         total_rows=len(order),
         others=OtherHotspots(
@@ -145,21 +151,10 @@ def hotspots(
         else None,
         measure="device" if len(trace.kernels) else "host",
         groups=time_groups.available_groups(trace),
-        basis=basis,
         window_ns=window_ns,
         total_ns=int(total.sum()),
         step_ns=int(in_steps.sum()),
     )
-
-
-def _window(trace: Trace, row: int | None) -> tuple[Literal["steps", "judged"], intervals.Set]:
-    """Return the window of all steps or of one; of a recording without steps the judged part."""
-    rows = slice(None) if row is None else slice(row, row + 1)
-    steps = intervals.union(trace.steps.start_ns[rows], trace.steps.end_ns[rows])
-    if row is not None or any("#" in trace.text(name) for name in trace.steps.name):
-        return "steps", steps
-    judged = judged_part(trace).window
-    return ("judged", judged) if intervals.length(judged) else ("steps", steps)
 
 
 def _rows(
@@ -230,8 +225,8 @@ def _activities(trace: Trace, by: By) -> _Items:
         time_groups.activity_groups(trace, by),
         time_groups.activity_groups(trace, "operator") if by == "kernel" else None,
         time_groups.activity_groups(trace, "line") if _has_own_lines(trace, by) else None,
+        None,
         kernels.step,
-        kernels.start_ns,
         kernels.end_ns - kernels.start_ns,
         device_times.known_bounds(trace, kernels.duration_bound_ns),
         kernels.error_group,
@@ -255,8 +250,8 @@ def _operators(trace: Trace, by: By) -> _Items:
         groups_by(by),
         None,
         groups_by("line") if _has_own_lines(trace, by) else None,
+        rows,
         trace.ops.step[rows],
-        trace.ops.start_ns[rows],
         totals.own(trace).host_ns[rows],
         none,
         none - 1,

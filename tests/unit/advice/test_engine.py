@@ -16,6 +16,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import Precedence, Rule, RuleFinding
 from tb_privateuse1.advice.savings import Saving, Savings
+from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tests.support import chinese, make
@@ -191,7 +192,8 @@ def test_savings_are_those_of_the_judged_steps(steps: int) -> None:
         with run.step():
             for _ in range(60):
                 run.op("aten::mm", 100, kernel=20)
-    result = advise(run.trace(), 1 if steps == 1 else None)
+    trace = run.trace()
+    result = advise(trace, judged_part(trace, 1 if steps == 1 else None))
     assert result.steps == steps
     (row,) = (one for one in result.rows if one.rule == "host_bound")
     assert row.saving_ns == pytest.approx(steps * 60 * 80_000, rel=0.03)

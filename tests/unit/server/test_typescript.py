@@ -20,6 +20,7 @@ def test_api_ts_is_fresh() -> None:
 
 def test_every_view_with_an_option_to_sort_says_by_what() -> None:
     assert typescript.SORTS.read_text() == typescript.sort_keys(), "run `make api`"
+    assert typescript.WINDOWED.read_text() == typescript.windowed(), "run `make api`"
     sorted_by = re.findall(r"^  (\w+): \[", typescript.sort_keys(), re.MULTILINE)
     with_option = [
         name
@@ -70,8 +71,9 @@ def test_every_view_has_its_result_and_its_query() -> None:
     assert names(lookups[1]) == list(LOOKUPS)
     assert names(options[1]) == [*views.VIEWS, *LOOKUPS]
     groups = '"name" | "shapes" | "stack" | "module" | "category"'
+    of = 'window?: "steady" | "all"'
     rest = "find?: string | null; sort?: string | null; limit?: number; offset?: number"
-    assert f"  operators: {{ group?: {groups}; step?: number | null; {rest} }};" in options[0]
+    assert f"  operators: {{ group?: {groups}; step?: number | null; {of}; {rest} }};" in options[0]
 
 
 def test_missing_figures_are_null_in_typescript() -> None:
@@ -82,8 +84,8 @@ def test_what_a_view_reads_and_asks() -> None:
     view = views.VIEWS["operators"]
     assert signature.reads_of(view) == ("trace",)
     assert [(n, d) for n, _, d in signature.query_of(view)] == [
-        ("group", "name"), ("step", None), ("find", None), ("sort", None), ("limit", 20_000),
-        ("offset", 0),
+        ("group", "name"), ("step", None), ("window", "steady"), ("find", None), ("sort", None),
+        ("limit", 20_000), ("offset", 0),
     ]  # fmt: skip
 
 

@@ -153,12 +153,12 @@ def test_an_attached_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 
 CARDS = {
-    "verdict": "verdict",
-    "summary": "recording",
-    "_account_fields": "account",
-    "awaited_operators": "idle_before",
-    "_top_operators": "top_operators",
-    "_top_kernels": "top_kernels",
+    "views.overview.steady_verdict": "verdict",
+    "views.overview.summary": "recording",
+    "views.overview._account_fields": "account",
+    "views.overview.awaited_operators": "idle_before",
+    "analysis.account.top_lists.top_operators": "top_operators",
+    "analysis.account.top_lists.top_kernels": "top_kernels",
 }
 
 
@@ -166,7 +166,7 @@ CARDS = {
 def test_a_card_of_the_overview(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = make.trace(make.step(1, 0, 9), make.op("mm", 1, 5))
     whole = overview.overview(trace)
-    monkeypatch.setattr(overview, function, fails)
+    monkeypatch.setattr(f"tb_privateuse1.{function}", fails)
     found = overview.overview(trace)
     (failure,) = found.failures
     assert failure.code == "internal"

@@ -67,7 +67,7 @@ def test_by_host_time_steps_are_merged() -> None:
 
 
 def test_by_device_time_kernels_are_the_leaves() -> None:
-    result = flame(program(), group="class")
+    result = flame(program(), group="class", window="all")
     assert result.by == "device"
     assert paths(result) == {
         "a.py(1): f": (2, 50, 0),

@@ -86,7 +86,7 @@ def test_the_flame_graph_has_replays_below_their_frames() -> None:
 
 
 def test_modules_of_a_capture_have_the_time_of_its_replays() -> None:
-    tree = modules(KNOWN)
+    tree = modules(KNOWN, window="all")
     assert [(r.name, r.calls, r.kernels, r.device_total_ns) for r in tree.rows] == [
         ("Net_0", 1, 4, 4_000)
     ]

@@ -59,10 +59,10 @@ def test_empty() -> None:
 def test_the_longest_is_a_row_of_the_trace(number: int | None) -> None:
     t = trace(step(1, 0, 30), step(2, 30, 90), op("a", 31, 40), launch(32, 33, 1),
               kernel("k", 20, 29), kernel("k", 34, 40, 1), kernel("k", 45, 52, 1))  # fmt: skip
-    for row in kernels(t, step=number).rows:
+    for row in kernels(t, step=number, window="all").rows:
         longest = t.kernels.end_ns[row.longest_row] - t.kernels.start_ns[row.longest_row]
         assert longest == row.max_ns
-    assert {r.longest_row for r in kernels(t).rows} == {0, 2}
+    assert {r.longest_row for r in kernels(t, window="all").rows} == {0, 2}
 
 
 CONFIG = {"grid": [4, 1, 1], "block": [128, 1, 1], "registers per thread": 30, "shared memory": 64,

@@ -57,7 +57,7 @@ def check(made: Trace) -> None:
 
 def check_busy(made: Trace) -> None:
     """What advice takes for surely busy is the overview's busy time, less what its bounds allow."""
-    totals = overview(made).totals
+    totals = overview(made, window="all").totals
     if totals.busy_ns is None or not len(made.kernels):
         return
     low, high = int(made.kernels.start_ns.min()), int(made.kernels.end_ns.max())

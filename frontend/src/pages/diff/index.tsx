@@ -11,7 +11,7 @@ import { ChangeBars, type Change } from "../../widgets/charts/change-bars";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Picker } from "../../widgets/controls/picker";
 import { MissingStreams } from "../shared/data-warnings";
-import { rankChoices, runChoices, spanChoices, stepChoices } from "../shared/selector-choices";
+import { rankChoices, runChoices, spanChoices, windowChoices } from "../shared/selector-choices";
 import { PeakFigure } from "./memory";
 import { keyOf, KINDS, OTHERS, WORDS, type By, type Shown } from "./rows";
 import { DiffTable } from "./tables";
@@ -124,7 +124,7 @@ function BaseReason({ base: { kind, same } }: { base: BaseChoice }) {
 function StepPicker({ overview, other }: { overview: Overview | null; other: Selected }) {
   const { step } = other.place;
   const choices = overview
-    ? stepChoices(overview)
+    ? windowChoices(overview, null).filter((one) => one.value !== "all")
     : [{ value: step, label: step === null ? texts.all : String(step) }];
   return (
     <Picker

@@ -17,6 +17,7 @@ export const placeOf = (row: HistoryRow): Partial<State> => ({
   rank: row.rank,
   span: row.span,
   step: null,
+  window: null,
 });
 
 export const COLUMNS: readonly Column<HistoryRow>[] = [

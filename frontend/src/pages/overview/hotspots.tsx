@@ -50,8 +50,8 @@ function Content({ result, by, isLate }: { result: Result; by: By; isLate: boole
 }
 
 /** Whose time it is, and what the shares are of. */
-export function measureOf({ measure, basis, window_ns }: Result): string {
-  return texts.note[measure](basis === "judged" ? texts.judged(duration(window_ns)) : texts.step);
+export function measureOf({ measure, window_ns }: Result): string {
+  return texts.note[measure](duration(window_ns));
 }
 
 /** The rows, and how many more there are. */

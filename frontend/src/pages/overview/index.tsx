@@ -31,7 +31,7 @@ export function Overview({ selected, base }: PageProps) {
   const now = useLatest(asked, traceOf(selected.place));
   return (
     <div class="overview" aria-busy={now.isStale}>
-      <Card lines={2} resource={all}>
+      <Card lines={2} resource={now}>
         {(result) => (
           <div>
             <RecordingLine overview={result} />

@@ -119,7 +119,7 @@ export function Problem({ failure, retry }: { failure: Failure; retry: () => voi
 }
 
 /** The URL may name what is no longer there. */
-const DEFAULT = { run: null, rank: null, span: null, step: null };
+const DEFAULT = { run: null, rank: null, span: null, step: null, window: null };
 
 /** Keeps a mistake in one page from taking the frame down with it. */
 export function ErrorBoundary({ children }: { children: ComponentChildren }) {

@@ -1,6 +1,6 @@
-// The choices of the selectors for run, rank, span and step.
+// The choices of the selectors for run, rank, span and window.
 import type { Overview, Runs } from "../../api/types";
-import { bytes, count, dateTime, duration } from "../../lib/format";
+import { bytes, dateTime, duration } from "../../lib/format";
 import { stepNumber, type Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import type { Choice } from "../../widgets/controls/picker";
@@ -36,17 +36,20 @@ export function spanChoices(worker: Selected["worker"]): Choice[] {
 /** A step that takes this much longer than the median stands out. */
 const SLOW = 1.2;
 
-export function stepChoices({ steps, spread }: Overview): Choice[] {
+/** The steady part, everything, and each step. `asked` is what the overview is of. */
+export function windowChoices({ steps, spread, provenance }: Overview, asked: string | null): Choice[] {
+  const { window } = provenance;
   const numbered = steps.flatMap((s) => {
     const number = stepNumber(s.name);
     return number === null ? [] : [{ ...s, number }];
   });
   const longest = Math.max(1, ...numbered.map((s) => s.duration_ns));
   return [
+    { value: null, label: asked === null && window ? window.text : t.selectorChoices.steady },
     {
-      value: null,
+      value: "all",
       label: t.selectorChoices.all,
-      note: numbered.length ? count(numbered.length) : t.selectorChoices.noSteps,
+      note: numbered.length ? t.selectorChoices.steps(numbered.length) : t.selectorChoices.noSteps,
     },
     ...numbered.map(
       (s): Choice => ({

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tb_privateuse1.analysis.account import stretches
 from tb_privateuse1.analysis.account.table import account_table, class_times
-from tb_privateuse1.analysis.account.verdict import verdict
+from tb_privateuse1.analysis.account.verdict import steady_verdict
 from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
@@ -81,7 +81,7 @@ def test_classes_sum_to_any_window(actions: list[Action]) -> None:
 def test_the_verdict_is_the_largest_class_of_the_larger_part(actions: list[Action]) -> None:
     """Its figures are those of the account of the judged part."""
     trace = program(actions).trace()
-    found = verdict(trace)
+    found = steady_verdict(trace)
     assert found is not None
     account = account_table(trace, judged_part(trace).window)
     is_idle = len(trace.kernels) > 0 and 2 * account.idle_ns >= account.window_ns

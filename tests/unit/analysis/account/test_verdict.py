@@ -7,7 +7,7 @@ import re
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.account.verdict import Verdict, verdict
+from tb_privateuse1.analysis.account.verdict import Verdict, steady_verdict
 from tb_privateuse1.analysis.kernel_names import display_name
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, span, step, trace
@@ -15,7 +15,7 @@ from tests.support.uncertain import pair
 
 
 def judged(t: Trace) -> Verdict:
-    found = verdict(t)
+    found = steady_verdict(t)
     assert found is not None
     return found
 
@@ -93,7 +93,7 @@ def test_communication_and_a_host_alone_have_kinds_of_their_own() -> None:
 
 
 def test_nothing_judged_has_no_verdict() -> None:
-    assert verdict(trace()) is None
+    assert steady_verdict(trace()) is None
 
 
 def test_a_kernel_that_waits_in_the_queue_has_the_name_that_people_read() -> None:

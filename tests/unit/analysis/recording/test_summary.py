@@ -35,8 +35,8 @@ def test_a_step_with_a_start_up_is_left_out() -> None:
 
 def test_a_chosen_step_of_start_up_is_not_judged() -> None:
     t = slow_launch("gemm", 20_000).trace()
-    assert not JudgedTrace(t, 0).is_steady
-    assert JudgedTrace(t, 1).is_steady
+    assert not JudgedTrace(t, judged_part(t, 0)).is_steady
+    assert JudgedTrace(t, judged_part(t, 1)).is_steady
 
 
 def test_a_recording_of_start_up_has_no_judged_part() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
 from tests.support import make
 from tests.support.make import Event
@@ -35,8 +36,13 @@ def steps(count: int) -> list[Event]:
     return marks + [e for i in range(count) for e in product(100 * i + 10, i + 1)]
 
 
+def of_window(one: Window) -> DeviceUse:
+    return device_use(one.trace, one.complete_steps, one.time, one.kernels)
+
+
 def use(*events: Event, row: int | None = None, **keys: Any) -> DeviceUse:
-    return device_use(make.trace(*events, **({**H100, **keys})), row)
+    t = make.trace(*events, **({**H100, **keys}))
+    return of_window(Window(t, "all") if row is None else Window(t, "step", row))
 
 
 def test_the_flops_of_products_by_the_peak() -> None:
@@ -83,7 +89,7 @@ def test_recomputed_products_are_in_hfu_only() -> None:
 def test_inferred_steps_have_a_range() -> None:
     t = make.trace(make.step(1, 0, 100), *product(10, 1, end=150), **H100)
     errors = {"start_bound_ns": np.array([4000]), "duration_bound_ns": np.array([6000])}
-    found = device_use(replace(t, kernels=replace(t.kernels, **errors)), 0)
+    found = of_window(Window(replace(t, kernels=replace(t.kernels, **errors)), "step", 0))
     for name in ("mfu", "hfu", "samples_per_s"):
         value, low, high = (getattr(found, name + end) for end in ("", "_low", "_high"))
         assert low == pytest.approx(value * 150 / 160)

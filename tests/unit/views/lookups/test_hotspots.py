@@ -41,7 +41,7 @@ def shares(found: Hotspots) -> list[tuple[str | None, float | None]]:
 
 
 def test_shares_are_of_the_steps_time() -> None:
-    found = hotspots(STEPS)
+    found = hotspots(STEPS, window="all")
     assert shares(found) == [("b", 0.45), ("a", 0.1), ("c", 0.0)]
     assert found.window_ns == 200_000
     assert [row.total_ns for row in found.rows] == [90_000, 20_000, 2_000]
@@ -56,7 +56,7 @@ def test_of_a_selected_step() -> None:
 
 
 def test_the_rest_is_one_sum() -> None:
-    found = hotspots(STEPS, limit=1)
+    found = hotspots(STEPS, window="all", limit=1)
     assert found.total_rows == 3
     assert found.others is not None
     assert (found.others.rows, found.others.events) == (2, 2)
@@ -100,8 +100,8 @@ def test_a_kernel_has_the_operator_and_the_line_of_most_of_its_time() -> None:
 
 
 def test_without_lines_there_is_none() -> None:
-    assert [row.line for row in hotspots(STEPS).rows] == [None] * 3
-    assert [row.operator for row in hotspots(STEPS, by="kernel").rows] == ["b", "a", None]
+    assert [row.line for row in hotspots(STEPS).rows] == [None] * 2
+    assert [row.operator for row in hotspots(STEPS, by="kernel").rows] == ["b", "a"]
 
 
 def test_a_recording_without_steps_has_its_judged_part() -> None:
@@ -111,9 +111,8 @@ def test_a_recording_without_steps_has_its_judged_part() -> None:
         op("b", 600, 700), launch(605, 607, 2), kernel("kb", 610, 700, 2),
     )  # fmt: skip
     found = hotspots(made)
-    assert (found.basis, found.window_ns) == ("judged", intervals.length(judged_part(made).window))
+    assert found.window_ns == intervals.length(judged_part(made).window)
     assert [row.step_ns for row in found.rows] == [90_000, 20_000]
-    assert hotspots(STEPS).basis == "steps"
 
 
 def test_of_nothing() -> None:
@@ -135,10 +134,8 @@ def check(made: Trace) -> None:
             if number is not None:
                 assert [r.step_ns for r in found.rows] == [r.total_ns for r in found.rows]
             page = overview(made, step=number)
-            if found.basis == "judged":
-                assert page.verdict is None or page.verdict.judged_ns == found.window_ns
-            else:
-                assert page.account is None or page.account.window_ns == found.window_ns
+            assert page.verdict is None or page.verdict.judged_ns == found.window_ns
+            assert page.account is None or page.account.window_ns == found.window_ns
 
 
 def check_operators(made: Trace, found: Hotspots, step: int | None) -> None:
@@ -173,19 +170,14 @@ def check_columns(made: Trace) -> None:
     columns = trace_tables.whole_table(made, "kernels", strings).to_pydict()
     if not columns["row"]:
         return
-    found = hotspots(made, by="kernel", limit=ALL)
-    judged = list(zip(*judged_part(made).window, strict=True))
+    found = hotspots(made, by="kernel", window="all", limit=ALL)
     whole: Counter[str] = Counter()
     inside: Counter[str] = Counter()
-    for name, start, ns, number in zip(
-        *(columns[key] for key in ("name", "start_ns", "duration_ns", "step")), strict=True
+    for name, ns, number in zip(
+        *(columns[key] for key in ("name", "duration_ns", "step")), strict=True
     ):
         whole[name] += ns
-        if found.basis == "steps":
-            counts = number is not None
-        else:
-            counts = any(first <= start < last for first, last in judged)
-        inside[name] += ns if counts else 0
+        inside[name] += ns if number is not None else 0
     mine: Counter[str] = Counter()
     for row in found.rows:
         mine[row.full_name or row.name or ""] += row.total_ns

@@ -171,8 +171,6 @@ export const hotspots = {
     device: (whole: string) => `device time, per cent of ${whole}; streams that overlap count each`,
     host: (whole: string) => `host time of operators, per cent of ${whole}; threads count each`,
   },
-  step: "the step",
-  judged: (time: string) => `the judged ${time}`,
   by: "Rows",
   groups: {
     operator: { label: "Operator", title: "By operator", without: "no parent operator" },

@@ -148,7 +148,9 @@ export const partialRecording = {
 /** What the selectors of run, rank, span and step offer. */
 export const selectorChoices = {
   ranks: (n: number) => plural(n, "rank"),
+  steady: "steady part",
   all: "all",
+  steps: (n: number) => plural(n, "step"),
   noSteps: "the trace has no steps",
   incomplete: (duration: string) => `${duration} incomplete`,
 };

@@ -164,8 +164,6 @@ export const hotspots: Translation<typeof english.hotspots> = {
     device: (whole) => `设备时间，占${whole}的百分比；并行的流分别计入`,
     host: (whole) => `算子的主机时间，占${whole}的百分比；各线程分别计入`,
   },
-  step: "迭代",
-  judged: (time) => `所判断的 ${time}`,
   by: "行",
   groups: {
     operator: { label: "算子", title: "按算子", without: "没有上级算子" },

@@ -121,7 +121,9 @@ export const partialRecording: Translation<typeof english.partialRecording> = {
 
 export const selectorChoices: Translation<typeof english.selectorChoices> = {
   ranks: (n) => `${count(n)} 个 rank`,
+  steady: "稳定部分",
   all: "全部",
+  steps: (n) => `${count(n)} 个迭代`,
   noSteps: "trace 中没有迭代",
   incomplete: (duration) => `${duration} 不完整`,
 };
