@@ -60,7 +60,8 @@ def test_operators_that_return_a_value_wait(name: str) -> None:
     """Operators that return a value to Python wait."""
 
     def read(end: float, category: str = "gpu_memcpy", named: str = name) -> list[int]:
-        copied = kernel("Memcpy DtoH", 5, 20, 1, category=category)
+        device = "Memcpy DtoH" if category == "gpu_memcpy" else "gemm"
+        copied = kernel(device, 5, 20, 1, category=category)
         return blocking_calls.blocking_operators(
             trace(op(named, 0, end), launch(1, 2, 1), copied)
         ).tolist()
