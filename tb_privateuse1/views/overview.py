@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.account.table import (
 )
 from tb_privateuse1.analysis.account.verdict import Verdict, steady_verdict, verdict
 from tb_privateuse1.analysis.counters import sm_occupancy
+from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import iteration_spread
 from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
 from tb_privateuse1.analysis.recording.window import Window
@@ -201,7 +202,9 @@ def _first_figures(window: Window) -> Overview:
     # A single step is compared with the steady ones.
     averaged = Window(trace, "steady") if window.kind == "step" else window
     cut, rows = averaged.time if averaged.is_cut else None, averaged.complete_steps
-    spread = iteration_spread(trace) or step_spread([steps[row] for row in rows.tolist()], cut)
+    spread = iteration_spread(trace)
+    if has_steps(trace):  # else one row stands for all of the recording
+        spread = step_spread([steps[row] for row in rows.tolist()], cut)
     used = utilization(trace, window.steps, window.time)
     kernels = trace.kernels.take(window.kernels)
     use = BUDGET.compute(

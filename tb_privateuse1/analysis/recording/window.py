@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.recording.durations import write_duration
+from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part, whole_part
 from tb_privateuse1.analysis.recording.phases import FIRST_TIME, phases, time_of
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
@@ -149,16 +150,11 @@ class Window:
         ops = self.trace.ops
         return self._chosen(ops.step, ops.start_ns, ops.end_ns, self._left_out)
 
-    @functools.cached_property
-    def _has_steps(self) -> bool:
-        """Return whether steps were recorded: else one row stands for all of the recording."""
-        return any("#" in self.trace.text(name) for name in self.trace.steps.name)
-
     def _chosen(self, step: I32, start_ns: I64, end_ns: I64, apart: intervals.Set) -> Bools:
         flags = np.ones(len(step), np.bool_)
         if self.kind == "all":
             return flags
-        if self._has_steps:
+        if has_steps(self.trace):
             # One more: ``NONE`` reads the last.
             chosen = np.zeros(len(self.trace.steps) + 1, np.bool_)
             chosen[self.steps] = True
@@ -172,7 +168,7 @@ class Window:
         """Return which host ranges begin in it."""
         if self.kind == "all":
             return np.ones(len(start_ns), np.bool_)
-        if not self._has_steps:
+        if not has_steps(self.trace):
             left_out: Bools = intervals.covered_length(self._left_out, start_ns, start_ns + 1) > 0
             return ~left_out
         begun: Bools = intervals.covered_length(self.host_time, start_ns, start_ns + 1) > 0
@@ -190,5 +186,5 @@ class Window:
             text = say("steady: {time} of {whole}", time=time, whole=whole)
         else:
             text = say("all: {whole}", whole=whole)
-        count = len(self.steps) if self._has_steps else 0
+        count = len(self.steps) if has_steps(trace) else 0
         return WindowFacts(self.kind, text, self.ns, trace.end_ns, count)

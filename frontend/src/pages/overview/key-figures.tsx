@@ -23,7 +23,7 @@ export function KeyFigures({ all, now, step, counts = countSteps(all.steps) }: K
   const steps = counts.numbered;
   return (
     <div class="figures-row">
-      {steps > 0 && <StepFigures all={all} step={step} counts={counts} />}
+      {(steps > 0 || all.average_step_ns !== null) && <StepFigures all={all} step={step} counts={counts} />}
       <DeviceFigures now={now} step={step} hasSteps={steps > 0} inferred={inferred} />
       <KeyFigure
         name="duration_ns"
@@ -66,17 +66,17 @@ function StepFigures({ all, step, counts }: Required<Omit<KeyFiguresProps, "now"
       )}
       <KeyFigure
         name="average_step_ns"
-        label={complete === 1 ? texts.average.single : texts.average.label}
+        label={averageLabel(counts)}
         exact={average}
         unit="ns"
         bound={average === null ? "" : boundOf(all.average_step_bound_ns, inferred)}
         note={
-          spread && complete > 1
+          spread && (counts.numbered === 0 || complete > 1)
             ? texts.average.note(
                 duration(spread.deviation_ns),
                 duration(spread.min_ns),
                 duration(spread.max_ns),
-                steps,
+                counts.numbered === 0 ? texts.average.ofIterations : steps,
               )
             : steps
         }
@@ -105,7 +105,11 @@ function DeviceFigures({ now, step, hasSteps, inferred }: DeviceFiguresProps) {
           unit={texts.share}
           value={percent(now.utilization)}
           bound={utilizationRange(now, inferred)}
-          note={hasSteps ? texts.utilization.note : texts.utilization.noteOfAll}
+          note={
+            hasSteps
+              ? texts.utilization.note
+              : texts.utilization[isSteady(now) ? "noteOfSteady" : "noteOfAll"]
+          }
           help={texts.utilization.help}
         />
       )}
@@ -133,6 +137,11 @@ function DeviceFigures({ now, step, hasSteps, inferred }: DeviceFiguresProps) {
     </>
   );
 }
+
+const averageLabel = ({ complete, numbered }: StepCounts): string =>
+  numbered === 0 ? texts.average.iteration : complete === 1 ? texts.average.single : texts.average.label;
+
+const isSteady = (now: Overview): boolean => now.provenance.window?.kind === "steady";
 
 /** `(50.0 to 75.0 %)`; nothing for what is measured. */
 function utilizationRange({ utilization_low: low, utilization_high: high }: Overview, inferred: boolean) {

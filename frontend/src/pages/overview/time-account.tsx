@@ -54,7 +54,9 @@ export function TimeAccount({ now, step, counts = countSteps(now.steps) }: TimeA
 
 /** `of 3 steps, 636 ms: idle 412 ms, 64.8 % (50.0 to 75.0 %)`; of the host alone without idle time. */
 function windowOf(now: Overview, account: Account, step: number | null, steps: number): string {
-  const window = texts.window(step, steps, duration(account.window_ns));
+  const facts = now.provenance.window;
+  const steady = facts?.kind === "steady";
+  const window = texts.window(step, facts?.steps ?? steps, steady, duration(account.window_ns));
   if (now.utilization === null) return window;
   const { idle_ns: ns, idle_bound_ns: bound, window_ns: whole } = account;
   return texts.idle(window, duration(ns), percent(ns / whole), shareRange(ns, bound, whole));

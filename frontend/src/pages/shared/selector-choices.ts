@@ -56,7 +56,7 @@ export function windowChoices({ steps, spread, provenance }: Overview, asked: st
         value: s.number,
         label: String(s.number),
         bar: s.duration_ns / longest,
-        slow: spread !== null && s.duration_ns > SLOW * spread.median_ns,
+        slow: spread !== null && numbered.length > 1 && s.duration_ns > SLOW * spread.median_ns,
         note: s.incomplete ? t.selectorChoices.incomplete(duration(s.duration_ns)) : duration(s.duration_ns),
       }),
     ),

@@ -79,6 +79,8 @@ export const keyFigures = {
   average: {
     label: "Average step",
     single: "Step",
+    iteration: "Average iteration",
+    ofIterations: "by what repeats",
     note: (deviation: string, least: string, most: string, steps: string) =>
       `σ ${deviation}, ${least} to ${most}, ${steps}`,
     help: "Mean duration of the complete steps, with its standard deviation and extremes.",
@@ -86,8 +88,9 @@ export const keyFigures = {
   utilization: {
     label: (step: number | null) => (step === null ? "Device utilization" : ofStep("Utilization", step)),
     note: "busy within the steps",
+    noteOfSteady: "busy within the steady part",
     noteOfAll: "busy within the recording",
-    help: "Busy device time within the steps' windows, as a share of these windows.",
+    help: "Busy device time within the window, as a share of it.",
   },
   smEfficiency: {
     label: (step: number | null) => ofStep("SM efficiency", step),
@@ -119,12 +122,12 @@ export const keyFigures = {
 /** Where all time of the window goes. */
 export const timeAccount = {
   title: "Account of time",
-  window: (step: number | null, steps: number, time: string) =>
+  window: (step: number | null, steps: number, steady: boolean, time: string) =>
     step !== null
       ? `of step ${step}, ${time}`
       : steps > 0
-        ? `of ${plural(steps, "step")}, ${time}`
-        : `of the recording, ${time}`,
+        ? `of ${plural(steps, steady ? "steady step" : "step")}, ${time}`
+        : `of the ${steady ? "steady part" : "recording"}, ${time}`,
   ofDevice: (device: number, window: string) => `on device ${device}, ${window}`,
   idle: (window: string, time: string, share: string, range: string) =>
     `${window}: idle ${time}, ${share}${range && ` (${range})`}`,

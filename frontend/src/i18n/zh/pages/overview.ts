@@ -76,14 +76,17 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
   average: {
     label: "平均迭代",
     single: "迭代",
+    iteration: "平均迭代",
+    ofIterations: "按重复的迭代",
     note: (deviation, least, most, steps) => `σ ${deviation}，${least} 至 ${most}，${steps}`,
     help: "完整迭代的平均时长，及其标准差与最小、最大值。",
   },
   utilization: {
     label: (step) => (step === null ? "设备利用率" : ofStep("利用率", step)),
     note: "迭代内的繁忙占比",
+    noteOfSteady: "稳定部分内的繁忙占比",
     noteOfAll: "采集期间的繁忙占比",
-    help: "迭代时间窗口内设备的繁忙时间占这些窗口的比例。",
+    help: "窗口内设备的繁忙时间占窗口的比例。",
   },
   smEfficiency: {
     label: (step) => ofStep("SM 效率", step),
@@ -114,12 +117,12 @@ export const keyFigures: Translation<typeof english.keyFigures> = {
 
 export const timeAccount: Translation<typeof english.timeAccount> = {
   title: "时间账目",
-  window: (step, steps, time) =>
+  window: (step, steps, steady, time) =>
     step !== null
       ? `迭代 ${step}，${time}`
       : steps > 0
-        ? `${count(steps)} 个迭代，${time}`
-        : `整个采集过程，${time}`,
+        ? `${count(steps)} 个${steady ? "稳定的" : ""}迭代，${time}`
+        : `${steady ? "稳定部分" : "整个采集过程"}，${time}`,
   ofDevice: (device, window) => `设备 ${device}，${window}`,
   idle: (window, time, share, range) => `${window}：空闲 ${time}，${share}${range && `（${range}）`}`,
   groups: {
