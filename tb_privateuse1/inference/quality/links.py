@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.i18n import say
+from tb_privateuse1.inference import graph_captures
+from tb_privateuse1.inference.kernel_launches import launches_kernels
 from tb_privateuse1.inference.launch_links import starts_work
 from tb_privateuse1.inference.quality.check_subject import LITTLE, Subject, examples, share
 from tb_privateuse1.readers.raw import Raw, Sidecar
@@ -110,9 +112,12 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
     starting = starts_work(launches, trace.vendor, trace.strings)
     lost = starting.copy()
     lost[kernels.launch[kernels.launch >= 0]] = False
+    # Those that launch kernels are missing_activities.
+    lost &= ~(launches_kernels(trace) & (launches.correlation > 0))
     # Several calls of one correlation are one: a driver's call inside the runtime's.
     done = distinct_values(launches.correlation[kernels.launch[kernels.launch >= 0]])
     lost &= ~np.isin(launches.correlation, done[done >= 0])
+    lost &= ~graph_captures.while_capturing(trace, launches.start_ns)
     if not lost.any():
         return
     rows = np.flatnonzero(lost)

@@ -1,0 +1,129 @@
+"""Cut activities that last longer than their stream allows.
+
+A stream runs its activities in order. The next one may start while the one before runs out
+(programmatic launch), but none ends before an earlier one. So an activity that outlasts a later one
+of its stream has an impossible end: its counter overflowed, or the end was never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec.structs import replace
+
+from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.inference.stage_inputs import Activities, Strings
+from tb_privateuse1.inference.host_events import Host
+from tb_privateuse1.inference.quality.check_subject import microseconds, share
+from tb_privateuse1.trace.columns import following
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.groupby import split_by_value
+from tb_privateuse1.trace.model import MEASURED, Kernels
+from tb_privateuse1.trace.table import I64
+
+_LAST = np.iinfo(np.int64).max
+_COARSE_NS = 2000
+"""Start and end are each rounded to a whole microsecond in older files."""
+
+
+def cut(activities: Activities, host: Host, strings: Strings) -> Activities:
+    """Return the activities with possible ends, and a finding that counts the repaired ones.
+
+    A repaired activity ends when the next one of its stream starts; the last one of a stream takes
+    as long as the longest other one of its name. It may have ended at any time before: its duration
+    is its error bound.
+    """
+    kernels = activities.kernels
+    if not len(kernels) or (kernels.evidence != MEASURED).any():
+        return activities
+    limit = _limits(kernels)
+    _limit_last(kernels, limit, host)
+    rows = np.flatnonzero(limit < kernels.end_ns)
+    if not len(rows):
+        return activities
+    end, bound = kernels.end_ns.copy(), kernels.duration_bound_ns.copy()
+    end[rows] = limit[rows]
+    bound[rows] = limit[rows] - kernels.start_ns[rows]
+    repaired = replace(kernels, end_ns=end, duration_bound_ns=bound)
+    finding = _finding(kernels, repaired, rows, strings)
+    return replace(activities, kernels=repaired, findings=(*activities.findings, finding))
+
+
+def _limits(kernels: Kernels) -> I64:
+    """Return by activity the start of the next one of its stream if it outlasts a later one."""
+    limit = np.full(len(kernels), _LAST)
+    if not (following(kernels.start_ns, _LAST) < kernels.end_ns).any():
+        return limit  # no two activities overlap, on any stream
+    for rows, later in _impossible(kernels):
+        limit[rows] = later
+    return limit
+
+
+def _impossible(kernels: Kernels) -> Iterator[tuple[I64, I64]]:
+    """Yield by stream the rows of impossible ends, and the start of the next activity of each."""
+    tolerance = _COARSE_NS if not (kernels.end_ns[:1000] % 1000).any() else 0
+    for _, rows in split_by_value(kernels.lane):  # within a stream they are by start
+        start, end = kernels.start_ns[rows], kernels.end_ns[rows]
+        earliest = np.minimum.accumulate(end[::-1])[::-1]
+        outlasts = end > following(earliest, _LAST - tolerance) + tolerance
+        is_exception = 2 * int(outlasts.sum()) < len(rows)
+        if outlasts.any() and is_exception and _is_in_order(start[~outlasts], end[~outlasts]):
+            yield rows[outlasts], following(start, _LAST)[outlasts]
+
+
+def _is_in_order(start: I64, end: I64) -> bool:
+    """Return whether no activity of a stream runs when the one after the next one starts.
+
+    Several queues that are reported as one stream overlap at many places.
+    """
+    reach = np.maximum.accumulate(end)
+    return bool((reach[:-2] <= start[2:]).all())
+
+
+def _limit_last(kernels: Kernels, limit: I64, host: Host) -> None:
+    """Set the limit of last activities that are longer than all the rest of the recording.
+
+    Others of the same name show how long such work takes. Communication may wait for any time.
+    """
+    whole = limit == _LAST
+    last = np.zeros(len(kernels), np.bool_)
+    last[[rows[-1] for _, rows in split_by_value(kernels.lane)]] = True
+    last &= whole
+    tables = (host.ops, host.launches, host.frames, kernels.take(whole & ~last))
+    ends = [int(t.end_ns.max()) for t in tables if len(t)]
+    starts = [int(t.start_ns.min()) for t in tables if len(t)]
+    if not ends:
+        return
+    extent = max(*ends, int(kernels.start_ns[-1])) - min(*starts, int(kernels.start_ns[0]))
+    length = kernels.end_ns - kernels.start_ns
+    for row in np.flatnonzero(last & (length > extent) & ~kernels.communication).tolist():
+        alike = whole & ~last & (kernels.name == kernels.name[row])
+        if alike.any():
+            limit[row] = kernels.start_ns[row] + length[alike].max()
+
+
+def _finding(before: Kernels, after: Kernels, rows: I64, strings: Strings) -> Finding:
+    longest = int(rows[np.argmax((before.end_ns - before.start_ns)[rows])])
+    left_out = int((before.end_ns - after.end_ns)[rows].sum())
+    message = say(
+        "{count:,} of {total:,} device activities last longer than their stream allows, up to "
+        "{time} ({name}).",
+        count=len(rows),
+        total=len(before),
+        time=microseconds(int(before.end_ns[longest] - before.start_ns[longest])),
+        name=strings.all[before.name[longest]][:80],
+    )
+    cut_off = say(
+        "They end where the next activity of their stream starts, or last as long as others of "
+        "their name: {part} of the sum of all durations is left out.",
+        part=share(left_out, int((before.end_ns - before.start_ns).sum())),
+    )
+    hint = say(
+        "A counter of the profiler overflowed, or it wrote no end. How long they really took is "
+        "not known; the error bounds contain it."
+    )
+    return Finding(
+        "impossible_durations", join_sentences((message, cut_off)), hint, len(rows), "warning",
+        DEVICE,
+    )  # fmt: skip
