@@ -14,7 +14,7 @@ from tb_privateuse1.inference.kernel_launches import launches_kernels
 from tb_privateuse1.inference.launch_links import starts_work
 from tb_privateuse1.inference.quality.check_subject import LITTLE, Subject, examples, share
 from tb_privateuse1.readers.raw import Raw, Sidecar
-from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.findings import Figures, Finding
 from tb_privateuse1.trace.groupby import LAST, distinct_values, minima, named_rows
 from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -88,12 +88,14 @@ def _without_operator(trace: Trace) -> Iterator[Finding]:
             "They are in no row of the operators: a graph's replay launches its kernels with one "
             "call. A recording of the graph's capture beside this one names their operators."
         )
+    affects: tuple[Figures, ...] = ("operators", "kernels")
     if not (trace.ops.kind == OPERATOR).any():
         hint = say("The trace has no operators. Was it recorded without ProfilerActivity.CPU?")
+        affects += ("steps",)
     little = _time(kernels, lost) < LITTLE * _time(kernels)
     yield Finding(
         "activities_without_operator", message, hint, len(rows), "info" if little else "warning",
-        ("operators", "kernels"), examples(trace, "kernels", rows),
+        affects, examples(trace, "kernels", rows),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ of its stream has an impossible end: its counter overflowed, or the end was neve
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,11 +19,12 @@ from tb_privateuse1.inference.host_events import Host
 from tb_privateuse1.inference.quality.check_subject import microseconds, share
 from tb_privateuse1.trace.columns import following
 from tb_privateuse1.trace.findings import DEVICE, Finding
-from tb_privateuse1.trace.groupby import split_by_value
+from tb_privateuse1.trace.groupby import named_rows, split_by_value
 from tb_privateuse1.trace.model import MEASURED, Kernels
 from tb_privateuse1.trace.table import I64
 
 _LAST = np.iinfo(np.int64).max
+_WAITS = re.compile(r"(device|ctx|context)_?synchroni[sz]e", re.IGNORECASE)
 _COARSE_NS = 2000
 """Start and end are each rounded to a whole microsecond in older files."""
 
@@ -31,23 +33,26 @@ def cut(activities: Activities, host: Host, strings: Strings) -> Activities:
     """Return the activities with possible ends, and a finding that counts the repaired ones.
 
     A repaired activity ends when the next one of its stream starts; the last one of a stream takes
-    as long as the longest other one of its name. It may have ended at any time before: its duration
-    is its error bound.
+    as long as the longest other one of its name, or ends when a wait for the device does. It may
+    have ended at any time before: its duration is its error bound.
     """
     kernels = activities.kernels
     if not len(kernels) or (kernels.evidence != MEASURED).any():
         return activities
     limit = _limits(kernels)
-    _limit_last(kernels, limit, host)
+    doubtful = _limit_last(kernels, limit, host, strings)
+    findings = activities.findings
+    if doubtful:
+        findings = (*findings, _doubt(kernels, doubtful, strings))
     rows = np.flatnonzero(limit < kernels.end_ns)
     if not len(rows):
-        return activities
+        return replace(activities, findings=findings)
     end, bound = kernels.end_ns.copy(), kernels.duration_bound_ns.copy()
     end[rows] = limit[rows]
     bound[rows] = limit[rows] - kernels.start_ns[rows]
     repaired = replace(kernels, end_ns=end, duration_bound_ns=bound)
     finding = _finding(kernels, repaired, rows, strings)
-    return replace(activities, kernels=repaired, findings=(*activities.findings, finding))
+    return replace(activities, kernels=repaired, findings=(*findings, finding))
 
 
 def _limits(kernels: Kernels) -> I64:
@@ -81,10 +86,12 @@ def _is_in_order(start: I64, end: I64) -> bool:
     return bool((reach[:-2] <= start[2:]).all())
 
 
-def _limit_last(kernels: Kernels, limit: I64, host: Host) -> None:
+def _limit_last(kernels: Kernels, limit: I64, host: Host, strings: Strings) -> list[int]:
     """Set the limit of last activities that are longer than all the rest of the recording.
 
-    Others of the same name show how long such work takes. Communication may wait for any time.
+    A call that waited for the device shows when they had ended, or others of the same name show how
+    long such work takes. Communication may wait for any time. Returns the rows of other activities
+    of which nothing shows whether they took as long.
     """
     whole = limit == _LAST
     last = np.zeros(len(kernels), np.bool_)
@@ -93,14 +100,30 @@ def _limit_last(kernels: Kernels, limit: I64, host: Host) -> None:
     tables = (host.ops, host.launches, host.frames, kernels.take(whole & ~last))
     ends = [int(t.end_ns.max()) for t in tables if len(t)]
     starts = [int(t.start_ns.min()) for t in tables if len(t)]
+    doubtful: list[int] = []
     if not ends:
-        return
+        return doubtful
     extent = max(*ends, int(kernels.start_ns[-1])) - min(*starts, int(kernels.start_ns[0]))
     length = kernels.end_ns - kernels.start_ns
     for row in np.flatnonzero(last & (length > extent) & ~kernels.communication).tolist():
         alike = whole & ~last & (kernels.name == kernels.name[row])
+        waited = _waited_until(host, strings, int(kernels.launch[row]), int(kernels.start_ns[row]))
         if alike.any():
             limit[row] = kernels.start_ns[row] + length[alike].max()
+        elif waited < kernels.end_ns[row]:
+            limit[row] = waited
+        elif waited == _LAST:
+            doubtful.append(row)
+    return doubtful
+
+
+def _waited_until(host: Host, strings: Strings, launch: int, start_ns: int) -> int:
+    """Return when the first call behind a launch returned that waits for the whole device."""
+    launches = host.launches
+    waits = named_rows(strings.all, launches.name, _WAITS.search)
+    called = launches.end_ns[launch] if launch >= 0 else start_ns
+    ends = launches.end_ns[waits & (launches.start_ns >= called) & (launches.end_ns >= start_ns)]
+    return int(ends.min(initial=_LAST))
 
 
 def _finding(before: Kernels, after: Kernels, rows: I64, strings: Strings) -> Finding:
@@ -115,8 +138,9 @@ def _finding(before: Kernels, after: Kernels, rows: I64, strings: Strings) -> Fi
         name=strings.all[before.name[longest]][:80],
     )
     cut_off = say(
-        "They end where the next activity of their stream starts, or last as long as others of "
-        "their name: {part} of the sum of all durations is left out.",
+        "They end where the next activity of their stream starts; the last of a stream last as "
+        "long as others of their name, or until the host stopped waiting. {part} of the sum of all "
+        "durations is left out.",
         part=share(left_out, int((before.end_ns - before.start_ns).sum())),
     )
     hint = say(
@@ -127,3 +151,16 @@ def _finding(before: Kernels, after: Kernels, rows: I64, strings: Strings) -> Fi
         "impossible_durations", join_sentences((message, cut_off)), hint, len(rows), "warning",
         DEVICE,
     )  # fmt: skip
+
+
+def _doubt(kernels: Kernels, rows: list[int], strings: Strings) -> Finding:
+    longest = max(int(kernels.end_ns[row] - kernels.start_ns[row]) for row in rows)
+    message = say(
+        "{count:,} device activities last longer than all the rest of the recording, up to {time} "
+        "({name}): nothing shows whether they did.",
+        count=len(rows),
+        time=microseconds(longest),
+        name=strings.all[kernels.name[rows[0]]][:80],
+    )
+    hint = say("Record a call that waits for the device behind them, or more of the program.")
+    return Finding("doubtful_durations", message, hint, len(rows), "info", DEVICE)

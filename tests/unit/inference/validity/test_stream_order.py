@@ -43,9 +43,18 @@ def test_the_last_one_lasts_as_long_as_others_of_its_name() -> None:
     assert int(t.kernels.end_ns[-1] - t.kernels.start_ns[-1]) == 12_000
 
 
-def test_a_last_one_without_others_of_its_name_is_believed() -> None:
-    long = kernel("flush", 200, 200 + LONG, 99)
-    assert found(trace(*program(10, 10), long), "impossible_durations") is None
+def test_a_wait_shows_when_the_last_one_had_ended() -> None:
+    long = [launch(60, 61, 99), kernel("flush", 62, 62 + LONG, 99)]
+    wait = launch(63, 80, 100) | {"name": "cudaDeviceSynchronize"}
+    t = trace(*program(10, 10), *long, wait)
+    assert sure(t, "impossible_durations").count == 1
+    assert int(t.kernels.end_ns[-1]) == 80_000
+
+
+def test_a_last_one_without_others_of_its_name_is_doubtful() -> None:
+    t = trace(*program(10, 10), kernel("flush", 200, 200 + LONG, 99))
+    assert found(t, "impossible_durations") is None
+    assert sure(t, "doubtful_durations").severity == "info"
     waits = kernel("ncclAllReduce", 100, 110, 98), kernel("ncclAllReduce", 200, 200 + LONG, 99)
     assert found(trace(*program(10, 10), *waits), "impossible_durations") is None
 
