@@ -94,7 +94,7 @@ class JudgedTrace:
         }
 
     def in_classes(self, *names: ClassName) -> intervals.Set:
-        """Return the judged time of classes of the account; of idle and exposed ones, what is sure."""
+        """Return the judged time of classes of the account; of idle and exposed ones the sure."""
         found = intervals.EMPTY
         for name in names:
             time = self._classes.get(name, intervals.EMPTY)

@@ -1,4 +1,4 @@
-"""Damaged recordings: no figure is wrong in silence (``python -m tests.support.damage`` for more)."""
+"""Damaged recordings: no figure is wrong in silence (more: ``python -m tests.support.damage``)."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def cut(activities: Activities, host: Host, strings: Strings) -> Activities:
     if not len(kernels) or (kernels.evidence != MEASURED).any():
         return activities
     limit = _limits(kernels)
-    doubtful = _limit_last(kernels, limit, host, strings)
+    doubtful = _limit_longest(kernels, limit, host, strings)
     findings = activities.findings
     if doubtful:
         findings = (*findings, _doubt(kernels, doubtful, strings))
@@ -86,29 +86,27 @@ def _is_in_order(start: I64, end: I64) -> bool:
     return bool((reach[:-2] <= start[2:]).all())
 
 
-def _limit_last(kernels: Kernels, limit: I64, host: Host, strings: Strings) -> list[int]:
-    """Set the limit of last activities that are longer than all the rest of the recording.
+def _limit_longest(kernels: Kernels, limit: I64, host: Host, strings: Strings) -> list[int]:
+    """Set the limit of activities that are longer than all the rest of the recording.
 
-    A call that waited for the device shows when they had ended, or others of the same name show how
-    long such work takes. Communication may wait for any time. Returns the rows of other activities
-    of which nothing shows whether they took as long.
+    The next one of the stream limits it, others of its name, or a call that waited for the device.
+    Communication may take longer than others of its name. Returns the rows that nothing limits.
     """
-    whole = limit == _LAST
-    last = np.zeros(len(kernels), np.bool_)
-    last[[rows[-1] for _, rows in split_by_value(kernels.lane)]] = True
-    last &= whole
-    tables = (host.ops, host.launches, host.frames, kernels.take(whole & ~last))
-    ends = [int(t.end_ns.max()) for t in tables if len(t)]
-    starts = [int(t.start_ns.min()) for t in tables if len(t)]
-    doubtful: list[int] = []
-    if not ends:
-        return doubtful
-    extent = max(*ends, int(kernels.start_ns[-1])) - min(*starts, int(kernels.start_ns[0]))
+    tables = [t for t in (host.ops, host.launches, host.frames) if len(t)]
+    # Of the device the starts alone count: any of the ends may be impossible.
+    first = min([int(kernels.start_ns[0]), *(int(t.start_ns.min()) for t in tables)])
+    last = max([int(kernels.start_ns[-1]), *(int(t.end_ns.max()) for t in tables)])
     length = kernels.end_ns - kernels.start_ns
-    for row in np.flatnonzero(last & (length > extent) & ~kernels.communication).tolist():
-        alike = whole & ~last & (kernels.name == kernels.name[row])
+    long = (limit == _LAST) & (length > last - first)
+    doubtful: list[int] = []
+    for row in np.flatnonzero(long).tolist() if len(kernels) + len(tables) > 1 else ():
+        behind = kernels.start_ns[(kernels.lane == kernels.lane[row]).nonzero()[0]]
+        behind = behind[np.searchsorted(behind, kernels.start_ns[row], side="right") :]
+        alike = (limit == _LAST) & ~long & (kernels.name == kernels.name[row])
         waited = _waited_until(host, strings, int(kernels.launch[row]), int(kernels.start_ns[row]))
-        if alike.any():
+        if len(behind):
+            limit[row] = behind[0]
+        elif alike.any() and not kernels.communication[row]:
             limit[row] = kernels.start_ns[row] + length[alike].max()
         elif waited < kernels.end_ns[row]:
             limit[row] = waited

@@ -56,7 +56,9 @@ def test_a_last_one_without_others_of_its_name_is_doubtful() -> None:
     assert found(t, "impossible_durations") is None
     assert sure(t, "doubtful_durations").severity == "info"
     waits = kernel("ncclAllReduce", 100, 110, 98), kernel("ncclAllReduce", 200, 200 + LONG, 99)
-    assert found(trace(*program(10, 10), *waits), "impossible_durations") is None
+    waiting = trace(*program(10, 10), *waits)
+    assert found(waiting, "impossible_durations") is None
+    assert sure(waiting, "doubtful_durations").count == 1
 
 
 def test_programmatic_launches_and_several_queues_are_no_overflow() -> None:
