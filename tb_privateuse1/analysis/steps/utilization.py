@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import bounds, breakdown
-from tb_privateuse1.trace import device_times, intervals, uncertainty
+from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 

@@ -14,9 +14,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.i18n import join_sentences, say
-from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.inference.host_events import Host
 from tb_privateuse1.inference.quality.check_subject import microseconds, share
+from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.trace.columns import following
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.groupby import named_rows, split_by_value

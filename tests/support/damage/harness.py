@@ -78,7 +78,7 @@ def _figures(shown: Overview) -> Iterator[tuple[str, Figure]]:
     for name in _TOTALS:
         value, bound = (getattr(shown.totals, f"{name}{end}") for end in ("_ns", "_bound_ns"))
         yield f"totals {name}", _bounded(value, bound)
-    used = shown.utilisation, shown.utilisation_low, shown.utilisation_high
+    used = shown.utilization, shown.utilization_low, shown.utilization_high
     yield "window steps utilization", Figure(*used)
     if shown.account:
         idle, bound = shown.account.idle_ns, shown.account.idle_bound_ns
