@@ -89,7 +89,7 @@ def test_launches_without_any_kernel() -> None:
 @pytest.mark.parametrize(
     ("case", "word"), [("empty-trace", "no events"), ("compile-events", "dynamo_timed")]
 )
-def test_files_of_which_nothing_is_read(case: str, word: str) -> None:
+def test_files_without_a_readable_event(case: str, word: str) -> None:
     trace, shown = first(case)
     assert (summary(trace).kind, steady_verdict(trace)) == ("empty", None)
     assert word in summary(trace).sentence

@@ -25,7 +25,7 @@ from tb_privateuse1.trace.table import I64, Bools
 
 _MOST_NAMES = 3
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-"""Multiplied by a name's number, it makes a hash of which sums differ for different names."""
+"""Multiplied by a name's number, it makes a hash; sums of different names differ."""
 
 
 class Missing(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Count the events that no table has, and say what a file is of which nothing was read."""
+"""Count the events that no table has, and say what a file without any readable event is."""
 
 from __future__ import annotations
 

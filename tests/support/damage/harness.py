@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tb_privateuse1.analysis.account.table import account_table, has_account
 from tb_privateuse1.analysis.recording.judged_part import judged_part
@@ -150,11 +150,11 @@ class Run(NamedTuple):
 
 def run(rng: random.Random, damage: str, *, real: bool = False) -> Run:
     """Damage one recording and compare."""
-    keys: dict[str, object] = {}
+    keys: dict[str, Any] = {}
     name, events = "program", program(rng) if not real else []
     if real and shared():
         name, keys = shared_recording(rng)
-        events = keys.pop("traceEvents")  # type: ignore[assignment]
+        events = keys.pop("traceEvents")
     keys.pop("schemaVersion", None)
     whole = answer(make.trace(*events, **keys))
     damaged = answer(make.trace(*DAMAGES[damage](rng, events), **keys))

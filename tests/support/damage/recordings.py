@@ -6,6 +6,7 @@ import functools
 import gzip
 import json
 import random
+from typing import Any
 
 from tests.support.make import Event
 from tests.support.program import Program
@@ -60,7 +61,7 @@ def shared() -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def shared_recording(rng: random.Random) -> tuple[str, dict[str, object]]:
+def shared_recording(rng: random.Random) -> tuple[str, dict[str, Any]]:
     """Return the name and the document of one of them."""
     name, text = rng.choice(shared())
     return name, json.loads(text)

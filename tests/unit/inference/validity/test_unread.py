@@ -1,4 +1,4 @@
-"""Files of which nothing, or not all, is read."""
+"""Files from which nothing, or not all, is read."""
 
 from __future__ import annotations
 
