@@ -23,7 +23,7 @@ from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.step_names import step_strings
 from tb_privateuse1.trace.table import I64, Bools
 
-_MOST_NAMES = 3
+_MOST_NAMES = 3  # a finding is one sentence
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 """Multiplied by a name's number, it makes a hash; sums of different names differ."""
 

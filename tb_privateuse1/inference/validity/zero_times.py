@@ -12,7 +12,7 @@ from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.findings import ALL, Finding
 from tb_privateuse1.trace.table import Bools
 
-_MOST_LISTED, _LONGEST = 4, 40
+_MOST_LISTED, _LONGEST = 4, 40  # categories in a finding, and characters of each
 
 
 def leave_out(raw: Raw) -> tuple[Raw, tuple[Finding, ...]]:
