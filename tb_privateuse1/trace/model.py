@@ -308,7 +308,7 @@ class Meta(Struct, frozen=True):
     missing_lanes: tuple[int, ...] = ()
     """Streams (rows of ``Lanes``) whose work has no times, while that of others has."""
     lost_launches: int = 0
-    """Calls that launched kernels, of which no activity is recorded."""
+    """Calls that launch kernels whose activities are not recorded."""
     groups: tuple[ProcessGroup, ...] = ()
     """The process groups that the rank belongs to, as far as they are recorded."""
     findings: tuple[Finding, ...] = ()
