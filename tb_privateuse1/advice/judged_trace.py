@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.account.stretches import time_stretches
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace import device_times, groupby, intervals
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
@@ -94,12 +94,14 @@ class JudgedTrace:
         }
 
     def in_classes(self, *names: ClassName) -> intervals.Set:
-        """Return the judged time of classes of the account; of idle ones, what is surely idle."""
+        """Return the judged time of classes of the account; of idle and exposed ones the sure."""
         found = intervals.EMPTY
         for name in names:
             time = self._classes.get(name, intervals.EMPTY)
             if name in classes.IDLE:
                 time = intervals.intersect(time, self.limits.all_idle)
+            elif name != "kernel":  # exposed: no kernel runs beside it, as far as is recorded
+                time = intervals.subtract(time, device_times.unknown_time(self.trace))
             found = intervals.merge(found, time)
         return found
 

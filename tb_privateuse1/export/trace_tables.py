@@ -179,8 +179,9 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "host_start_ns": "start of the range on the host",
         "host_end_ns": "end of the range on the host",
         **_RANGE,
-        "incomplete": "cut off by the end of the recording",
+        "incomplete": "cut off by the end of the recording, or partial beside whole steps",
         "primed": "capture kept the device busy in it",
+        "partial": "activities of it are missing",
     },
     "configs": {
         "row": "its number",

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.inference import (
+    autograd_export,
     collective_entries,
     collectives,
     counter_samples,
@@ -29,6 +30,7 @@ from tb_privateuse1.inference import (
     trace_metadata,
 )
 from tb_privateuse1.inference.stage_inputs import Activities, Strings
+from tb_privateuse1.inference.validity import completeness, stream_order, zero_times
 from tb_privateuse1.readers.raw import Raw, Sidecar, StepMarkers
 from tb_privateuse1.trace import sum_bounds
 from tb_privateuse1.trace.columns import lookup
@@ -71,7 +73,8 @@ def build_trace(
     their rows are placed. ``others`` returns other recordings of the run; it is called if durations
     are hidden in this one.
     """
-    raw = device_processes.name_categories(raw, known)
+    raw = autograd_export.name_categories(device_processes.name_categories(raw, known))
+    raw, doubts = zero_times.leave_out(raw)
     vendor = vendor or trace_metadata.detect_vendor(raw, sidecar, known)
     strings = Strings(raw.strings)
     meta = trace_metadata.build_meta(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
@@ -80,7 +83,9 @@ def build_trace(
         raw = replace(raw, groups=dict(raw.groups))
     host = host_events.build_host(raw, sidecar, vendor)
     activities = measured_timeline.build_activities(raw, vendor, strings, host.ops, host.launches)
-    if activities is None:
+    if activities is not None:
+        activities = stream_order.cut(activities, host, strings)
+    else:
         launches = device_timeline.known_launches_of(
             sidecar.launches if sidecar else None, raw.base_ns, raw.threads, strings, host.ops
         )
@@ -90,12 +95,12 @@ def build_trace(
         activities = _infer(host, strings, sidecar, others, launches, markers)
     trace = _assemble(raw, meta, vendor, host, activities, strings)
     trace = graph_captures.add_captures(trace, others)
-    findings = trace_metadata.metadata_findings(raw, sidecar, vendor, activities)
+    findings = doubts + trace_metadata.metadata_findings(raw, sidecar, vendor, activities, trace)
     findings += recording_window.window_findings(raw)
     findings += quality.check_quality(trace, clues, sidecar)
     if trace.meta.timeline == "inferred":
         findings += task_queue.queue_findings(host.tasks)
-    return replace(trace, meta=replace(trace.meta, findings=findings))
+    return completeness.mark(replace(trace, meta=replace(trace.meta, findings=findings)))
 
 
 def _infer(

@@ -159,6 +159,13 @@ def _by_kernels(captures: Sequence[_Capture]) -> Mapping[bytes, _Capture]:
     return {key: capture for key, capture in known.items() if key and key not in ambiguous}
 
 
+def while_capturing(trace: Trace, start_ns: I64) -> Bools:
+    """Return which instants are in a capture: calls launch nothing then."""
+    windows = _windows(trace)
+    found: Bools = _inside(windows, start_ns) >= 0 if len(windows) else start_ns < 0
+    return found
+
+
 def _windows(trace: Trace) -> I64:
     """Return the start and end of each capture, a row each."""
     launches = trace.launches

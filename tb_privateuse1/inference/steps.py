@@ -28,8 +28,9 @@ def build_steps(
             host_end_ns=np.array([end_ns]),
             start_ns=np.array([0]),
             end_ns=np.array([end_ns]),
-            incomplete=np.array([False]),
+            incomplete=np.array([end_ns <= 0]),
             primed=np.array([bool(len(priming_ranges(ops, strings)))]),
+            partial=np.array([False]),
         )
         return whole, np.zeros(len(ops), np.int32), np.zeros(len(kernels), np.int32)
 
@@ -54,6 +55,7 @@ def build_steps(
         end_ns=end,
         incomplete=_incomplete(counts, end - start),
         primed=_primed(len(row), of_ops[priming_ranges(ops, strings)]),
+        partial=np.zeros(len(row), np.bool_),
     )
     return steps, of_ops, of_kernels
 

@@ -12,26 +12,22 @@ from tb_privateuse1 import vendors
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference.stage_inputs import Activities, impossible_sizes
+from tb_privateuse1.inference.validity import unread
 from tb_privateuse1.readers.raw import Raw, Sidecar
-from tb_privateuse1.trace.findings import ALL, DEVICE, PARTIAL, Finding
+from tb_privateuse1.trace.findings import DEVICE, PARTIAL, Finding
 from tb_privateuse1.trace.groupby import distinct_values
-from tb_privateuse1.trace.model import MISSING, Meta
+from tb_privateuse1.trace.model import MISSING, Meta, Trace
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
 _OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
 
-_MOST_LISTED, _MOST_CATEGORIES, _LONGEST = 5, 50, 80
+_MOST_CATEGORIES, _LONGEST = 50, 80
 """Limits: a hostile file has a million categories with long names."""
 
 _MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
 
 _CALLS = re.compile(r"_(runtime|driver)$", re.IGNORECASE)
-
-_KNOWN = re.compile(
-    r"^(cpu_op|operator|user_annotation|gpu_user_annotation|python_function|trace|overhead|"
-    r"cuda_sync|enqueue|cpu_instant_event|gpu_.*|dataloader|)$"
-)
 
 
 def backend_name(raw: Raw, sidecar: Sidecar | None) -> str | None:
@@ -112,21 +108,24 @@ def build_meta(
 
 
 def metadata_findings(
-    raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities
+    raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities, trace: Trace
 ) -> tuple[Finding, ...]:
     """Return the findings of reading and inference, in the order of the pipeline."""
     found = [*raw.findings, *(sidecar.findings if sidecar else ()), *activities.findings]
-    found += _unknown_categories(raw, vendor)
+    found += unread.unread_findings(raw, vendor)
     found += _impossible_sizes(raw)
     found += _capture_warnings(_facts(raw, sidecar))
     refused = any(f.severity == "error" for f in activities.findings)
     has_said_so = any(f.code in PARTIAL for f in raw.findings)
     if not len(activities.kernels) and not refused and not has_said_so:
-        found.append(_no_device_times(raw, sidecar))
+        is_empty = unread.is_empty(trace)
+        found.append(
+            unread.nothing_read(raw, vendor) if is_empty else _no_device_times(raw, sidecar, trace)
+        )
     return tuple(found)
 
 
-def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
+def _no_device_times(raw: Raw, sidecar: Sidecar | None, trace: Trace) -> Finding:
     def lack(code: str, message: str, hint: str) -> Finding:
         return Finding(code, message, hint, severity="error", affects=DEVICE)
 
@@ -150,38 +149,16 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
             "default profiler state never calls a backend's ProfilerStubs."
         )
         return lack("events_route_dead", message, say("Record with tb_privateuse1.capture."))
+    hint = trace.vendor.record_hint
+    if len(trace.launches):
+        message = say(
+            "The program called the device's runtime ({count:,} calls), but no activity of the "
+            "device is recorded.",
+            count=len(trace.launches),
+        )
+        return lack("no_device_activities", message, hint)
     message = say("This trace holds host activity only.")
-    hint = say("On a PrivateUse1 device record with our capture.")
     return Finding("host_only", message, hint, severity="info", affects=DEVICE)
-
-
-def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
-    known = vendor.kernel_categories | vendor.memcpy_categories | vendor.memset_categories
-    unknown = []
-    for category, group in raw.groups.items():
-        lower = category.lower()
-        if lower in known or _KNOWN.match(lower) or vendor.launch_categories.search(lower):
-            continue
-        if lower != "device_kernel":
-            unknown.append((len(group), category))
-    unknown.sort(reverse=True)
-    listed = [
-        (n, say("the unknown category {name!r}", name=shorten(name, _LONGEST)))
-        for n, name in unknown[:_MOST_LISTED]
-    ]
-    if rest := unknown[_MOST_LISTED:]:
-        listed.append(
-            (sum(n for n, _ in rest), say("{count:,} more unknown categories", count=len(rest)))
-        )
-    return [
-        Finding(
-            "unknown_category",
-            say("{count:,} events of {what} are not shown.", count=n, what=what),
-            count=n,
-            affects=ALL,
-        )
-        for n, what in listed
-    ]
 
 
 def _impossible_sizes(raw: Raw) -> list[Finding]:

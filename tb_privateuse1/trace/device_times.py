@@ -10,13 +10,17 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1.trace import labels
+from tb_privateuse1.trace import intervals, labels
+from tb_privateuse1.trace.columns import following
 from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 Known = Literal["device", "host", "none"]
 """``device``: there is a device timeline; ``host``: the program used the host alone, so its time is
 all there is; ``none``: a device was used, but its times are not known."""
+
+_EVER_NS = 1 << 61
+"""No recording has a time as late as this."""
 
 
 def known_times(trace: Trace) -> Known:
@@ -43,21 +47,52 @@ def missing_streams(trace: Trace) -> tuple[str, ...]:
 
 def all_known(trace: Trace) -> bool:
     """Return whether the trace has the times of all work on the device."""
-    return len(trace.kernels) > 0 and not trace.meta.missing_lanes
+    is_whole = not trace.meta.missing_lanes and not trace.meta.lost_launches
+    return len(trace.kernels) > 0 and is_whole
+
+
+def unknown_time(trace: Trace) -> intervals.Set:
+    """Return when a device may have worked at times that the trace does not have.
+
+    Activities that a step lacks may have run until the next step that lacks none begins.
+    """
+    steps = trace.steps
+    if known_times(trace) == "host":
+        return intervals.EMPTY
+    if _none_is_whole(trace):
+        return np.array([-_EVER_NS]), np.array([_EVER_NS])
+    until = following(steps.start_ns, _EVER_NS)
+    return intervals.union(steps.start_ns[steps.partial], until[steps.partial])
+
+
+def may_lack_work_in(trace: Trace, window: intervals.Set) -> bool:
+    """Return whether a device may have worked in a window at times that the trace does not have."""
+    return intervals.length(intervals.intersect(unknown_time(trace), window)) > 0
+
+
+def lacking_steps(trace: Trace) -> Bools:
+    """Return by step whether nothing bounds the time in which the device worked."""
+    if _none_is_whole(trace):
+        return np.full(len(trace.steps), known_times(trace) != "host")
+    return trace.steps.partial
+
+
+def _none_is_whole(trace: Trace) -> bool:
+    return not len(trace.kernels) or len(trace.meta.missing_lanes) > 0
 
 
 def known_sum(trace: Trace, ns: int) -> int | None:
     """Return a sum of device times; None if it is not known.
 
-    Without device times no sum is known. While a stream is missing, one that the other streams
-    leave at 0 is not, and any other is a lower bound.
+    Without device times no sum is known. While activities are missing, of a stream or of some
+    launches, one that the others leave at 0 is not, and any other is a lower bound.
     """
     return ns if ns or all_known(trace) else None
 
 
-def known_sums(trace: Trace, ns: I64) -> I64:
-    """Return a column of sums of device times; ``MISSING`` where they are not known."""
-    return ns if all_known(trace) else np.where(ns == 0, MISSING, ns)
+def known_step_sums(trace: Trace, ns: I64) -> I64:
+    """Return sums of device times by step; ``MISSING`` where they are not known."""
+    return np.where((ns == 0) & (trace.steps.partial | _none_is_whole(trace)), MISSING, ns)
 
 
 def may_lack_work(trace: Trace) -> bool:

@@ -264,7 +264,8 @@ class Steps(Table, frozen=True):
     """``ProfilerStep#N`` ranges in order of time; without any, one row over everything.
 
     ``host_start_ns`` and ``host_end_ns`` are the range on the host, ``start_ns`` and ``end_ns`` the
-    window (docs/reference/definitions.md). In a ``primed`` step our capture kept the device busy.
+    window (docs/reference/definitions.md). In a ``primed`` step our capture kept the device busy. A
+    ``partial`` step lacks activities: beside whole steps it is ``incomplete``, too.
     """
 
     ORDER = ("host_start_ns",)
@@ -276,6 +277,7 @@ class Steps(Table, frozen=True):
     end_ns: Nanoseconds
     incomplete: Bools
     primed: Bools
+    partial: Bools
 
 
 class Meta(Struct, frozen=True):
@@ -305,6 +307,8 @@ class Meta(Struct, frozen=True):
     timeline: Timeline = "none"
     missing_lanes: tuple[int, ...] = ()
     """Streams (rows of ``Lanes``) whose work has no times, while that of others has."""
+    lost_launches: int = 0
+    """Calls that launch kernels whose activities are not recorded."""
     groups: tuple[ProcessGroup, ...] = ()
     """The process groups that the rank belongs to, as far as they are recorded."""
     findings: tuple[Finding, ...] = ()

@@ -54,7 +54,9 @@ def sum_bound(bounds_ns: I64, error_group: I32 | I64) -> SumBound | None:
     if not worst:
         return SumBound(0, 0)
     one = np.zeros(len(bounds_ns), np.int64)
-    return SumBound(worst, int(_statistical(one, _Parts.of(bounds_ns), error_group, 1)[0]))
+    return SumBound(
+        worst, int(_statistical(one, _Parts.of(bounds_ns, error_group), error_group, 1)[0])
+    )
 
 
 def sum_bounds(group: I32 | I64, bounds_ns: I64, error_group: I32 | I64, groups: int) -> I64:
@@ -68,7 +70,7 @@ def sum_bounds(group: I32 | I64, bounds_ns: I64, error_group: I32 | I64, groups:
     lost = bounds == MISSING
     bounds = np.where(lost, 0, bounds)
     worst = sums(group, bounds, groups)
-    likely = _statistical(group, _Parts.of(bounds), alike, groups)
+    likely = _statistical(group, _Parts.of(bounds, alike), alike, groups)
     unknown = sums(group, lost.astype(np.int64), groups) > 0
     return np.where(unknown, MISSING, np.minimum(worst, likely))
 
@@ -88,7 +90,7 @@ def tree_bounds(parent: I32, node: I32 | I64, bounds_ns: I64, error_group: I32 |
     # Equal work at one node counts as one row, so that few rows climb the tree.
     first, member = group_rows(node, alike)
     lost = sums(member, (bounds == MISSING).astype(np.int64), len(first)) > 0
-    parts = _Parts.of(np.where(bounds == MISSING, 0, bounds)).sums(member, len(first))
+    parts = _Parts.of(np.where(bounds == MISSING, 0, bounds), alike).sums(member, len(first))
     place, row = _with_ancestors(parent, node[first].astype(np.int64))
     worst = sums(place, (parts.common_ns + parts.rest_ns)[row], len(parent))
     likely = _statistical(place, parts.take(row), alike[first][row], len(parent))
@@ -116,8 +118,9 @@ class _Parts(Struct, frozen=True):
     largest_ns: I64
 
     @classmethod
-    def of(cls, bounds_ns: I64) -> Self:
-        common = np.minimum(bounds_ns, COMMON_NS)
+    def of(cls, bounds_ns: I64, error_group: I32 | I64) -> Self:
+        """Return the parts. An activity in no error group was repaired: no errors cancel out."""
+        common = np.where(error_group < 0, bounds_ns, np.minimum(bounds_ns, COMMON_NS))
         return cls(common, bounds_ns - common, bounds_ns)
 
     def sums(self, group: I64, groups: int) -> Self:

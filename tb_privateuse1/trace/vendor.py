@@ -79,6 +79,8 @@ class Vendor(Struct, frozen=True):
     """Names of its units for scalar code, on which operators run that its main units lack."""
     conversion_names: re.Pattern[str] | None = None
     """Names of kernels that convert tensors from or to a memory format of its own."""
+    record_hint: str = say("Record the device's activity, too.")
+    """What to do if a recording lacks the device's activities."""
     peaks: tuple[Peak, ...] = ()
     """The first that matches a device's name counts."""
 
@@ -99,5 +101,6 @@ GENERIC = Vendor(
     title=say("PrivateUse1 device"),
     device_types=(20,),
     device_type_name="PrivateUse1",
+    record_hint=say("On a PrivateUse1 device record with our capture."),
 )
 """Any other device, as torch itself records a PrivateUse1 backend."""

@@ -153,6 +153,10 @@ VENDOR = Vendor(
         r"|bmm_\w+_t\d+x\d+x\d+|flash_(fwd|bwd)|fmha|cutlass.*_(tensor|sm[89]|sm1)\w*gemm|cudnn.*(tensor|sm[89]0_)"
     ),
     compute_units=say("Streaming multiprocessors"),
+    record_hint=say(
+        "Record with ProfilerActivity.CUDA. If you did, CUPTI reported nothing: another profiler "
+        "may hold the device, or CUPTI does not fit the driver. Look for CUPTI in the job's log."
+    ),
     peaks=_PEAKS,
 )
 """Matrix names: cuBLAS, cuDNN and CUTLASS name the tensor instruction or its shape (``s16816``: MMA

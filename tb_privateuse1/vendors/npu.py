@@ -23,6 +23,7 @@ VENDOR = Vendor(
         DeviceProcess(_HARDWARE, "ascend_kernel"),
         DeviceProcess(re.compile("^CANN$"), "ascend_runtime"),
         DeviceProcess(_COLLECTIVES, "ascend_kernel", threads=_GROUPS),
+        DeviceProcess(re.compile("^Overlap Analysis$"), ""),
     ),
     communication_prefixes=("hccl",),
     operator_prefixes=("npu",),
@@ -40,4 +41,5 @@ Processes: those of ``trace_view.json`` (CANN's documentation, msprof: "Data at 
 layer", and msprof's writer of it). Newer versions have no space in front of "Communication" and one
 behind it, and leave out a group without a name. On its streams, waits for events and notifications
 are no work, nor are the ranges of marks (MsTx), which span other tasks. A group's operator lasts as
-long as its tasks on all planes, which are left out."""
+long as its tasks on all planes, which are left out. ``Overlap Analysis`` has sums of the device's
+time, no work."""

@@ -57,6 +57,10 @@ VENDOR = Vendor(
         re.IGNORECASE,
     ),
     compute_units=say("Compute units"),
+    record_hint=say(
+        "Record with ProfilerActivity.CUDA, which is for AMD, too. If you did, roctracer or "
+        "rocprofiler reported nothing: look for them in the job's log."
+    ),
     peaks=_PEAKS,
 )
 """Matrix names: Tensile writes the matrix instruction (``MI16x16x4x1``), composable kernel ``xdl``,

@@ -107,6 +107,7 @@ class _Description(msgspec.Struct, forbid_unknown_fields=True):
     device_type_name: str | None = None
     perfetto_gpu_api: _GpuApi | None = None
     compute_units: str | None = None
+    record_hint: str | None = None
     peaks: tuple[_Peak, ...] | None = None
 
 

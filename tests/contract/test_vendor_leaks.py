@@ -22,7 +22,7 @@ FORMATS = {
         *("cupti_version", "cuda_runtime_version", "cuda_driver_version", "nccl_version"),
         *("hip_runtime_version", "hip_driver_version"),
     },
-    "inference.trace_metadata": {"cuda_sync"},
+    "inference.validity.unread": {"cuda_sync"},
     "readers": {"ascend", "ASCEND"},
     "readers.ascend": {"ASCEND", "ascend"},
     "readers.ascend.collectives": {"HCCL"},

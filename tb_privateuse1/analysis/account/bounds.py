@@ -37,7 +37,7 @@ def doubtful_time(
 ) -> Doubt | None:
     """Return the doubtful time of a window; None if an activity or the window has no bound."""
     kernels = trace.kernels
-    if device_times.may_lack_work(trace):
+    if device_times.may_lack_work_in(trace, window):
         return None
     if uncertainty.all_measured(kernels):
         return Doubt(0, 0, 0)
@@ -84,10 +84,9 @@ def _moving(trace: Trace, kernels: Kernels, end_ns: int) -> tuple[intervals.Set,
 def step_bounds(trace: Trace) -> dict[str, I64]:
     """Return by class the error bound of its time in each step; ``MISSING`` if it is not known."""
     steps, kernels = trace.steps, trace.kernels
-    if device_times.may_lack_work(trace):
-        return dict.fromkeys(NAMES, np.full(len(steps), MISSING))
+    lacking = device_times.lacking_steps(trace)
     if uncertainty.all_measured(kernels):
-        return dict.fromkeys(NAMES, np.zeros(len(steps), np.int64))
+        return dict.fromkeys(NAMES, np.where(lacking, MISSING, 0))
     edge = steps_bounds.step_windows(trace).bound(steps)
     if not uncertainty.limited(kernels).all() or (edge == MISSING).any():
         return dict.fromkeys(NAMES, np.full(len(steps), MISSING))

@@ -25,7 +25,7 @@ from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.recording.durations import write_duration, write_share
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
-from tb_privateuse1.i18n import join_list, join_sentences, say
+from tb_privateuse1.i18n import join_list, join_sentences, plural, say
 from tb_privateuse1.trace import device_times, groupby, intervals, uncertainty
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.memoize import memoize
@@ -110,7 +110,8 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
     own = within(time_stretches.time_stretches(trace), part.window)
     own = own.take(np.flatnonzero(own.time_class == NUMBER[leading.name]))
     leading = with_details(trace, leading, own, account.window_ns)
-    cause, operator, source = _chain(trace, own, leading)
+    lack = _lack(trace, part)
+    cause, operator, source = ("", "", None) if lack else _chain(trace, own, leading)
     longest = leading.largest[0]
     return Verdict(
         kind=kind,
@@ -120,7 +121,7 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
             account,
             leading,
             (cause, operator, source or ""),
-            device_times.missing_streams(trace),
+            lack,
         ),
         ns=leading.ns,
         bound_ns=leading.bound_ns,
@@ -139,9 +140,14 @@ def _leading(trace: Trace, account: Account) -> tuple[VerdictKind, ClassTime]:
     if not len(trace.kernels):
         return "host_only", account.classes[0]
     busy_ns = account.window_ns - account.idle_ns
-    is_busy = busy_ns > account.idle_ns
+    # Of idle time, missing activities may explain any part: no reason of it is known.
+    is_busy = busy_ns > account.idle_ns or (busy_ns > 0 and account.idle_bound_ns is None)
     leading = next(c for c in account.classes if (c.group == "device") == is_busy)
     doubt_ns = account.idle_bound_ns
+    # Missing work only adds to what the device is known to have done for more than half the time.
+    is_most = is_busy and 2 * leading.ns > account.window_ns
+    if is_most and trace.meta.lost_launches and uncertainty.all_measured(trace.kernels):
+        return _DEVICE_KINDS.get(leading.name, leading.group), leading
     if doubt_ns is None or abs(busy_ns - account.idle_ns) < 2 * doubt_ns:
         return "undecided", leading
     return _DEVICE_KINDS.get(leading.name, leading.group), leading
@@ -183,12 +189,23 @@ def _sentence(
     account: Account,
     leading: ClassTime,
     links: Sequence[str],
-    missing: Sequence[str],
+    lack: str,
 ) -> str:
     """Return the verdict in words: the kind, its share, the chain of causes, and the idle time."""
     window, idle = write_duration(account.window_ns), account.idle_ns / account.window_ns
     if kind == "undecided":
-        return _undecided(account, window, idle, missing)
+        return _undecided(account, window, idle, lack)
+    if lack:
+        return say(
+            "{kind}: {label} at least {share} of the judged {window}. The device is idle for at "
+            "most {idle}: {lack}.",
+            kind=_HEADS[kind],
+            label=leading.label,
+            share=write_share(leading.share),
+            window=window,
+            idle=write_share(idle),
+            lack=lack,
+        )
     head = say(
         "{kind}: {label} {share} of the judged {window}",
         kind=_HEADS[kind],
@@ -210,14 +227,33 @@ def _sentence(
     return head if kind == "host_only" else join_sentences((head, _idle(account, leading, idle)))
 
 
-def _undecided(account: Account, window: str, idle: float, missing: Sequence[str]) -> str:
-    if missing:
+def _lack(trace: Trace, part: JudgedPart) -> str:
+    """Return what of the judged part's work has no times; empty if nothing lacks."""
+    if not device_times.may_lack_work_in(trace, part.window):
+        return ""
+    if missing := device_times.missing_streams(trace):
+        return say("the work of {streams} has no times", streams=join_list(missing))
+    partial = int(trace.steps.partial[part.steps].sum())
+    if len(trace.steps) < 2:
         return say(
-            "The device is idle for at most {share} of the judged {window}: the work of {streams} "
-            "has no times.",
-            share=write_share(idle),
+            "{launches} left no kernel", launches=plural(trace.meta.lost_launches, "launching call")
+        )
+    return say(
+        "kernels of {partial:,} of {steps} are missing",
+        partial=partial,
+        steps=plural(len(part.steps), "step"),
+    )
+
+
+def _undecided(account: Account, window: str, idle: float, lack: str) -> str:
+    if lack:
+        return say(
+            "The device is busy for at least {busy} of the judged {window}, and idle for at most "
+            "{idle}: {lack}.",
+            busy=write_share(1 - idle),
+            idle=write_share(idle),
             window=window,
-            streams=join_list(missing),
+            lack=lack,
         )
     if account.idle_bound_ns is None:
         return say(

@@ -86,8 +86,7 @@ def find_limits(trace: Trace, window: intervals.Set) -> Limits:
     end_ns = int(window[1].max(initial=0))
     free = intervals.subtract(window, uncertainty.possibly_running(kernels, end_ns))
     free = intervals.subtract(free, launch_times.unrecorded_start(trace))
-    if trace.meta.missing_lanes:  # their work may be anywhere
-        free = intervals.EMPTY
+    free = intervals.subtract(free, device_times.unknown_time(trace))
     surely = uncertainty.certainly_running(kernels.take(uncertainty.limited(kernels)))
     chain, spare = _chains(busy, late, submitted, last, waits, trace)
     return Limits(

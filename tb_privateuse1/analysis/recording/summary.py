@@ -30,9 +30,15 @@ from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 
-RecordingKind = Literal["steady", "partly_steady", "startup", "compilation", "capture"]
+RecordingKind = Literal["steady", "partly_steady", "startup", "compilation", "capture", "empty"]
 """``steady``: all of it is judged; ``partly_steady``: some is left out; the others say what the
-recording is instead: nothing in it is judged."""
+recording is instead: nothing in it is judged. ``empty``: nothing was read from its file."""
+
+_EMPTY = ("no_events", "nothing_read")
+"""Codes of the findings of such a file."""
+
+_NO_DEVICE = ("no_device_activities",)
+"""Codes of the findings that the device's work was not recorded."""
 
 _KIND_NAMES: dict[PhaseKind, str] = {
     "startup": say("start-up"),
@@ -105,7 +111,12 @@ def summary(trace: Trace) -> RecordingSummary:
     is_steps = any(name.startswith(STEP) for name in names)
     kind = _kind(trace, part)
     is_steps &= judged_ns > 0
-    sentence, hint = _judged(trace, part, is_steps) if part.is_steady else _unjudged(trace, kind)
+    if kind == "empty":
+        sentence, hint = _said(trace, _EMPTY)
+    elif part.is_steady:
+        sentence, hint = _judged(trace, part, is_steps)
+    else:
+        sentence, hint = _unjudged(trace, kind)
     return RecordingSummary(
         kind=kind,
         workload=work.kind,
@@ -115,7 +126,7 @@ def summary(trace: Trace) -> RecordingSummary:
         phases=tuple(_phase(trace, phase) for phase in found),
         judged_steps=tuple(names) if is_steps else (),
         judged_ns=judged_ns,
-        steady_step_ns=part.steady_step_ns,
+        steady_step_ns=None if kind == "empty" else part.steady_step_ns,
         iterations=len(repeated.start_ns) if repeated else None,
         iterations_source=repeated.source if repeated else None,
         iteration_ns=_period(repeated),
@@ -129,12 +140,20 @@ def _period(found: Iterations | None) -> int | None:
 
 
 def _kind(trace: Trace, part: judged_part.JudgedPart) -> RecordingKind:
+    if _said(trace, _EMPTY)[0]:
+        return "empty"
     if not part.is_steady:
         return _first_time_kind(trace)
     unsteady = time_of(phases(trace), set(KINDS) - {"steady"})
     least = judged_part.MATERIAL * max(trace.end_ns, 1)
     is_partly = len(part.left_out) > 0 or intervals.length(unsteady) >= least
     return "partly_steady" if is_partly else "steady"
+
+
+def _said(trace: Trace, codes: tuple[str, ...]) -> tuple[str, str]:
+    """Return the message and the hint of a finding of these codes; empty without one."""
+    found = (finding for finding in trace.meta.findings if finding.code in codes)
+    return next(((finding.message, finding.hint or "") for finding in found), ("", ""))
 
 
 def _first_time_kind(trace: Trace) -> RecordingKind:
@@ -189,7 +208,8 @@ def _judged(trace: Trace, part: judged_part.JudgedPart, is_steps: bool) -> tuple
     elif reasons:
         left = say("Left out: {reasons}.", reasons=join_list(reasons))
     is_first_time = time_of(phases(trace), FIRST_TIME)[0].size > 0
-    return join_sentences((head, left)), _RECORD_LATER if is_first_time else ""
+    lack, hint = _said(trace, _NO_DEVICE)
+    return join_sentences((head, left, lack)), hint or (_RECORD_LATER if is_first_time else "")
 
 
 def _named(trace: Trace) -> str:
@@ -217,8 +237,10 @@ def _left_out(trace: Trace, part: judged_part.JudgedPart) -> list[str]:
             what, time = _KIND_NAMES[kind], write_duration(taken)
             texts.append(say("{what} ({time})", what=what, time=time))
     missing = np.setdiff1d(np.arange(len(trace.steps)), part.steps)
-    if trace.steps.incomplete[missing].any():
+    if (trace.steps.incomplete & ~trace.steps.partial)[missing].any():
         texts.append(say("incomplete"))
+    if trace.steps.partial[missing].any():
+        texts.append(say("without all of their kernels"))
     if trace.steps.primed[missing].any():
         texts.append(say("device loaded by the capture"))
     return texts

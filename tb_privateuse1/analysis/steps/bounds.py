@@ -18,7 +18,7 @@ from tb_privateuse1.trace.columns import containing, previous
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Steps, Trace
-from tb_privateuse1.trace.table import I8, I32, I64
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 _DEVICE = len(breakdown.KINDS)
 _ALL = range(_DEVICE)
@@ -38,15 +38,14 @@ class Windows(Struct, frozen=True):
     end_high: I64
     least: I64
     most: I64
-    known: bool
+    known: Bools
+    """By step."""
 
     def bound(self, steps: Steps) -> I64:
         """Return the error bound of each window's length; ``MISSING`` where it is not known."""
-        if not self.known:
-            return np.full(len(steps), MISSING)
         length = steps.end_ns - steps.start_ns
         bound: I64 = np.maximum(length - self.least, self.most - length)
-        return bound
+        return np.where(self.known, bound, MISSING)
 
 
 @memoize
@@ -75,7 +74,7 @@ def step_windows(trace: Trace) -> Windows:
         delayed[1],
         np.minimum(lengths[0][0], lengths[1][0]),
         np.maximum(lengths[0][1], lengths[1][1]),
-        known=not (unknown.any() or device_times.may_lack_work(trace)),
+        known=~(device_times.lacking_steps(trace) | unknown.any()),
     )
 
 
@@ -101,7 +100,7 @@ def part_bounds(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     if _unlimited(trace):
         return dict.fromkeys(parts, np.full(len(steps), MISSING))
     if uncertainty.all_measured(kernels):
-        return dict.fromkeys(parts, nothing)
+        return dict.fromkeys(parts, _if_whole(trace, nothing))
     edge = step_windows(trace).bound(steps)
     between = _extremes(trace)
     sums = _sums(trace, parts)
@@ -117,7 +116,7 @@ def part_bounds(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
         free = alone and i < _DEVICE
         bound = bound + (0 if free else edge)
         found[name] = bound if free else np.where(edge == MISSING, MISSING, bound)
-    return found
+    return {name: _if_whole(trace, bound) for name, bound in found.items()}
 
 
 RANK = ("duration", "computation", "communication", "overlap", "exposed", "copy", "idle")
@@ -134,7 +133,7 @@ def rank_bounds(trace: Trace) -> dict[str, I64]:
     if _unlimited(trace):
         return dict.fromkeys(RANK, np.full(len(steps), MISSING))
     if uncertainty.all_measured(kernels):
-        return dict.fromkeys(RANK, nothing)
+        return dict.fromkeys(RANK, _if_whole(trace, nothing))
     parts = part_bounds(trace, breakdown.step_breakdown(trace))
     edge = step_windows(trace).bound(steps)
     step, kind, moved = (
@@ -180,7 +179,7 @@ def idle_bounds(trace: Trace, idle_ns: I64) -> I64:
     if _unlimited(trace):
         return np.full(len(steps), MISSING)
     if uncertainty.all_measured(kernels):
-        return np.zeros(len(steps), np.int64)
+        return _if_whole(trace, np.zeros(len(steps), np.int64))
     edge = step_windows(trace).bound(steps)
     start, end = steps.start_ns, steps.end_ns
     all_that_may = uncertainty.possibly_running(kernels, trace.end_ns)
@@ -204,7 +203,12 @@ def idle_bounds(trace: Trace, idle_ns: I64) -> I64:
 def _unlimited(trace: Trace) -> bool:
     """Return whether the device may have worked for any time: nothing bounds its parts."""
     unknown = trace.kernels.duration_bound_ns == MISSING
-    return bool(unknown.any()) or device_times.may_lack_work(trace)
+    return bool(unknown.any()) or bool(device_times.lacking_steps(trace).all())
+
+
+def _if_whole(trace: Trace, bounds_ns: I64) -> I64:
+    """Return bounds by step; ``MISSING`` where the device may have worked for any time."""
+    return np.where(device_times.lacking_steps(trace), MISSING, bounds_ns)
 
 
 def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:

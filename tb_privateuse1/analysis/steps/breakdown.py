@@ -127,7 +127,7 @@ def _known(trace: Trace, parts: Mapping[str, I64]) -> Mapping[str, I64]:
     unknown = {name for name in KINDS if not (host and name == "communication")}
     return types.MappingProxyType(
         {
-            name: device_times.known_sums(trace, ns) if name in unknown else ns
+            name: device_times.known_step_sums(trace, ns) if name in unknown else ns
             for name, ns in parts.items()
         }
     )

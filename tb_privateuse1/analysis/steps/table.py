@@ -30,6 +30,8 @@ class Step(Struct, frozen=True):
     incomplete: bool
     primed: bool
     """Our capture loaded the device in this step: it is not in averages."""
+    partial: bool
+    """Activities of it are missing: its device parts are lower bounds, or null."""
     kernel_ns: int | None
     memcpy_ns: int | None
     memset_ns: int | None
@@ -95,6 +97,7 @@ def step_table(trace: Trace) -> tuple[Step, ...]:
         "duration_ns": (steps.end_ns - steps.start_ns).tolist(),
         "incomplete": steps.incomplete.tolist(),
         "primed": steps.primed.tolist(),
+        "partial": steps.partial.tolist(),
         **{f"{part}_ns": _known(ns) for part, ns in parts.items()},
         "duration_bound_ns": _known(steps_bounds.step_windows(trace).bound(steps)),
         **{f"{part}_bound_ns": _known(ns) for part, ns in bounds.items()},

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.analysis.steps import bounds, breakdown
-from tb_privateuse1.trace import device_times, intervals, uncertainty
+from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
@@ -29,7 +29,7 @@ def utilization(trace: Trace, steps: I64, time: intervals.Set) -> Utilization:
     inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
     error = uncertainty.union_bound(kernels.take(inside))
     limits = bounds.step_windows(trace)
-    if error is None or not limits.known or device_times.may_lack_work(trace):
+    if error is None or not limits.known[steps].all():
         return Utilization(busy / window, None, None)
     if len(steps) > 1:  # a later end of one step is a later start of the next
         least = int(np.maximum(limits.end_low - limits.start_low, 0)[steps].sum())

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.i18n import say
+from tb_privateuse1.inference import graph_captures
+from tb_privateuse1.inference.kernel_launches import launches_kernels
 from tb_privateuse1.inference.launch_links import starts_work
 from tb_privateuse1.inference.quality.check_subject import LITTLE, Subject, examples, share
 from tb_privateuse1.readers.raw import Raw, Sidecar
-from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.findings import Figures, Finding
 from tb_privateuse1.trace.groupby import LAST, distinct_values, minima, named_rows
 from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -86,12 +88,14 @@ def _without_operator(trace: Trace) -> Iterator[Finding]:
             "They are in no row of the operators: a graph's replay launches its kernels with one "
             "call. A recording of the graph's capture beside this one names their operators."
         )
+    affects: tuple[Figures, ...] = ("operators", "kernels")
     if not (trace.ops.kind == OPERATOR).any():
         hint = say("The trace has no operators. Was it recorded without ProfilerActivity.CPU?")
+        affects += ("steps",)
     little = _time(kernels, lost) < LITTLE * _time(kernels)
     yield Finding(
         "activities_without_operator", message, hint, len(rows), "info" if little else "warning",
-        ("operators", "kernels"), examples(trace, "kernels", rows),
+        affects, examples(trace, "kernels", rows),
     )  # fmt: skip
 
 
@@ -110,9 +114,12 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
     starting = starts_work(launches, trace.vendor, trace.strings)
     lost = starting.copy()
     lost[kernels.launch[kernels.launch >= 0]] = False
+    # Those that launch kernels are missing_activities.
+    lost &= ~(launches_kernels(trace) & (launches.correlation > 0))
     # Several calls of one correlation are one: a driver's call inside the runtime's.
     done = distinct_values(launches.correlation[kernels.launch[kernels.launch >= 0]])
     lost &= ~np.isin(launches.correlation, done[done >= 0])
+    lost &= ~graph_captures.while_capturing(trace, launches.start_ns)
     if not lost.any():
         return
     rows = np.flatnonzero(lost)

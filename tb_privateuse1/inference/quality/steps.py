@@ -51,7 +51,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             )
             hint = say("Chosen by number, the first is shown.")
             yield Finding("repeated_steps", message, hint, len(again), affects=("steps",))
-    cut = np.flatnonzero(steps.incomplete)
+    cut = np.flatnonzero(steps.incomplete & (steps.end_ns > 0))
     if len(cut):
         message = say(
             "{count:,} of {total:,} steps are incomplete: {steps}.",

@@ -1,0 +1,164 @@
+"""Cut activities that last longer than their stream allows.
+
+A stream runs its activities in order. The next one may start while the one before runs out
+(programmatic launch), but none ends before an earlier one. So an activity that outlasts a later one
+of its stream has an impossible end: its counter overflowed, or the end was never written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec.structs import replace
+
+from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.inference.host_events import Host
+from tb_privateuse1.inference.quality.check_subject import microseconds, share
+from tb_privateuse1.inference.stage_inputs import Activities, Strings
+from tb_privateuse1.trace.columns import following
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.groupby import named_rows, split_by_value
+from tb_privateuse1.trace.model import MEASURED, Kernels
+from tb_privateuse1.trace.table import I64
+
+_LAST = np.iinfo(np.int64).max
+_WAITS = re.compile(r"(device|ctx|context)_?synchroni[sz]e", re.IGNORECASE)
+_COARSE_NS = 2000
+"""Start and end are each rounded to a whole microsecond in older files."""
+
+
+def cut(activities: Activities, host: Host, strings: Strings) -> Activities:
+    """Return the activities with possible ends, and a finding that counts the repaired ones.
+
+    A repaired activity ends when the next one of its stream starts; the last one of a stream takes
+    as long as the longest other one of its name, or ends when a wait for the device does. It may
+    have ended at any time before: its duration is its error bound.
+    """
+    kernels = activities.kernels
+    if not len(kernels) or (kernels.evidence != MEASURED).any():
+        return activities
+    limit = _limits(kernels)
+    doubtful = _limit_longest(kernels, limit, host, strings)
+    findings = activities.findings
+    if doubtful:
+        findings = (*findings, _doubt(kernels, doubtful, strings))
+    rows = np.flatnonzero(limit < kernels.end_ns)
+    if not len(rows):
+        return replace(activities, findings=findings)
+    end, bound = kernels.end_ns.copy(), kernels.duration_bound_ns.copy()
+    end[rows] = limit[rows]
+    bound[rows] = limit[rows] - kernels.start_ns[rows]
+    repaired = replace(kernels, end_ns=end, duration_bound_ns=bound)
+    finding = _finding(kernels, repaired, rows, strings)
+    return replace(activities, kernels=repaired, findings=(*findings, finding))
+
+
+def _limits(kernels: Kernels) -> I64:
+    """Return by activity the start of the next one of its stream if it outlasts a later one."""
+    limit = np.full(len(kernels), _LAST)
+    if not (following(kernels.start_ns, _LAST) < kernels.end_ns).any():
+        return limit  # no two activities overlap, on any stream
+    for rows, later in _impossible(kernels):
+        limit[rows] = later
+    return limit
+
+
+def _impossible(kernels: Kernels) -> Iterator[tuple[I64, I64]]:
+    """Yield by stream the rows of impossible ends, and the start of the next activity of each."""
+    tolerance = _COARSE_NS if not (kernels.end_ns[:1000] % 1000).any() else 0
+    for _, rows in split_by_value(kernels.lane):  # within a stream they are by start
+        start, end = kernels.start_ns[rows], kernels.end_ns[rows]
+        earliest = np.minimum.accumulate(end[::-1])[::-1]
+        outlasts = end > following(earliest, _LAST - tolerance) + tolerance
+        is_exception = 2 * int(outlasts.sum()) < len(rows)
+        if outlasts.any() and is_exception and _is_in_order(start[~outlasts], end[~outlasts]):
+            yield rows[outlasts], following(start, _LAST)[outlasts]
+
+
+def _is_in_order(start: I64, end: I64) -> bool:
+    """Return whether no activity of a stream runs when the one after the next one starts.
+
+    Several queues that are reported as one stream overlap at many places.
+    """
+    reach = np.maximum.accumulate(end)
+    return bool((reach[:-2] <= start[2:]).all())
+
+
+def _limit_longest(kernels: Kernels, limit: I64, host: Host, strings: Strings) -> list[int]:
+    """Set the limit of activities that are longer than all the rest of the recording.
+
+    The next one of the stream limits it, others of its name, or a call that waited for the device.
+    Communication may take longer than others of its name. Returns the rows that nothing limits.
+    """
+    tables = [t for t in (host.ops, host.launches, host.frames) if len(t)]
+    # Of the device the starts alone count: any of the ends may be impossible.
+    first = min([int(kernels.start_ns[0]), *(int(t.start_ns.min()) for t in tables)])
+    last = max([int(kernels.start_ns[-1]), *(int(t.end_ns.max()) for t in tables)])
+    length = kernels.end_ns - kernels.start_ns
+    long = (limit == _LAST) & (length > last - first)
+    doubtful: list[int] = []
+    for row in np.flatnonzero(long).tolist() if len(kernels) + len(tables) > 1 else ():
+        behind = kernels.start_ns[(kernels.lane == kernels.lane[row]).nonzero()[0]]
+        behind = behind[np.searchsorted(behind, kernels.start_ns[row], side="right") :]
+        alike = (limit == _LAST) & ~long & (kernels.name == kernels.name[row])
+        waited = _waited_until(host, strings, int(kernels.launch[row]), int(kernels.start_ns[row]))
+        if len(behind):
+            limit[row] = behind[0]
+        elif alike.any() and not kernels.communication[row]:
+            limit[row] = kernels.start_ns[row] + length[alike].max()
+        elif waited < kernels.end_ns[row]:
+            limit[row] = waited
+        elif waited == _LAST:
+            doubtful.append(row)
+    return doubtful
+
+
+def _waited_until(host: Host, strings: Strings, launch: int, start_ns: int) -> int:
+    """Return when the first call behind a launch returned that waits for the whole device."""
+    launches = host.launches
+    waits = named_rows(strings.all, launches.name, _WAITS.search)
+    called = launches.end_ns[launch] if launch >= 0 else start_ns
+    ends = launches.end_ns[waits & (launches.start_ns >= called) & (launches.end_ns >= start_ns)]
+    return int(ends.min(initial=_LAST))
+
+
+def _finding(before: Kernels, after: Kernels, rows: I64, strings: Strings) -> Finding:
+    longest = int(rows[np.argmax((before.end_ns - before.start_ns)[rows])])
+    left_out = int((before.end_ns - after.end_ns)[rows].sum())
+    message = say(
+        "{count:,} of {total:,} device activities last longer than their stream allows, up to "
+        "{time} ({name}).",
+        count=len(rows),
+        total=len(before),
+        time=microseconds(int(before.end_ns[longest] - before.start_ns[longest])),
+        name=strings.all[before.name[longest]][:80],
+    )
+    cut_off = say(
+        "They end where the next activity of their stream starts; the last of a stream last as "
+        "long as others of their name, or until the host stopped waiting. {part} of the sum of all "
+        "durations is left out.",
+        part=share(left_out, int((before.end_ns - before.start_ns).sum())),
+    )
+    hint = say(
+        "A counter of the profiler overflowed, or it wrote no end. How long they really took is "
+        "not known; the error bounds contain it."
+    )
+    return Finding(
+        "impossible_durations", join_sentences((message, cut_off)), hint, len(rows), "warning",
+        DEVICE,
+    )  # fmt: skip
+
+
+def _doubt(kernels: Kernels, rows: list[int], strings: Strings) -> Finding:
+    longest = max(int(kernels.end_ns[row] - kernels.start_ns[row]) for row in rows)
+    message = say(
+        "{count:,} device activities last longer than all the rest of the recording, up to {time} "
+        "({name}): nothing shows whether they did.",
+        count=len(rows),
+        time=microseconds(longest),
+        name=strings.all[kernels.name[rows[0]]][:80],
+    )
+    hint = say("Record a call that waits for the device behind them, or more of the program.")
+    return Finding("doubtful_durations", message, hint, len(rows), "info", DEVICE)

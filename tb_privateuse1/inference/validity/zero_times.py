@@ -1,0 +1,70 @@
+"""Leave out ranges with the time stamp 0, if the recording's clock never was at 0."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec.structs import replace
+
+from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.inference.quality.check_subject import microseconds
+from tb_privateuse1.readers.raw import Group, Raw
+from tb_privateuse1.trace.findings import ALL, Finding
+from tb_privateuse1.trace.table import Bools
+
+_MOST_LISTED, _LONGEST = 4, 40  # categories in a finding, and characters of each
+
+
+def leave_out(raw: Raw) -> tuple[Raw, tuple[Finding, ...]]:
+    """Return the columns without ranges at 0, and a finding that counts them.
+
+    A clock may begin at 0. It did not if between these ranges and all others more time passes than
+    the others last together: then 0 stands for a time that the profiler did not write.
+    """
+    zero = {category: _at_zero(group) for category, group in raw.groups.items()}
+    lost = {category: count for category, at in zero.items() if (count := int(at.sum()))}
+    if not lost:
+        return raw, ()
+    others = [group.take(~zero[category]) for category, group in raw.groups.items()]
+    others = [group for group in others if len(group)]
+    if not others:
+        return raw, ()
+    first = min(int(group.start_ns.min()) for group in others)
+    last = max(int(group.end_ns.max()) for group in others)
+    ended = max(int(raw.groups[category].end_ns[zero[category]].max()) for category in lost)
+    if first - ended <= last - first:
+        return raw, ()
+    groups = {
+        category: group.take(~zero[category]) if category in lost else group
+        for category, group in raw.groups.items()
+    }
+    kinds = sorted(lost.items(), key=lambda one: -one[1])[:_MOST_LISTED]
+    message = say(
+        "{count:,} of {total:,} ranges have the time stamp 0, and the others begin {time} later: "
+        "those at 0 are left out ({kinds}).",
+        count=sum(lost.values()),
+        total=sum(map(len, raw.groups.values())),
+        time=microseconds(first),
+        kinds=join_list(
+            say("{name}: {count:,}", name=shorten(name, _LONGEST) or say("no category"), count=n)
+            for name, n in kinds
+        ),
+    )
+    hint = say("The profiler wrote no time for them. Record again, with a newer profiler library.")
+    memory = raw.memory.take(np.flatnonzero(raw.memory.start_ns != 0))
+    finding = Finding("zero_times", message, hint, sum(lost.values()), "warning", ALL)
+    return replace(raw, groups=groups, memory=memory), (finding,)
+
+
+def _at_zero(group: Group) -> Bools:
+    """Return which ranges are at 0: without a length, or beside others of their thread.
+
+    A clock that begins at 0 has a single first range.
+    """
+    zero: Bools = group.start_ns == 0
+    if not zero.any():
+        return zero
+    of_thread = np.bincount(group.thread[zero])
+    several = of_thread[np.where(zero, group.thread, group.thread[zero][0])] > 1
+    found: Bools = zero & ((group.end_ns == 0) | several)
+    return found

@@ -1,0 +1,1 @@
+"""Damage good recordings as profilers do: no figure of the views may be wrong in silence."""

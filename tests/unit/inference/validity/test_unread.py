@@ -1,0 +1,71 @@
+"""Files from which nothing, or not all, is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_privateuse1.analysis.account.verdict import steady_verdict
+from tb_privateuse1.analysis.recording.summary import summary
+from tb_privateuse1.trace import device_times
+from tb_privateuse1.views.overview import overview
+from tests.support.make import launch, op, span, trace
+from tests.support.quality import found, sure
+
+
+@pytest.mark.parametrize(
+    ("device", "word"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "CUPTI"),
+        ("AMD Instinct MI300X", "roctracer"),
+        ("Intel(R) Data Center GPU Max", "ProfilerActivity.XPU"),
+        (None, "PrivateUse1"),
+    ],
+)
+def test_an_empty_file_says_so_and_what_to_do_on_its_device(device: str | None, word: str) -> None:
+    t = trace(deviceProperties=[{"id": 0, "name": device}] if device else [])
+    finding = sure(t, "no_events")
+    assert finding.severity == "error"
+    assert word in str(finding.hint)
+    assert found(t, "host_only") is None
+    shown = summary(t)
+    assert (shown.kind, shown.sentence) == ("empty", "The file has no events.")
+    assert shown.hint == finding.hint
+    assert shown.steady_step_ns is None
+    assert overview(t).average_step_ns is None
+
+
+def test_a_file_of_another_tool_is_named() -> None:
+    t = trace(*(span("dynamo_timed", f"pass_{i}", i, i + 1) for i in range(3)))
+    finding = sure(t, "nothing_read")
+    assert "3 events" in finding.message
+    assert "dynamo_timed: 3" in finding.message
+    assert "torch.compile" in str(finding.hint)
+    assert summary(t).kind == "empty"
+    unknown = sure(trace(span("swift_trace", "x", 0, 1)), "nothing_read")
+    assert "another tool" in str(unknown.hint)
+
+
+def test_events_without_a_category_are_counted_by_process() -> None:
+    events = [{k: v for k, v in op("x", i, i + 1).items() if k != "cat"} for i in range(3)]
+    t = trace(op("aten::mm", 0, 10), *events)
+    finding = sure(t, "unknown_category")
+    assert finding.count == 3
+    assert "no category" in finding.message
+
+
+def test_runtime_calls_without_any_activity_are_no_program_of_the_host() -> None:
+    call = launch(10, 100, 1) | {"name": "cudaDeviceSynchronize"}
+    t = trace(op("aten::mm", 0, 10), call)
+    finding = sure(t, "no_device_activities")
+    assert "CUPTI" in str(finding.hint)
+    assert found(t, "host_only") is None
+    assert device_times.known_times(t) == "none"
+    assert steady_verdict(t) is None
+    assert "no activity of the device is recorded" in summary(t).sentence
+    assert summary(t).hint == finding.hint
+
+
+def test_a_program_of_the_host_alone_stays_one() -> None:
+    t = trace(op("aten::mm", 0, 10))
+    assert sure(t, "host_only").severity == "info"
+    assert steady_verdict(t) is not None
