@@ -185,6 +185,6 @@ class Window:
         elif self.kind == "steady":
             text = say("steady: {time} of {whole}", time=time, whole=whole)
         else:
-            text = say("all: {whole}", whole=whole)
+            text = say("all: {whole}", whole=whole) if trace.end_ns else say("no events")
         count = len(self.steps) if has_steps(trace) else 0
         return WindowFacts(self.kind, text, self.ns, trace.end_ns, count)
