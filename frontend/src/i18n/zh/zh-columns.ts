@@ -86,7 +86,9 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "bytes reserved by the allocator from then on": "自此起分配器已预留的字节数",
   "start of the range on the host": "主机上区间的开始",
   "end of the range on the host": "主机上区间的结束",
-  "cut off by the end of the recording": "被采集的结束截断",
+  "cut off by the end of the recording, or partial beside whole steps":
+    "被采集的结束截断，或在完整的迭代之外而不完整",
+  "activities of it are missing": "缺少其中的活动",
   "capture kept the device busy in it": "采集期间使设备保持繁忙",
   "blocks of the grid in x, y, z, JSON": "grid 在 x、y、z 方向的线程块数，JSON",
   "threads of a block in x, y, z, JSON": "线程块在 x、y、z 方向的线程数，JSON",
