@@ -92,7 +92,8 @@ def counters(
     window = chosen_window(trace, step, "all")
     start, end = 0, trace.end_ns
     if step is not None:
-        start, end = (int(edge[0]) for edge in window.time)
+        row = window.steps[0]
+        start, end = int(trace.steps.start_ns[row]), int(trace.steps.end_ns[row])
     forms, names = recorded.recorded_samples(trace), recorded.labels(trace)
     chosen = next(iter(forms), None) if counter is None else counter
     if chosen is not None and chosen not in forms:

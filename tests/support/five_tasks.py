@@ -164,15 +164,18 @@ select class, classes.ns, classes.ns / whole.ns from classes, whole"""
 """The class of the innermost module with most time in steps: its ns and share of the steps."""
 
 COSTS = """
-with steps_of as (select count(*) as n from steps)
-select 'step', avg(duration_ns) from steps
+with own as (select row from steps where list_contains([{steps}], name)),
+    steps_of as (select count(*) as n from own)
+select 'step', avg(duration_ns) from steps where row in (from own)
 union all
 select o.name, sum(k.duration_ns) / max(n) from kernels k join ops o on k.op = o.row, steps_of
-where k.step is not null group by o.name
+where k.step in (from own) group by o.name
 union all
 select 'data loader', coalesce(sum(duration_ns) / max(n), 0) from ops, steps_of
-where step is not null and name like 'enumerate(DataLoader)%'"""
-"""Per step: its length, the device time of each operator, and the time in the data loader."""
+where step in (from own) and name like 'enumerate(DataLoader)%'"""
+"""Per steady step: its length, the device time of each operator, and the time in the data loader.
+
+``steps`` stands for their names."""
 
 REMAINING = """
 with recursive blocks as (

@@ -119,14 +119,16 @@ def of_time(trace: Trace) -> None:
         known = [part for part in parts if part is not None]
         assert min(known) >= 0
         assert sum(known) == s.duration_ns
-    totals, links = result.totals, quality(trace)
+    totals, links = overview(trace, window="all").totals, quality(trace)
     if totals.span_ns is None:
         assert links.linked is None
+        return
+    if trace.meta.lost_launches:  # their kinds of work are not known
         return
     assert totals.busy_ns is not None
     assert 0 <= totals.busy_ns <= totals.span_ns
     of_account(result)
-    own, rows = operators(trace), kernels(trace)
+    own, rows = operators(trace, window="all"), kernels(trace, window="all")
     assert own.device_self_ns is not None
     assert own.unlinked_device_ns is not None
     assert own.device_self_ns + own.unlinked_device_ns == rows.total_ns

@@ -2276,7 +2276,7 @@ export interface WindowFacts {
   text: string;
   time_ns: number;
   recording_ns: number;
-  steps: number;
+  recorded_steps: number;
 }
 
 /** A process that was profiled: one rank of a run. */
@@ -2349,10 +2349,10 @@ export interface Options {
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
   flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
   hotspots: { by?: "operator" | "kernel" | "module" | "line" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
-  kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
-  operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
+  operator_calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };
   work: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
 }

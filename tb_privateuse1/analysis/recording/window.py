@@ -35,7 +35,7 @@ class WindowFacts(Struct, frozen=True):
     """The length of its time."""
     recording_ns: int
     """The length of the recording."""
-    steps: int
+    recorded_steps: int
     """How many recorded steps are in it; 0 if the recording has none."""
 
 

@@ -11,13 +11,14 @@ from msgspec import Struct
 from tb_privateuse1.analysis.counters.instance_counters import InstanceCounter, instance_counters
 from tb_privateuse1.analysis.kernel_names import name_fields
 from tb_privateuse1.analysis.kernels import time_groups
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.timeline import level_of_detail as pyramids
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps", "device_annotations"]
 TABLES: tuple[TableName, ...] = get_args(TableName)
@@ -144,6 +145,24 @@ def check_page(trace: Trace, step: int | None, limit: int, offset: int) -> None:
     """Raise TraceError ``bad_option``. ``step`` is a row of ``trace.steps``."""
     if limit < 0 or offset < 0 or not (step is None or 0 <= step < len(trace.steps)):
         raise TraceError("bad_option", say("limit, offset and step must be at least 0."))
+
+
+def rows_in_window(
+    trace: Trace,
+    table: Literal["ops", "kernels"],
+    index: int,
+    step: int | None,
+    window: Literal["steady", "all"],
+) -> Bools:
+    """Return a flag per row of a table: it is in the window, as the rows of its page are.
+
+    ``step`` is a row of ``trace.steps``. An event outside of the window is listed with all.
+    """
+    chosen = Window(trace, window) if step is None else Window(trace, "step", step)
+    flags = chosen.ops if table == "ops" else chosen.kernels
+    if step is None and not flags[index]:
+        return np.ones(len(flags), np.bool_)
+    return flags
 
 
 def listed(

@@ -16,7 +16,9 @@ from tb_privateuse1.views.lookups.event_items import (
     check,
     check_page,
     listed,
+    rows_in_window,
 )
+from tb_privateuse1.views.view_inputs import WindowOption
 
 
 def kernel_instances(
@@ -25,7 +27,8 @@ def kernel_instances(
     *,
     index: Annotated[int, "row of one of the activities in the trace's kernels"] = 0,
     group: Annotated[Group, "as in the view kernels"] = "operator",
-    step: Annotated[int | None, "row of the trace's steps; all by default"] = None,
+    step: Annotated[int | None, "row of the trace's steps; by default no single step"] = None,
+    window: WindowOption = "steady",
     order: OrderOption = "duration",
     limit: Annotated[int, "at most this many activities, 1000 or fewer"] = 100,
     offset: Annotated[int, "how many activities to skip"] = 0,
@@ -41,8 +44,7 @@ def kernel_instances(
     check_page(trace, step, limit, offset)
     _, member = groups.group_kernels(trace, kernels, group)
     same = member == member[index]
-    if step is not None:
-        same &= kernels.step == step
+    same &= rows_in_window(trace, "kernels", index, step, window)
     name = trace.text(kernels.name[index])
     rows = np.flatnonzero(same)
     return listed(

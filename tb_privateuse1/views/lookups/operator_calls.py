@@ -17,7 +17,9 @@ from tb_privateuse1.views.lookups.event_items import (
     check,
     check_page,
     listed,
+    rows_in_window,
 )
+from tb_privateuse1.views.view_inputs import WindowOption
 
 
 def operator_calls(
@@ -26,7 +28,8 @@ def operator_calls(
     *,
     index: Annotated[int, "row of one of the calls in the trace's operators"] = 0,
     group: Annotated[Group, "as in the view operators"] = "name",
-    step: Annotated[int | None, "row of the trace's steps; all by default"] = None,
+    step: Annotated[int | None, "row of the trace's steps; by default no single step"] = None,
+    window: WindowOption = "steady",
     order: OrderOption = "duration",
     limit: Annotated[int, "at most this many calls, 1000 or fewer"] = 100,
     offset: Annotated[int, "how many calls to skip"] = 0,
@@ -48,7 +51,6 @@ def operator_calls(
         rows = rows[member == member[at[0]]]
     else:
         rows = rows[:0]
-    if step is not None:
-        rows = rows[ops.step[rows] == step]
+    rows = rows[rows_in_window(trace, "ops", index, step, window)[rows]]
     name = trace.text(ops.name[index])
     return listed(trace, pyramid, "ops", name, rows, index, order=order, limit=limit, offset=offset)

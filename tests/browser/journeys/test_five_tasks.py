@@ -208,7 +208,9 @@ def test_what_got_slower_and_why(play: Callable[[str], Player], run: str, base: 
     page.shows("baserun-picker", value=base)  # without being chosen
 
     def costs(of: str) -> dict[str, float]:
-        return dict(five_tasks.rows(page.server, of, five_tasks.COSTS))
+        told = page.server.plugin(f"overview?run={of}").json["recording"]["judged_steps"]
+        steps = ", ".join(f"'{name}'" for name in told)
+        return dict(five_tasks.rows(page.server, of, five_tasks.COSTS.format(steps=steps)))
 
     now, before = costs(run), costs(base)
     changes = {cost: now.get(cost, 0) - before.get(cost, 0) for cost in {*now, *before}}

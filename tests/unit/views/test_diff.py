@@ -240,7 +240,9 @@ def test_a_change_within_the_bounds_is_said_to_be_so() -> None:
         """As if inferred: every kernel may be so much shorter or longer."""
         made = run(us, us)
         bounds = np.full(len(made.kernels), bound_ns)
-        return replace(made, kernels=replace(made.kernels, duration_bound_ns=bounds))
+        alike = np.arange(len(made.kernels), dtype=np.int32)
+        kernels = replace(made.kernels, duration_bound_ns=bounds, error_group=alike)
+        return replace(made, kernels=kernels)
 
     close = row(diff(within(26, 4_000), within(20, 6_000)), "aten::mm")
     assert (close.change_ns, close.bound_ns, close.verdict) == (6_000, 6_862, "within_bound")

@@ -26,6 +26,7 @@ from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.lookups.area import area
 from tb_privateuse1.views.operators import OperatorRow, operators
 from tb_privateuse1.views.overview import overview
+from tb_privateuse1.views.signature import query_of
 from tb_privateuse1.views.whatif import whatif
 from tests.support.invariants import QUICK_OPTIONS
 from tests.support.make import Event, kernel, op, trace
@@ -133,9 +134,10 @@ def check_names(made: Trace) -> None:
     """All answers have the same value for the same name."""
     values: dict[str, dict[float, str]] = {}
     for name, view in VIEWS.items():
-        for figure, where, value in figures(
-            result(view, made, **QUICK_OPTIONS.get(name, {})), name
-        ):
+        options: dict[str, Any] = dict(QUICK_OPTIONS.get(name, {}))
+        if "window" in (option for option, *_ in query_of(view)):
+            options["window"] = "all"  # as views of the whole recording
+        for figure, where, value in figures(result(view, made, **options), name):
             values.setdefault(figure, {})[value] = where
     assert {name: found for name, found in values.items() if len(found) > 1} == {}
 

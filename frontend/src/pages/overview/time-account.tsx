@@ -56,7 +56,7 @@ export function TimeAccount({ now, step, counts = countSteps(now.steps) }: TimeA
 function windowOf(now: Overview, account: Account, step: number | null, steps: number): string {
   const facts = now.provenance.window;
   const steady = facts?.kind === "steady";
-  const window = texts.window(step, facts?.steps ?? steps, steady, duration(account.window_ns));
+  const window = texts.window(step, facts?.recorded_steps ?? steps, steady, duration(account.window_ns));
   if (now.utilization === null) return window;
   const { idle_ns: ns, idle_bound_ns: bound, window_ns: whole } = account;
   return texts.idle(window, duration(ns), percent(ns / whole), shareRange(ns, bound, whole));

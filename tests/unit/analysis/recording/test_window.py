@@ -35,7 +35,7 @@ def drained() -> Trace:
 def test_the_steady_steps_without_start_up() -> None:
     window = Window(START_UP, "steady")
     assert (window.kind, window.steps.tolist()) == ("steady", [1, 2, 3])
-    assert window.facts.steps == 3
+    assert window.facts.recorded_steps == 3
     assert window.facts.text.startswith("steady: ")
     assert not window.kernels[START_UP.kernels.step == 0].any()
     assert window.kernels[START_UP.kernels.step > 0].all()
