@@ -120,7 +120,7 @@ def windowed() -> str:
         [
             _HEAD,
             head,
-            f"export const WINDOWED: ReadonlySet<string> = new Set({json.dumps(names)});",
+            f"export const WINDOWED: readonly string[] = {json.dumps(names)};",
             "",
         ]
     )

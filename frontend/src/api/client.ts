@@ -72,7 +72,7 @@ export function fetchView<V extends keyof Results>(
   asking: Asking,
 ): Promise<Results[V]> {
   const { window, ...trace } = place;
-  const asked = WINDOWED.has(view) ? { ...trace, window } : trace;
+  const asked = WINDOWED.includes(view) ? { ...trace, window } : trace;
   return ask<Results[V]>(view, { ...asked, ...options, wait_ms: WAIT_MS }, asking);
 }
 

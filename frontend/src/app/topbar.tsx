@@ -95,13 +95,7 @@ function PlacePickers({ runs, selected, overview }: Omit<TopBarProps, "help">) {
         choices={
           overview
             ? windowChoices(overview, window)
-            : [
-                {
-                  value: step ?? window,
-                  label:
-                    step === null ? t.selectorChoices[window === "all" ? "all" : "steady"] : String(step),
-                },
-              ]
+            : [{ value: step ?? window, label: String(step ?? window ?? t.selectorChoices.steady) }]
         }
         onPick={pickWindow}
       />

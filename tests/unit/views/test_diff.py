@@ -240,7 +240,7 @@ def test_a_change_within_the_bounds_is_said_to_be_so() -> None:
         """As if inferred: every kernel may be so much shorter or longer."""
         made = run(us, us)
         bounds = np.full(len(made.kernels), bound_ns)
-        alike = np.arange(len(made.kernels), dtype=np.int32)
+        alike = np.zeros(len(made.kernels), np.int32)
         kernels = replace(made.kernels, duration_bound_ns=bounds, error_group=alike)
         return replace(made, kernels=kernels)
 

@@ -49,7 +49,7 @@ export function windowChoices({ steps, spread, provenance }: Overview, asked: st
     {
       value: "all",
       label: t.selectorChoices.all,
-      note: numbered.length ? t.selectorChoices.steps(numbered.length) : t.selectorChoices.noSteps,
+      note: numbered.length ? String(numbered.length) : t.selectorChoices.noSteps,
     },
     ...numbered.map(
       (s): Choice => ({

@@ -150,7 +150,6 @@ export const selectorChoices = {
   ranks: (n: number) => plural(n, "rank"),
   steady: "steady part",
   all: "all",
-  steps: (n: number) => plural(n, "step"),
   noSteps: "the trace has no steps",
   incomplete: (duration: string) => `${duration} incomplete`,
 };

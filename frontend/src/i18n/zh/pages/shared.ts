@@ -8,7 +8,7 @@ export const timelineSource: Translation<typeof english.timelineSource> = {
     events: { label: "事件间隔", meaning: "设备落后于主机，因此算子两个事件之间的时间就是设备时间。" },
     end_pinned: {
       label: "结束已定",
-      meaning: "设备在该算子内追上了主机：结束时刻较准确，开始时刻较不准确。",
+      meaning: "设备在该算子内追上了主机：结束时刻比开始时刻准确。",
     },
     catalogue: { label: "同类调用", meaning: "时长取自同一算子的其他调用。" },
     sync: { label: "同步", meaning: "结束时刻取自等待设备的主机调用。" },
@@ -17,19 +17,19 @@ export const timelineSource: Translation<typeof english.timelineSource> = {
   explained: {
     measured: {
       label: "实测",
-      meaning: "设备时间为实测：设备 profiler 记录了每个活动的开始与结束。图中以实心表示。",
+      meaning: "设备时间为实测：设备 profiler 记录了每个活动的始末。图中以实心表示。",
       way: "如何得知",
     },
     inferred: {
       label: "推断",
       meaning:
         "设备时间为推断：trace 中有主机时间，以及每个算子的两个事件之间在设备上经过的时间；开始与结束由此以及各个流内的顺序推出。" +
-        "图中以斜线表示，仅知界限的以空心表示；数字为斜体，± 表示可能偏差多少。",
+        "图中以斜线表示，仅知界限的以空心表示；± 表示可能的偏差。",
       way: "如何推断，以及精度受何限制",
     },
     none: {
       label: "仅主机",
-      meaning: "trace 中只有主机时间。由此无法得知设备的任何情况，也不作任何臆造。",
+      meaning: "trace 中只有主机时间。由此无法得知设备的情况。",
       way: "原因与改法",
     },
   },
@@ -108,14 +108,14 @@ export const noDeviceTimes: Translation<typeof english.noDeviceTimes> = {
   deviceAfterAll: "确实用了设备？",
   notRecorded: "那么设备活动没有被采集。用以下代码即可采集：",
   why: "默认情况下，torch.profiler 在 PrivateUse1 设备上只记录主机时间：它从不调用后端的 ProfilerStubs，因此 trace 中没有任何设备时间。",
-  changeCapture: "将采集代码改为以下几行；它们接受 torch.profiler.profile 的参数：",
+  changeCapture: "将采集代码改为以下几行，参数与 torch.profiler.profile 相同：",
   captureLines: "能记录设备时间的代码",
   follows: "以下内容是主机的活动。",
 };
 
 export const partialRecording: Translation<typeof english.partialRecording> = {
   snapshot_alone: "分配了哪些内存、由哪一行分配，见“内存”页面。",
-  memory_timeline_alone: "何时分配了多少内存，见“内存”页面；按类别的总和见“计数器”页面。",
+  memory_timeline_alone: "内存的分配见“内存”页面；按类别的总和见“计数器”页面。",
   flight_recorder_alone: "哪个 rank 没有参加哪个集合通信，见“分布式”页面。",
 };
 
@@ -123,8 +123,7 @@ export const selectorChoices: Translation<typeof english.selectorChoices> = {
   ranks: (n) => `${count(n)} 个 rank`,
   steady: "稳定部分",
   all: "全部",
-  steps: (n) => `${count(n)} 个迭代`,
-  noSteps: "trace 中没有迭代",
+  noSteps: "没有迭代",
   incomplete: (duration) => `${duration} 不完整`,
 };
 
@@ -155,20 +154,20 @@ export const cards: Translation<typeof english.cards> = {
     compute: { label: "计算（总计）", title: "至少有一个通信以外的 kernel 在运行。" },
     communication: {
       label: "通信（总计）",
-      title: "至少有一个通信 kernel 在运行。其中未掩盖的部分，即没有其他内容在运行的时间，列在时间分类中。",
+      title: "至少有一个通信 kernel 在运行。未掩盖的部分列在时间分类中。",
     },
     overlap: { label: "两者重叠", title: "计算与通信同时进行。" },
     memcpy: {
       label: "拷贝（总计）",
-      title: "至少有一次拷贝在运行。其中未掩盖的部分，即没有 kernel 在运行的时间，列在时间分类中。",
+      title: "至少有一次拷贝在运行。未掩盖的部分列在时间分类中。",
     },
     memset: {
       label: "填充（总计）",
-      title: "至少有一次填充在运行。其中未掩盖的部分，即没有其他内容在运行的时间，列在时间分类中。",
+      title: "至少有一次填充在运行。未掩盖的部分列在时间分类中。",
     },
     unknown: {
       label: "启动者未知（总计）",
-      title: "标记在等待设备，而没有已知算子下发其工作：例如重放的图、其他库或其他线程。",
+      title: "标记在等待设备，而没有已知算子下发其工作，例如图的重放。",
     },
   },
   linked: (linked, unlinked) =>
