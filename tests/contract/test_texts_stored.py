@@ -144,7 +144,7 @@ def test_the_damaged_trace_has_much_to_tell(folder: Path) -> None:
     assert codes >= {
         "truncated", "invalid_numbers", "events_without_time", "negative_durations",
         "phase_not_shown", "unknown_category", "far_events", "unlinked_activities",
-        "launches_without_activity", "duplicated_ops", "overlapping_steps", "repeated_steps",
+        "missing_activities", "duplicated_ops", "overlapping_steps", "repeated_steps",
         "clock_behind", "overlapping_activities",
     }  # fmt: skip
 

@@ -8,6 +8,7 @@ an answer are about.
 
 __all__ = [
     "capture_and_compilation",
+    "iterations",
     "judged_part",
     "phases",
     "summary",
