@@ -2,7 +2,8 @@
 
 A stream runs its activities in order. The next one may start while the one before runs out
 (programmatic launch), but none ends before an earlier one. So an activity that outlasts a later one
-of its stream has an impossible end: its counter overflowed, or the end was never written.
+of its stream has an impossible end: its counter overflowed, or the end was never written. So has
+one that runs on behind a wait for the device.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def cut(activities: Activities, host: Host, strings: Strings) -> Activities:
     if not len(kernels) or (kernels.evidence != MEASURED).any():
         return activities
     limit = _limits(kernels)
-    doubtful = _limit_longest(kernels, limit, host, strings)
+    if len(np.unique(activities.lanes.device)) == 1:  # a wait is for one device
+        np.minimum(limit, _ends_of_waits(kernels, host, strings), out=limit)
+    doubtful = _limit_longest(kernels, limit, host)
     findings = activities.findings
     if doubtful:
         findings = (*findings, _doubt(kernels, doubtful, strings))
@@ -86,11 +89,36 @@ def _is_in_order(start: I64, end: I64) -> bool:
     return bool((reach[:-2] <= start[2:]).all())
 
 
-def _limit_longest(kernels: Kernels, limit: I64, host: Host, strings: Strings) -> list[int]:
+def _ends_of_waits(kernels: Kernels, host: Host, strings: Strings) -> I64:
+    """Return by activity the end of a wait for the device that it outlasts, else a late time.
+
+    The wait began behind its launch. A device's clock that is ahead of the host's by some time
+    shifts starts and ends alike: then the activity starts behind the wait, too, or it outlasts the
+    wait by less than the time from its launch to the end of the wait.
+    """
+    launches = host.launches
+    waits = np.flatnonzero(named_rows(strings.all, launches.name, _WAITS.search))
+    limit = np.full(len(kernels), _LAST)
+    rows = np.flatnonzero(kernels.launch >= 0)
+    if not len(waits) or not len(rows):
+        return limit
+    waits = waits[np.argsort(launches.start_ns[waits], kind="stable")]
+    earliest = np.minimum.accumulate(launches.end_ns[waits][::-1])[::-1]
+    launch = kernels.launch[rows]
+    at = np.searchsorted(launches.start_ns[waits], launches.end_ns[launch])
+    rows, launch, at = (one[at < len(waits)] for one in (rows, launch, at))
+    waited, start = earliest[at], kernels.start_ns[rows]
+    beyond = kernels.end_ns[rows] - waited > waited - launches.start_ns[launch] + _COARSE_NS
+    impossible = beyond & (start <= waited)
+    limit[rows[impossible]] = waited[impossible]
+    return limit
+
+
+def _limit_longest(kernels: Kernels, limit: I64, host: Host) -> list[int]:
     """Set the limit of activities that are longer than all the rest of the recording.
 
-    The next one of the stream limits it, others of its name, or a call that waited for the device.
-    Communication may take longer than others of its name. Returns the rows that nothing limits.
+    The next one of the stream limits it, or others of its name. Communication may take longer than
+    others of its name. Returns the rows that nothing limits.
     """
     tables = [t for t in (host.ops, host.launches, host.frames) if len(t)]
     # Of the device the starts alone count: any of the ends may be impossible.
@@ -103,25 +131,13 @@ def _limit_longest(kernels: Kernels, limit: I64, host: Host, strings: Strings) -
         behind = kernels.start_ns[(kernels.lane == kernels.lane[row]).nonzero()[0]]
         behind = behind[np.searchsorted(behind, kernels.start_ns[row], side="right") :]
         alike = (limit == _LAST) & ~long & (kernels.name == kernels.name[row])
-        waited = _waited_until(host, strings, int(kernels.launch[row]), int(kernels.start_ns[row]))
         if len(behind):
             limit[row] = behind[0]
         elif alike.any() and not kernels.communication[row]:
             limit[row] = kernels.start_ns[row] + length[alike].max()
-        elif waited < kernels.end_ns[row]:
-            limit[row] = waited
-        elif waited == _LAST:
+        else:
             doubtful.append(row)
     return doubtful
-
-
-def _waited_until(host: Host, strings: Strings, launch: int, start_ns: int) -> int:
-    """Return when the first call behind a launch returned that waits for the whole device."""
-    launches = host.launches
-    waits = named_rows(strings.all, launches.name, _WAITS.search)
-    called = launches.end_ns[launch] if launch >= 0 else start_ns
-    ends = launches.end_ns[waits & (launches.start_ns >= called) & (launches.end_ns >= start_ns)]
-    return int(ends.min(initial=_LAST))
 
 
 def _finding(before: Kernels, after: Kernels, rows: I64, strings: Strings) -> Finding:
@@ -136,9 +152,9 @@ def _finding(before: Kernels, after: Kernels, rows: I64, strings: Strings) -> Fi
         name=strings.all[before.name[longest]][:80],
     )
     cut_off = say(
-        "They end where the next activity of their stream starts; the last of a stream last as "
-        "long as others of their name, or until the host stopped waiting. {part} of the sum of all "
-        "durations is left out.",
+        "They end where the next activity of their stream starts, where a wait for the device "
+        "ends, or are as long as others of their name. {part} of the sum of all durations is left "
+        "out.",
         part=share(left_out, int((before.end_ns - before.start_ns).sum())),
     )
     hint = say(

@@ -40,6 +40,8 @@ class Answer(NamedTuple):
 
     steps: tuple[str, ...]
     """Without their ranges, figures of the steps' windows are of the whole recording."""
+    judged: tuple[str, ...]
+    """The steps of the steady window."""
     figures: dict[str, Figure]
     cause: str | None
     """The class of time that the verdict names; None if it names none."""
@@ -61,12 +63,20 @@ def answer(trace: Trace) -> Answer:
     doubts = [f for f in trace.meta.findings if f.affects]
     return Answer(
         tuple(_window(step) for step in shown.steps if step.duration_ns),
-        dict(_figures(shown)),
+        shown.recording.judged_steps if shown.recording else (),
+        dict((*_figures(overview(trace, window="all")), *_steady(shown))),
         limit.time_class if limit and named else None,
         {one.name: one.share for one in classes},
         frozenset((f.code, str(f.message)) for f in doubts),
         frozenset(kind for f in doubts for kind in f.affects),
     )
+
+
+def _steady(shown: Overview) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures of the steady window, whose steps are those of any other window."""
+    for name, figure in _figures(shown):
+        if " ProfilerStep#" not in name:
+            yield f"steady {name}", figure
 
 
 def _window(step: Step) -> str:
@@ -97,17 +107,23 @@ def _bounded(value: int | None, bound: int | None) -> Figure:
 
 
 def outcomes(whole: Answer, damaged: Answer) -> Counter[tuple[str, Outcome]]:
-    """Return the number of figures by outcome; the verdict is one of them."""
+    """Return the number of figures by outcome; the verdict is one of them.
+
+    Figures of a window are compared if both recordings have it.
+    """
     new = whole.findings != damaged.findings
     windows = set(whole.steps)
     counts: Counter[tuple[str, Outcome]] = Counter()
     for name, true in whole.figures.items():
-        is_same = not name.startswith("window") or bool(windows & set(damaged.steps))
+        is_same = "window" not in name or bool(windows & set(damaged.steps))
+        if name.startswith("steady"):
+            is_same = bool(whole.judged) and whole.judged == damaged.judged
         if name in damaged.figures and true.value is not None and is_same:
-            kind = name.removeprefix("window ").split()[0]
+            kind = name.removeprefix("steady ").removeprefix("window ").split()[0]
             noted = new and kind in damaged.affected
             counts[name, _outcome(true, damaged.figures[name], noted)] += 1
-    counts["verdict", _of_verdict(whole, damaged, new)] += 1
+    if windows & set(damaged.steps):
+        counts["verdict", _of_verdict(whole, damaged, new)] += 1
     return counts
 
 

@@ -51,6 +51,18 @@ def test_a_wait_shows_when_the_last_one_had_ended() -> None:
     assert int(t.kernels.end_ns[-1]) == 80_000
 
 
+def test_a_device_that_is_ahead_of_the_host_is_no_overflow() -> None:
+    """Its clock shifts the starts, too."""
+    late = [launch(60, 61, 99), kernel("flush", 162, 172, 99)]
+    wait = launch(63, 80, 100) | {"name": "cudaDeviceSynchronize"}
+    t = trace(*program(10, 10), *late, wait)
+    assert found(t, "impossible_durations") is None
+    behind = [launch(90, 91, 101), kernel("flush", 92, 100, 101)]
+    long = [launch(60, 61, 99), kernel("flush", 62, 2000, 99)]
+    t = trace(*program(10, 10), *long, wait, *behind, op("aten::sort", 200, LONG))
+    assert sure(t, "impossible_durations").count == 1
+
+
 def test_a_last_one_without_others_of_its_name_is_doubtful() -> None:
     t = trace(*program(10, 10), kernel("flush", 200, 200 + LONG, 99))
     assert found(t, "impossible_durations") is None
