@@ -106,7 +106,8 @@ def _ends_of_waits(kernels: Kernels, host: Host, strings: Strings) -> I64:
     earliest = np.minimum.accumulate(launches.end_ns[waits][::-1])[::-1]
     launch = kernels.launch[rows]
     at = np.searchsorted(launches.start_ns[waits], launches.end_ns[launch])
-    rows, launch, at = (one[at < len(waits)] for one in (rows, launch, at))
+    waited_for = at < len(waits)
+    rows, launch, at = rows[waited_for], launch[waited_for], at[waited_for]
     waited, start = earliest[at], kernels.start_ns[rows]
     beyond = kernels.end_ns[rows] - waited > waited - launches.start_ns[launch] + _COARSE_NS
     impossible = beyond & (start <= waited)
