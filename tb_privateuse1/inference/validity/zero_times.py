@@ -37,6 +37,7 @@ def leave_out(raw: Raw) -> tuple[Raw, tuple[Finding, ...]]:
     groups = {
         category: group.take(~zero[category]) if category in lost else group
         for category, group in raw.groups.items()
+        if not zero[category].all()
     }
     kinds = sorted(lost.items(), key=lambda one: -one[1])[:_MOST_LISTED]
     message = say(

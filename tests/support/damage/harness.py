@@ -119,8 +119,10 @@ def outcomes(whole: Answer, damaged: Answer) -> Counter[tuple[str, Outcome]]:
         if name.startswith("steady"):
             is_same = bool(whole.judged) and whole.judged == damaged.judged
         if name in damaged.figures and true.value is not None and is_same:
-            kind = name.removeprefix("steady ").removeprefix("window ").split()[0]
-            noted = new and kind in damaged.affected
+            kinds = {name.removeprefix("steady ").removeprefix("window ").split()[0]}
+            if name.startswith("steady"):  # a window of steps, which links put there
+                kinds.add("steps")
+            noted = new and bool(kinds & damaged.affected)
             counts[name, _outcome(true, damaged.figures[name], noted)] += 1
     if windows & set(damaged.steps):
         counts["verdict", _of_verdict(whole, damaged, new)] += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.make import kernel, launch, op, step, trace
+from tests.support.make import kernel, launch, op, span, step, trace
 from tests.support.quality import found, sure
 
 
@@ -30,6 +30,16 @@ def test_several_at_zero_with_a_length_are_left_out() -> None:
     t = trace(op("aten::mm", far, far + 10), kernel("gemm", far + 5, far + 30), *lost)
     assert sure(t, "zero_times").count == 3
     assert t.end_ns == 30_000
+
+
+def test_a_category_without_any_time_stamp() -> None:
+    far = 5_000_000
+    mark = span("gpu_user_annotation", "step", far, far + 20, thread=7, device=0, stream=7)
+    t = trace(
+        op("aten::mm", far, far + 10), launch(far + 1, far + 2, 7), kernel("a", 0, 0, 7), mark
+    )
+    assert sure(t, "zero_times").count == 1
+    assert sure(t, "no_device_activities")
 
 
 def test_a_clock_may_begin_at_zero() -> None:
