@@ -64,7 +64,7 @@ def ns(us: float) -> int:
 
 def test_the_steps(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
-    ours = overview(trace)
+    ours = overview(trace, window="all")
     assert [step.name for step in ours.steps] == [f"ProfilerStep#{n}" for n in theirs.steps_names]
     roles = torch_tb_profiler.module("profiler.overall_parser").ProfileRole
     for step, costs in zip(ours.steps, theirs.steps_costs, strict=True):
@@ -97,7 +97,7 @@ def test_the_operators(both: tuple[Trace, Any], group: Any) -> None:
         (row.name, compact(row.input_shapes) if shaped else ""): (
             row.calls, row.host_self_ns, row.host_total_ns, row.device_self_ns, row.device_total_ns
         )
-        for row in operators(trace, group=group).rows
+        for row in operators(trace, group=group, window="all").rows
         if row.name and not row.name.startswith(NO_OPERATORS)
     }  # fmt: skip
     assert len(ours) > 60
@@ -119,7 +119,7 @@ def test_the_kernels(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     ours = {
         row.full_name: (row.calls, row.total_ns, row.min_ns, row.max_ns)
-        for row in kernels(trace, group="name").rows
+        for row in kernels(trace, group="name", window="all").rows
         if row.kind == "kernel"
     }
     assert len(ours) > 60
@@ -133,7 +133,7 @@ def test_the_kernels_by_operator(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     ours = {
         (row.full_name, row.operator): (row.calls, row.total_ns)
-        for row in kernels(trace).rows
+        for row in kernels(trace, window="all").rows
         if row.kind == "kernel"
     }
     told: dict[tuple[str, str], tuple[int, int]] = {}
@@ -150,7 +150,7 @@ def test_how_kernels_were_launched(both: tuple[Trace, Any]) -> None:
             row.calls, row.total_ns, row.min_ns, row.max_ns, rounded(row.blocks_per_sm),
             rounded(row.occupancy, 100),
         )
-        for row in kernels(trace, group="launch").rows
+        for row in kernels(trace, group="launch", window="all").rows
         if row.kind == "kernel"
     }  # fmt: skip
     assert len(ours) > 200
@@ -173,7 +173,7 @@ def test_the_occupancy_of_kernels(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     ours = {
         row.full_name: (rounded(row.blocks_per_sm), rounded(row.occupancy, 100), row.mean_ns)
-        for row in kernels(trace, group="name").rows
+        for row in kernels(trace, group="name", window="all").rows
         if row.kind == "kernel"
     }
     assert ours == {
@@ -208,6 +208,6 @@ def test_how_much_of_the_steps_the_device_computes(both: tuple[Trace, Any]) -> N
     (busy,) = intervals.covered_length(union, np.array([start]), np.array([end]))
     told = theirs.gpu_metrics_parser.gpu_utilization[0]
     assert told == pytest.approx(busy / (end - start), abs=1e-9)
-    ours = overview(trace).utilization
+    ours = overview(trace, window="all").utilization
     assert ours is not None
     assert told < ours < told + 0.05

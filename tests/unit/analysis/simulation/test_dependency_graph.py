@@ -165,7 +165,7 @@ def test_overlapping_activities_of_a_stream() -> None:
     """Overlapping activities are in several chains."""
     graph = dependency_graph.build_graph(
         trace(step(1, 0, 99), op("x", 1, 9), launch(2, 3, 1), kernel("a", 5, 50, 1),
-              launch(3, 4, 2), kernel("b", 7, 20, 2), launch(5, 6, 3), kernel("c", 55, 60, 3))
+              launch(3, 4, 2), kernel("b", 7, 52, 2), launch(5, 6, 3), kernel("c", 55, 60, 3))
     )  # fmt: skip
     n = len(graph.points)
     assert graph.before[n:].tolist() == [-1, -1, n]
