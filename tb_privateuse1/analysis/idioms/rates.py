@@ -35,7 +35,7 @@ class Reachable(Struct, frozen=True):
 def reachable(trace: Trace) -> Reachable:
     """Return the rates that the device sustained, never more than its data sheet's."""
     rates = device_rates(trace)
-    seen = best_roofs(rates.rows, rates.resolution_ns, rates.given.cache_bytes)
+    seen = best_roofs(rates.rows, rates.resolution_ns, rates.given.cache_bytes, fastest_share=1.0)
     best = {roof.key: roof.rate for roof in seen}
     products: dict[str, float] = {}
     for (kind, dtype, matrix), rate in best.items():

@@ -32,7 +32,7 @@ class Achieved(Table, frozen=True):
     attainable_ns: I64
     """The greater of the two that are known, at most the duration."""
     limit: I8
-    """Index into ``LIMITS``; NONE where nothing is known."""
+    """Index into ``LIMITS``; NONE where one of the two times is unknown or not comparable."""
     above_roof_ns: I64
     """Duration less attainable time."""
     above_roof_low_ns: I64
@@ -50,8 +50,9 @@ def achieved(rows: WorkRows, compute_rate: F64, limits: Ceilings) -> Achieved:
     least = np.maximum(compute, memory)  # MISSING is below any time
     attainable = np.where(known, np.minimum(least, rows.duration_ns), MISSING)
     limit = np.where(compute >= memory, _COMPUTE, _MEMORY)
+    limit = np.where(_comparable(rows, compute, memory, limits), limit, NONE)
     if not limits.memory_measured:
-        limit = np.where((limit == _MEMORY) & (memory > rows.duration_ns), _CACHE, limit)
+        limit = np.where((memory > compute) & (memory > rows.duration_ns), _CACHE, limit)
     unbounded = rows.bound_ns == MISSING
     bound = np.where(unbounded, 0, rows.bound_ns)
     shortest = np.where(unbounded, 0, np.maximum(rows.duration_ns - bound, 0))
@@ -60,11 +61,21 @@ def achieved(rows: WorkRows, compute_rate: F64, limits: Ceilings) -> Achieved:
         compute_ns=compute,
         memory_ns=memory,
         attainable_ns=attainable,
-        limit=np.where(known, limit, NONE).astype(np.int8),
+        limit=limit.astype(np.int8),
         above_roof_ns=np.where(known, rows.duration_ns - attainable, MISSING),
         above_roof_low_ns=np.where(known, np.maximum(shortest - attainable, 0), MISSING),
         above_roof_high_ns=high,
     )
+
+
+def _comparable(rows: WorkRows, compute: I64, memory: I64, limits: Ceilings) -> Bools:
+    """Return whether the two least times of each row say which of its roofs is nearer.
+
+    A best rate of the recording is below the device's: beside a data sheet's it looks nearer than
+    it is.
+    """
+    both = (compute != MISSING) & (memory != MISSING)
+    return both & ((rows.flops == 0) | (limits.measured == limits.memory_measured))
 
 
 def _least_time(work: I64, rate: F64) -> I64:

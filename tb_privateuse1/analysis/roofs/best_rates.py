@@ -21,6 +21,9 @@ SUSTAINED_NS = 100_000
 """The least time at the best rate or above: a hundred steps of a clock of 1 us."""
 SUSTAINED_SHARE = 0.01
 """The same, as a share of the time of all rows that compete."""
+FASTEST_SHARE = 0.1
+"""A roof is the rate of the fastest tenth of the time at most. Where it was that of a greater part,
+rows lay above it by factors: up to 100 in the smallest of the recordings, at most 1.3 in others."""
 _TF32_MARGIN = 1.05
 """Rates above a ceiling by less may be due to the clock."""
 
@@ -31,17 +34,19 @@ def best_rate(
     longest_ns: I64,
     sustained_ns: float = SUSTAINED_NS,
     share: float = SUSTAINED_SHARE,
+    fastest_share: float = 1.0,
 ) -> float | None:
     """Return the greatest rate per second that rows sustained; None if they last too short.
 
-    Rows of this rate or above last ``sustained_ns`` and this share of all rows' time, together.
+    Rows of this rate or above last ``sustained_ns`` and this share of all rows' time, together, and
+    that is at most ``fastest_share`` of the time.
     ``longest_ns`` is the duration with its error bounds; rows where it is ``MISSING`` do not count.
     """
     use = (work != MISSING) & (work > 0) & (longest_ns != MISSING) & (longest_ns > 0)
     work, duration_ns, longest_ns = work[use], duration_ns[use], longest_ns[use]
     total = int(duration_ns.sum())
     needed = max(sustained_ns, share * total)
-    if not total or total < needed:
+    if not total or fastest_share * total < needed:
         return None
     rate: F64 = work / longest_ns
     order = np.argsort(-rate, kind="stable")
@@ -50,7 +55,10 @@ def best_rate(
 
 
 def best_roofs(
-    rows: WorkRows, resolution_ns: int = 1, cache_bytes: float = 0.0
+    rows: WorkRows,
+    resolution_ns: int = 1,
+    cache_bytes: float = 0.0,
+    fastest_share: float = FASTEST_SHARE,
 ) -> tuple[Roof, ...]:
     """Return the best rate of each type with and without the matrix unit, and of the memory.
 
@@ -58,33 +66,40 @@ def best_roofs(
     (infinite) all count, and the rate may be the cache's. Work that may be less than counted
     (``at_most``) says nothing, unless there is no other of its kind.
     """
-    return tuple(_best_roofs(rows, rows.longest_ns(resolution_ns), cache_bytes))
+    return tuple(_best_roofs(rows, rows.longest_ns(resolution_ns), cache_bytes, fastest_share))
 
 
-def _best_roofs(rows: WorkRows, longest_ns: I64, cache_bytes: float) -> Iterator[Roof]:
+def _best_roofs(
+    rows: WorkRows, longest_ns: I64, cache_bytes: float, fastest_share: float
+) -> Iterator[Roof]:
     known = rows.compute_known
     for matrix in (True, False):
         for index, name in enumerate(RATE_TYPES):
             mask = known & (rows.type == index) & (rows.on_unit == matrix)
-            rate = _certain_rate(rows.flops, rows, longest_ns, mask)
+            rate = _certain_rate(rows.flops, rows, longest_ns, mask, fastest_share)
             if rate:
                 yield Roof("compute", name, matrix, rate, "best_seen", rate)
     least = cache_bytes if np.isfinite(cache_bytes) else 0
-    rate = _certain_rate(rows.bytes, rows, longest_ns, rows.bytes > least)
+    rate = _certain_rate(rows.bytes, rows, longest_ns, rows.bytes > least, fastest_share)
     if rate:
         yield Roof("memory", "", matrix=False, rate=rate, source="best_seen", reachable=rate)
 
 
-def _certain_rate(work: I64, rows: WorkRows, longest_ns: I64, mask: Bools) -> float | None:
+def _certain_rate(
+    work: I64, rows: WorkRows, longest_ns: I64, mask: Bools, fastest_share: float
+) -> float | None:
     """Return the best rate of the rows whose work is certain, or else of all in the mask."""
-    certain = _rate(work, rows, longest_ns, mask & ~rows.at_most)
-    return certain or _rate(work, rows, longest_ns, mask)
+    certain = _rate(work, rows, longest_ns, mask & ~rows.at_most, fastest_share)
+    return certain or _rate(work, rows, longest_ns, mask, fastest_share)
 
 
-def _rate(work: I64, rows: WorkRows, longest_ns: I64, mask: Bools) -> float | None:
+def _rate(
+    work: I64, rows: WorkRows, longest_ns: I64, mask: Bools, fastest_share: float = 1.0
+) -> float | None:
     if not mask.any():
         return None
-    return best_rate(work[mask], rows.duration_ns[mask], longest_ns[mask])
+    duration = rows.duration_ns[mask]
+    return best_rate(work[mask], duration, longest_ns[mask], fastest_share=fastest_share)
 
 
 def uses_tf32(rows: WorkRows, limits: Ceilings, resolution_ns: int = 1) -> bool:

@@ -55,7 +55,7 @@ class DeviceRates(Struct, frozen=True):
     memory_source: Source | None
     """The source of the memory's roof; None without one."""
     roofs: tuple[Roof, ...]
-    """The given roofs, and the best rates of the recording where none is given."""
+    """The given roofs, and the best rates of the recording for kinds without any given."""
     limits: Ceilings
     """The same as columns."""
     roofed: WorkRows

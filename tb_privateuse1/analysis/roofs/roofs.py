@@ -74,14 +74,19 @@ def _roofs(peak: peaks.Peak) -> Iterator[Roof]:
 
 
 def merge(given: Iterable[Roof], seen: Iterable[Roof]) -> tuple[Roof, ...]:
-    """Return the given roofs with what is reachable, and the best seen where nothing is given."""
+    """Return the given roofs with what is reachable, and the best seen of kinds without any.
+
+    A best rate beside given ones is no roof: what it limits would look as near to its roof as the
+    best of it is, however slow.
+    """
     best = {roof.key: roof for roof in seen}
-    merged = []
+    merged, kinds = [], set()
     for roof in given:
         other = best.pop(roof.key, None)
         reachable = min(other.rate, roof.rate) if other else None
         merged.append(replace(roof, reachable=reachable))
-    return (*merged, *best.values())
+        kinds.add(roof.kind)
+    return (*merged, *(roof for roof in best.values() if roof.kind not in kinds))
 
 
 class Ceilings(Struct, frozen=True):

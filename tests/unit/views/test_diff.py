@@ -306,12 +306,12 @@ def shaped(*durations: float) -> Trace:
     [("operators", "aten::mm"), ("shapes", "aten::mm"), ("kernels", "gemm"), ("modules", "Net_0")],
 )
 def test_the_same_work_on_a_slower_device(by: By, name: str) -> None:
-    result = diff(shaped(400, 400, 400), shaped(200, 200), by=by)
+    result = diff(shaped(4000, 4000, 4000), shaped(2000, 2000), by=by)
     one = row(result, name)
     flops = 2 * 256**3
     assert (one.base_flops, one.now_flops) == (flops, flops), "per step"
-    assert one.base_tflop_per_s == pytest.approx(flops / 200e6)
-    assert one.now_tflop_per_s == pytest.approx(flops / 400e6)
+    assert one.base_tflop_per_s == pytest.approx(flops / 2000e6)
+    assert one.now_tflop_per_s == pytest.approx(flops / 4000e6)
     assert one.base_gb_per_s == pytest.approx(2 * (one.now_gb_per_s or 0))
     assert one.base_roof_share == pytest.approx(1, abs=0.01)
 

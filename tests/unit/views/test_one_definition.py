@@ -162,8 +162,8 @@ def check_account(made: Trace) -> None:
 
 def check_work(made: Trace) -> None:
     """Work of all activities is the same by kernel, operator and in SQL; a row has one of each."""
-    by_kernel = kernels(made, group="operator", limit=100_000).rows
-    by_operator = operators(made, limit=100_000).rows
+    by_kernel = kernels(made, group="operator", limit=100_000, window="all").rows
+    by_operator = operators(made, limit=100_000, window="all").rows
     columns = kernel_columns(made)
     known = {name: column[column != MISSING] for name, column in columns.items()}
     for figure, column in (("flops", "flops"), ("bytes", "bytes_moved")):
@@ -174,7 +174,7 @@ def check_work(made: Trace) -> None:
     above = sum(row.above_roof_ns or 0 for row in by_kernel)
     assert above == time - int(known["attainable_ns"].sum())
     check_steps(made)
-    check_compared_work(made, by_operator)
+    check_compared_work(made, operators(made, limit=100_000).rows)
 
 
 def check_steps(made: Trace) -> None:
@@ -194,9 +194,10 @@ def check_compared_work(made: Trace, rows: tuple[OperatorRow, ...]) -> None:
     if not len(steps) or (steps.incomplete | steps.primed).any() or (made.kernels.step < 0).any():
         return
     by_name = {row.name: row for row in rows if row.launcher is None}
+    count = Window(made, "steady").steps.size
     for one in diff(made, made).rows:
         if (row := by_name.get(one.name)) is not None:
-            assert one.now_flops == (None if row.flops is None else round(row.flops / len(steps)))
+            assert one.now_flops == (None if row.flops is None else round(row.flops / count))
             for figure in ("tflop_per_s", "gb_per_s", "roof_share"):
                 values = {getattr(one, f"{side}_{figure}") for side in ("base", "now")}
                 assert values == {getattr(row, figure)}, (one.name, figure)

@@ -99,16 +99,16 @@ def test_by_shape_and_kernel_and_module() -> None:
 
 
 def test_points_of_different_types_are_apart_and_can_be_chosen() -> None:
-    t = make.trace(*calls(product(500), product(300, dtype="c10::BFloat16")))
+    t = make.trace(*calls(product(5000), product(3000, dtype="c10::BFloat16")))
     both = roofline(t)
     assert {(row.dtype, row.roof) for row in both.rows} == {("fp32", "fp32"), ("bf16", "bf16")}
     assert {r.name: r.device_ns for r in both.roofs if r.kind == "compute"} == {
-        "fp32": 500_000,
-        "bf16": 300_000,
+        "fp32": 5_000_000,
+        "bf16": 3_000_000,
     }
     chosen = roofline(t, dtype="bf16")
     assert [row.dtype for row in chosen.rows] == ["bf16"]
-    assert chosen.device_ns == 300_000
+    assert chosen.device_ns == 3_000_000
     check_sums(chosen)
 
 
@@ -125,9 +125,9 @@ def test_roofs_of_a_data_sheet_have_their_source() -> None:
 
 def test_copies_over_links_and_communication_have_no_roof() -> None:
     t = make.trace(
-        *calls(product(500)),
-        make.kernel("Memcpy HtoD (Pinned -> Device)", 2000, 2010, category="gpu_memcpy"),
-        make.kernel("ncclDevKernel_AllReduce", 2020, 2040),
+        *calls(product(5000)),
+        make.kernel("Memcpy HtoD (Pinned -> Device)", 9000, 9010, category="gpu_memcpy"),
+        make.kernel("ncclDevKernel_AllReduce", 9020, 9040),
     )
     result = roofline(t)
     check_sums(result)

@@ -190,8 +190,10 @@ function Axes({ scale }: { scale: Scale }) {
 
 const LABEL_PX = 13;
 
-const labelOf = ({ key, rate, memory }: ChartRoof): string =>
-  texts.roof(memory ? texts.memory : key, perSecond(rate, memory));
+const labelOf = ({ key, rate, memory, seen }: ChartRoof): string =>
+  (seen ? texts.seen : texts.roof)(memory ? texts.memory : key, perSecond(rate, memory));
+
+const lineClass = ({ seen }: ChartRoof): string | undefined => (seen ? "seen" : undefined);
 
 interface RoofsProps {
   roofs: readonly ChartRoof[];
@@ -219,13 +221,13 @@ function Roofs({ roofs, scale }: RoofsProps) {
     <g class="roofchart-lines">
       {ceilings.map(({ roof, line }) => (
         <g key={roof.key} data-roof={roof.key} data-value={roof.rate}>
-          <line x1={line.x1} x2={line.x2} y1={line.y} y2={line.y} />
+          <line class={lineClass(roof)} x1={line.x1} x2={line.x2} y1={line.y} y2={line.y} />
           <Reachable roof={roof} bandwidth={bandwidth?.rate ?? null} scale={scale} />
         </g>
       ))}
       {bandwidth && slope && (
         <g data-roof={bandwidth.key} data-value={bandwidth.rate}>
-          <line {...slope} />
+          <line class={lineClass(bandwidth)} {...slope} />
         </g>
       )}
     </g>

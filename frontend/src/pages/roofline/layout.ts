@@ -22,6 +22,8 @@ export interface ChartRoof {
   /** FLOP/s, or byte/s of the memory. */
   rate: number;
   memory: boolean;
+  /** The best sustained rate of the recording, which is no roof of the device. */
+  seen: boolean;
   reachable: number | null;
 }
 

@@ -49,6 +49,7 @@ export function roofsOf({ roofs, device_ns }: Pick<Roofline, "roofs" | "device_n
     key: r.name,
     rate: r.rate,
     memory: r.kind === "memory",
+    seen: r.source === "best_seen",
     reachable: r.reachable,
   }));
 }

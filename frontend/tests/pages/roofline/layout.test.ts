@@ -31,8 +31,14 @@ const point = (key: string, intensity: number, rate: number, ns = 100): ChartPoi
   ns,
   product: true,
 });
-const ceiling = (key: string, rate: number): ChartRoof => ({ key, rate, memory: false, reachable: null });
-const MEMORY: ChartRoof = { key: "memory", rate: 1e12, memory: true, reachable: null };
+const ceiling = (key: string, rate: number): ChartRoof => ({
+  key,
+  rate,
+  memory: false,
+  seen: false,
+  reachable: null,
+});
+const MEMORY: ChartRoof = { key: "memory", rate: 1e12, memory: true, seen: false, reachable: null };
 const ROOFS = [ceiling("bf16 matrix", 1e14), ceiling("fp32", 1e13), MEMORY];
 const POINTS = [
   point("left", 0.1, 5e10, 10),

@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.roofs.achieved import (
 from tb_privateuse1.analysis.roofs.roofs import Ceilings, Roof, ceilings, compute_ceilings
 from tb_privateuse1.analysis.roofs.step_use import step_use
 from tb_privateuse1.analysis.roofs.work_rows import WorkRows
-from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.model import MISSING, NONE
 from tests.support.roof_limits import impossible_rows
 from tests.support.work import work
 
@@ -149,7 +149,9 @@ def test_a_best_rate_is_no_limit_of_the_device() -> None:
     seen = (Roof("memory", "", False, 1e12, "best_seen"),)
     rows = work(duration_ns=[500], size=[900_000])
     found = compare(rows, ceilings(seen, None))
-    assert (LIMITS[found.limit[0]], found.attainable_ns[0]) == ("memory", 500)
+    assert (found.limit[0], found.attainable_ns[0]) == (NONE, 500)
+    rows = work(duration_ns=[500], size=[900_000], flops=[0])
+    assert LIMITS[compare(rows, ceilings(seen, None)).limit[0]] == "memory"
     assert not impossible_rows(rows, ceilings((), None)).any()
 
 

@@ -88,7 +88,8 @@ def test_with_shapes_there_is_no_hint_and_communication_does_not_count() -> None
     assert (empty.modeled_share, empty.compute_source) == (None, None)
 
 
-def test_types_with_roofs_of_several_sources_are_named() -> None:
+def test_a_type_without_a_rate_in_the_data_sheet_has_no_roof() -> None:
+    """The best rate of the recording is no roof beside rates that a user's file gives."""
     events, at = [], 0
     peak = Peak(re.compile("mine"), matrix=Rates(bf16=100), source="user_file")
     known = [replace(vendor, peaks=(peak,)) for vendor in VENDORS]
@@ -102,13 +103,10 @@ def test_types_with_roofs_of_several_sources_are_named() -> None:
         at += 1000
     t = make.trace(*events, known=known, deviceProperties=[{"id": 0, "name": "mine"}])
     found = modeled_time(t, np.ones(2, np.bool_))
-    assert found.compute_source == "mixed"
-    assert {one.dtype: one.source for one in found.compute_sources} == {
-        "bf16": "user_file",
-        "fp32": "best_seen",
-    }
+    assert found.compute_source == "user_file"
+    assert {one.dtype: one.source for one in found.compute_sources} == {"bf16": "user_file"}
     assert modeled_time(t, np.array([True, False])).compute_source == "user_file"
-    assert modeled_time(t, np.array([False, True])).compute_source == "best_seen"
+    assert modeled_time(t, np.array([False, True])).compute_source is None
 
 
 @pytest.mark.parametrize(

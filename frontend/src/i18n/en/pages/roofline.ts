@@ -15,7 +15,8 @@ export const roofline = {
   stake: (time: string, share: string) => `${time} (${share}) above the roof`,
   stakeHelp: "Device time beyond the least that the roofs allow: the most that perfect kernels would save.",
   others: (rows: number, time: string) => `${count(rows)} others: ${time}`,
-  bestSeen: "The device has no data sheet here: roofs are the best rates of this recording.",
+  bestSeen:
+    "No roof is known: the device has no data sheet here. Dashed lines are the best sustained rates of this recording; short or cached work may lie above.",
   noRoofs:
     "No roof is known: the device has no data sheet here, and the recording has too little known work.",
   giveRoofs: "To give the device's rates, write them into a vendor file (see the reference of vendor files):",
@@ -69,6 +70,7 @@ export const roofline = {
     intensity: "FLOP per byte",
     memory: "memory",
     roof: (name: string, rate: string) => `${name} ${rate}`,
+    seen: (name: string, rate: string) => `best here: ${name} ${rate}`,
     reachable: (name: string, rate: string) => `The best of this recording under ${name}: ${rate}`,
   },
   distance: {
