@@ -127,7 +127,7 @@ for name in {names}:
 from tb_privateuse1 import capture
 assert "torch.profiler.profiler" in [one.__module__ for one in capture.profile.__mro__]
 import tb_privateuse1
-for name in ("open", "Place"):
+for name in ("open", "Selection"):
     try:
         getattr(tb_privateuse1, name)
     except ModuleNotFoundError as error:

@@ -62,7 +62,7 @@ CHANGES = {
 
 OF_THE_KNOWN = {
     "Step.kernel_bounded_ns", "OperatorRow.above_roof_ns", "KernelRow.above_roof_ns",
-    "Work.above_roof_ns",
+    "CallWork.above_roof_ns",
     "RooflineRow.above_roof_ns", "RooflineRow.above_roof_low_ns", "RooflineRow.above_80_ns",
     "RooflineRow.above_50_ns", "RooflineRow.above_20_ns", "RooflineRow.below_20_ns",
     "RooflineRow.no_roof_ns", "RooflineRow.unknown_ns", "Roofline.others_ns", "DistanceRow.low_ns",

@@ -32,7 +32,7 @@ def both(request: pytest.FixtureRequest) -> tuple[Trace, dict[str, Any]]:
 
 def test_the_temporal_breakdown(both: tuple[Trace, dict[str, Any]]) -> None:
     trace, told = both
-    ours = overview(trace).totals
+    ours = overview(trace, window="all").totals
     assert ours.busy_ns is not None
     assert ours.compute_ns is not None
     assert ours.span_ns is not None
@@ -43,7 +43,7 @@ def test_the_temporal_breakdown(both: tuple[Trace, dict[str, Any]]) -> None:
 
 def test_the_overlap_of_communication(both: tuple[Trace, dict[str, Any]]) -> None:
     trace, told = both
-    ours, parts = overview(trace).totals, told["exclusive"]
+    ours, parts = overview(trace, window="all").totals, told["exclusive"]
 
     def of(kind: str) -> int:
         return sum(us for name, us in parts.items() if kind in name.split(" overlapping "))
@@ -62,7 +62,7 @@ def test_the_overlap_of_communication(both: tuple[Trace, dict[str, Any]]) -> Non
 
 def test_the_kernels(both: tuple[Trace, dict[str, Any]]) -> None:
     trace, told = both
-    rows = kernels(trace, group="name").rows
+    rows = kernels(trace, group="name", window="all").rows
     ours = sorted([row.total_ns, row.max_ns, row.min_ns] for row in rows)
     assert ours == told["names"]
     assert len(ours) > 10
@@ -91,7 +91,7 @@ def test_an_operator_is_no_kernel() -> None:
     (path,) = (FOLDER / "cuda" / "b200_eager").glob("*.pt.trace.json.gz")
     trace, theirs = load(path), [76_375, 74_391, 1_984]
     name = "triton_poi_fused_add_bitwise_and_bitwise_not_bitwise_or_ge_lt_mul_sub_0"
-    (kernel,) = (row for row in kernels(trace, group="name").rows if row.full_name == name)
+    (kernel,) = (row for row in kernels(trace, group="name", window="all").rows if row.full_name == name)
     host = [op for op in range(len(trace.ops)) if trace.text(trace.ops.name[op]) == name]
     lasted = (trace.ops.end_ns - trace.ops.start_ns)[host].tolist()
     assert [kernel.total_ns + sum(lasted), max(lasted), kernel.min_ns] == theirs

@@ -208,8 +208,8 @@ def test_what_got_slower_and_why(play: Callable[[str], Player], run: str, base: 
     page.shows("baserun-picker", value=base)  # without being chosen
 
     def costs(of: str) -> dict[str, float]:
-        told = page.server.plugin(f"overview?run={of}").json["recording"]["judged_steps"]
-        steps = ", ".join(f"'{name}'" for name in told)
+        names = page.server.plugin(f"overview?run={of}").json["recording"]["judged_steps"]
+        steps = ", ".join(f"'{name}'" for name in names)
         return dict(five_tasks.rows(page.server, of, five_tasks.COSTS.format(steps=steps)))
 
     now, before = costs(run), costs(base)

@@ -50,8 +50,8 @@ def test_an_activity_without_a_launch_ends_no_step() -> None:
     made = trace(step(0, 0, 10), step(1, 10, 20), kernel("gemm", 0, 20))
     check(made)
     for number in (0, 1):
-        told = overview(made, step=number)
-        assert (told.utilization, told.utilization_low) == (1.0, 1.0)
+        shown = overview(made, step=number)
+        assert (shown.utilization, shown.utilization_low) == (1.0, 1.0)
 
 
 @st.composite
