@@ -91,7 +91,9 @@ def test_an_operator_is_no_kernel() -> None:
     (path,) = (FOLDER / "cuda" / "b200_eager").glob("*.pt.trace.json.gz")
     trace, theirs = load(path), [76_375, 74_391, 1_984]
     name = "triton_poi_fused_add_bitwise_and_bitwise_not_bitwise_or_ge_lt_mul_sub_0"
-    (kernel,) = (row for row in kernels(trace, group="name", window="all").rows if row.full_name == name)
+    (kernel,) = (
+        row for row in kernels(trace, group="name", window="all").rows if row.full_name == name
+    )
     host = [op for op in range(len(trace.ops)) if trace.text(trace.ops.name[op]) == name]
     lasted = (trace.ops.end_ns - trace.ops.start_ns)[host].tolist()
     assert [kernel.total_ns + sum(lasted), max(lasted), kernel.min_ns] == theirs
