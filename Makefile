@@ -42,9 +42,8 @@ quick: ## checks, and beside them the unit and contract tests that take less tha
 units: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
 
-test: check $(BUNDLE) machine ## run everything: checks, unit tests, device, server, browser
-	cd frontend && npm test
-	PYTHONPATH=examples/refdevice $(BIN)/python -m refdevice.build
+test: $(VENV)/.test $(BUNDLE) machine ## run everything: checks, unit tests, device, server, browser
+	@$(MAKE) --no-print-directory -j2 --output-sync=target check vitest refdevice
 	$(BIN)/python -m pytest --cache-clear -n auto --maxprocesses 4 --dist loadgroup || $(ALONE)
 
 # Live programs and browsers fail where others keep the machine busy. What failed runs once more with
@@ -63,14 +62,24 @@ mutation: $(VENV)/.test ## change the code in many places: which changes does no
 	$(BIN)/python -m pip install -qq -e ".[mutation]"
 	$(BIN)/python -m tests.support.mutation
 
-check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, generated files
+vitest: frontend/node_modules/.stamp
+	cd frontend && npm test
+
+refdevice: $(VENV)/.test compiler
+	PYTHONPATH=examples/refdevice $(BIN)/python -m refdevice.build
+
+check: lint types ## lint, format, types, generated files
+
+lint: $(VENV)/.test frontend/node_modules/.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/python -m tb_privateuse1.server.typescript --check
 	$(BIN)/python -m docs.generate --check
 	$(BIN)/python -m tb_privateuse1.i18n.untranslated --count
 	cd frontend && npm run check
+
+types: $(VENV)/.test
+	$(BIN)/mypy
 
 texts: $(VENV)/.run frontend/node_modules/.stamp ## list the texts that have no translation
 	$(BIN)/python -m tb_privateuse1.i18n.untranslated
@@ -151,4 +160,4 @@ $(VENV)/.docs: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[docs]"
 	@touch $@
 
-.PHONY: help demo demo-live samples quick units test long coverage mutation check texts bench api new-rule new-view docs build capture-wheel clean machine compiler
+.PHONY: help demo demo-live samples quick units test vitest refdevice long coverage mutation check lint types texts bench api new-rule new-view docs build capture-wheel clean machine compiler

@@ -74,8 +74,9 @@ def _comparable(rows: WorkRows, compute: I64, memory: I64, limits: Ceilings) -> 
     A best rate of the recording is below the device's: beside a data sheet's it looks nearer than
     it is.
     """
-    both = (compute != MISSING) & (memory != MISSING)
-    return both & ((rows.flops == 0) | (limits.measured == limits.memory_measured))
+    same_source = limits.measured == limits.memory_measured
+    known: Bools = (compute != MISSING) & (memory != MISSING)
+    return known if same_source else known & (rows.flops == 0)
 
 
 def _least_time(work: I64, rate: F64) -> I64:

@@ -38,7 +38,7 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("run", sampled(FORMATS, 4))
+@pytest.mark.parametrize("run", sampled(FORMATS))
 def test_every_page_opens(visit: Callable[[Server], Dashboard], formats: Server, run: str) -> None:
     dashboard = visit(formats)
     for page in each_page(dashboard, run, base=run):

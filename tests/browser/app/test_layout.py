@@ -94,7 +94,7 @@ def faults(dashboard: Dashboard, run: str, base: str) -> dict[str, dict[int, lis
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("run", ["ddp", "mlp"])
+@pytest.mark.parametrize("run", sampled(["ddp", "mlp"]))
 def test_every_page_has_room(dashboard: Dashboard, run: str) -> None:
     assert faults(dashboard, run, "ddp") == {}
 

@@ -155,7 +155,7 @@ def test_the_page_of_modules_has_it_first_too(play: Callable[[str], Player], run
 
 @pytest.mark.parametrize(
     ("run", "query"),
-    [("service", five_tasks.IDLE_FRAME), real("gpt-oss", five_tasks.IDLE_OPERATOR)],
+    sampled([("service", five_tasks.IDLE_FRAME), real("gpt-oss", five_tasks.IDLE_OPERATOR)]),
 )
 def test_whether_serving_is_host_bound_and_where(
     play: Callable[[str], Player], run: str, query: str
@@ -181,7 +181,7 @@ def test_a_wait_for_earlier_work_is_not_the_runs_own_limit(
     assert length == pytest.approx(gap, rel=1e-3)
 
 
-@pytest.mark.parametrize("run", ["generator", real("mha")])
+@pytest.mark.parametrize("run", sampled(["generator", real("mha")]))
 def test_what_grew_in_memory(play: Callable[[str], Player], run: str) -> None:
     player = play(run)
     page = player.dashboard
@@ -196,10 +196,12 @@ def test_what_grew_in_memory(play: Callable[[str], Player], run: str) -> None:
 
 @pytest.mark.parametrize(
     ("run", "base"),
-    [
-        ("model/after", "model/before"),
-        real("resnet50/loader-in-process", "resnet50/loader-with-workers"),
-    ],
+    sampled(
+        [
+            ("model/after", "model/before"),
+            real("resnet50/loader-in-process", "resnet50/loader-with-workers"),
+        ]
+    ),
 )
 def test_what_got_slower_and_why(play: Callable[[str], Player], run: str, base: str) -> None:
     player = play(run)

@@ -10,11 +10,11 @@ import pytest
 
 from tests.support.mutants.harness import outcomes
 from tests.support.mutants.registry import FORMATS
-from tests.support.repeats import repeats
+from tests.support.repeats import repeats, sampled
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", sampled(FORMATS, 3))
 def test_sums_are_those_of_a_plain_program(tmp_path: Path, name: str) -> None:
     """A part of what ``python -m tests.support.mutants`` does."""
     format = FORMATS[name]
