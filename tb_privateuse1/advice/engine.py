@@ -27,7 +27,7 @@ from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.i18n import Text, fill, join_list, say
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import intervals, processes
 from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memoize import memoize
@@ -115,6 +115,8 @@ def advise(
 
     ``rules``: by default the built-in ones.
     """
+    if processes.is_joined(trace):
+        rules = ()
     case = RuleContext(trace, part)
     found: list[tuple[Rule, RuleFinding]] = []
     statuses = []

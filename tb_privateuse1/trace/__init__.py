@@ -27,6 +27,7 @@ __all__ = [
     "peaks",
     "perfetto_words",
     "process_groups",
+    "processes",
     "recorded_counters",
     "references",
     "registry",

@@ -22,6 +22,7 @@ from tb_privateuse1.trace import (
     intervals,
     kernel_context,
     labels,
+    processes,
     uncertainty,
 )
 from tb_privateuse1.trace.findings import TableName
@@ -89,8 +90,9 @@ class Account(Struct, frozen=True):
 
 
 def has_account(trace: Trace) -> bool:
-    """Return whether device and idle time are known: with device times, or with no device."""
-    return len(trace.kernels) > 0 or device_times.known_times(trace) == "host"
+    """Return whether device and idle time of a process are known: with times, or no device."""
+    known = len(trace.kernels) > 0 or device_times.known_times(trace) == "host"
+    return known and not processes.is_joined(trace)
 
 
 def account_table(

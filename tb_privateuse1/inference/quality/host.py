@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.inference.quality.check_subject import LITTLE, Subject, examples
 from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.columns import ends_run, previous, starts_run
-from tb_privateuse1.trace.findings import Figures, Finding, TableName
+from tb_privateuse1.trace.findings import ALL, Figures, Finding, TableName
 from tb_privateuse1.trace.model import NONE, Frames, Ops, Trace
+from tb_privateuse1.trace.processes import is_joined, operator_processes
 from tb_privateuse1.trace.table import I32, I64, Bools
+
+_MOST_PROCESSES = 3  # a finding is one sentence
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -28,6 +31,25 @@ def check(subject: Subject) -> Iterator[Finding]:
     if not twice:
         yield from _same_ids(trace)
     yield from _orphans(subject)
+    yield from _joined(trace)
+
+
+def _joined(trace: Trace) -> Iterator[Finding]:
+    """Yield a finding about a file with the recordings of several processes."""
+    if not is_joined(trace):
+        return
+    found = operator_processes(trace)
+    message = say(
+        "Operators of {count:,} processes are in this recording ({processes}): several recordings "
+        "were joined in one file.",
+        count=len(found),
+        processes=join_list(found[:_MOST_PROCESSES]),
+    )
+    hint = say(
+        "Whose activities are on a stream is not known, so nothing is judged. Open the recordings "
+        'apart, or join them with the rank in each "pid", as "[rank 0] 1234": they open as ranks.'
+    )
+    yield Finding("joined_recordings", message, hint, len(found), "warning", ALL)
 
 
 def _crossing(

@@ -148,15 +148,19 @@ def _prompt(trace: Trace, lacks: Bools) -> Bools:
 def _finding(trace: Trace, missing: Missing) -> Finding:
     launches, rows = trace.launches, missing.launches
     names = Counter(launches.name[rows].tolist()).most_common(_MOST_NAMES)
-    message = say(
-        "{count:,} of {total:,} calls that launch kernels ({share}) left no activity on the "
-        "device: {names}.",
-        count=len(rows),
-        total=missing.launching,
-        share=share(len(rows), missing.launching),
-        names=join_list(
-            say("{name}: {count:,}", name=trace.text(name)[:80], count=n) for name, n in names
-        ),
+    message = (
+        ""
+        if not len(rows)
+        else say(
+            "{count:,} of {total:,} calls that launch kernels ({share}) left no activity on the "
+            "device: {names}.",
+            count=len(rows),
+            total=missing.launching,
+            share=share(len(rows), missing.launching),
+            names=join_list(
+                say("{name}: {count:,}", name=trace.text(name)[:80], count=n) for name, n in names
+            ),
+        )
     )
     steps = trace.steps
     where = say("Device times are lower bounds, idle times upper ones.")

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.make import annotation, frame, kernel, op, trace
+from tb_privateuse1.advice.engine import built_in_advice
+from tb_privateuse1.views.overview import overview
+from tests.support.make import Event, annotation, frame, kernel, launch, op, trace
 from tests.support.quality import found, sound, sure
 
 
@@ -82,3 +84,25 @@ def test_frames_whose_caller_is_not_there() -> None:
     t = trace(*(frame(f"f{i}", 10 * i, 10 * i + 5, **told) for i, told in enumerate(ids)))
     finding = sure(t, "frames_without_parent")
     assert (finding.count, [e.name for e in finding.examples]) == (1, ["f2"])
+
+
+def of_process(pid: int, correlation: int) -> list[Event]:
+    """Return the events of a process with an operator and its kernel."""
+    at = 10 * correlation
+    events = [
+        op("aten::mm", at, at + 5), launch(at + 1, at + 2, correlation),
+        kernel("mm", at + 3, at + 6, correlation),
+    ]  # fmt: skip
+    return [one if one["cat"] == "kernel" else one | {"pid": pid} for one in events]
+
+
+def test_operators_of_two_processes_are_joined_recordings() -> None:
+    """Nothing says whose the kernels are, so nothing is judged."""
+    joined = trace(*of_process(11, 1), *of_process(12, 2))
+    assert "(11, 12)" in sure(joined, "joined_recordings").message
+    shown = overview(joined)
+    assert (shown.verdict, shown.account) == (None, None)
+    assert built_in_advice(joined).rows == ()
+    one = trace(*of_process(11, 1), *of_process(11, 2))
+    assert found(one, "joined_recordings") is None
+    assert overview(one).verdict is not None
