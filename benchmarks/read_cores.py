@@ -34,7 +34,8 @@ _MANY = 16
 def measure(path: str, processes: int) -> dict[str, float]:
     """Read a file in this number of processes, and infer and store its trace."""
     from tb_privateuse1 import inference
-    from tb_privateuse1.readers.chrome.file_reading import read, read_parallel
+    from tb_privateuse1.readers.chrome.file_reading import read
+    from tb_privateuse1.readers.chrome.parallel_reading import read_parallel
     from tb_privateuse1.readers.reader import Processes
     from tb_privateuse1.storage import part_file, pyramid_file
     from tb_privateuse1.storage.ingest import save

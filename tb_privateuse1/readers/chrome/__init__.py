@@ -47,7 +47,7 @@ CHROME = Reader(
     add=OnCall("tb_privateuse1.readers.execution_trace", "add"),
     affects=("operators",),
     read=read,
-    read_parallel=OnCall("tb_privateuse1.readers.chrome.file_reading", "read_parallel"),
+    read_parallel=OnCall("tb_privateuse1.readers.chrome.parallel_reading", "read_parallel"),
     record=OnCall("tb_privateuse1.readers.chrome.single_event", "read_event"),
     verbatim=OnCall("tb_privateuse1.readers.chrome.verbatim", "Verbatim"),
 )

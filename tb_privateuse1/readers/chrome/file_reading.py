@@ -1,35 +1,24 @@
-"""Read a trace file to columns: in the order of the file, or the sound parts in other processes."""
+"""Read a trace file to columns, in the order of the file."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from tb_privateuse1.discovery import packed
-from tb_privateuse1.discovery.file import has_own_file, open_file
 from tb_privateuse1.readers.chrome.checkpoints import CheckpointTrail
 from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import Decoder
 from tb_privateuse1.readers.chrome.document import Document
 from tb_privateuse1.readers.chrome.metadata import BROKEN, no_event
-from tb_privateuse1.readers.chrome.parallel_reading import PART_WINDOWS, ParallelReading
 from tb_privateuse1.readers.chrome.part_columns import Part
 from tb_privateuse1.readers.chrome.problem_tally import Tally
-from tb_privateuse1.readers.chrome.text_source import PlainText, StreamedText, Text
+from tb_privateuse1.readers.chrome.text_source import Text
 from tb_privateuse1.readers.chrome.timestamps import Inexact
 from tb_privateuse1.readers.chrome.windows import Place
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import Progress, Raw
-from tb_privateuse1.readers.reader import Processes
-from tb_privateuse1.readers.worker_pool import CAN_FORK
-
-_HEAD_WINDOWS = 2
-"""Read in order before workers start: they show most kinds of events."""
-_LARGE_BYTES, _LARGE_PACKED_BYTES = 64 << 20, 4 << 20
-"""Below these, several processes take as long as one: see docs/internals/performance.md."""
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:
@@ -41,52 +30,6 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     reading = FileReading(path, progress)
     reading.read_in_order(reading.source.blocks())
     return reading.raw()
-
-
-def read_parallel(
-    path: str, progress: Progress | None, processes: Processes, *, least_bytes: int | None = None
-) -> Raw:
-    """Return what ``read`` does, to the byte, and raise the same, in several processes.
-
-    They are forked, so that this is for a program without other threads at work. A file below
-    ``least_bytes`` is read in this one, by default below the size from which that takes longer.
-    """
-    reading = FileReading(path, progress)
-    with _open(reading.source, least_bytes) as text:
-        if text is None or processes.count < 2 or not CAN_FORK:
-            return read(path, progress)
-        place = reading.read_in_order(text.blocks(0), text=text, windows=_HEAD_WINDOWS)
-        if place is not None:
-            with ParallelReading(reading, text, processes) as parallel:
-                while place is not None:
-                    place = parallel.read(place)
-                    blocks = text.blocks(place.offset_bytes)
-                    windows = None if parallel.is_over else PART_WINDOWS
-                    place = reading.read_in_order(blocks, place, text=text, windows=windows)
-        return reading.raw()
-
-
-@contextlib.contextmanager
-def _open(source: Source, least_bytes: int | None) -> Iterator[Text | None]:
-    """Open a file's text; None of one that is too small, too large or cannot be opened."""
-    try:
-        file = open_file(source.path)
-    except OSError:
-        yield None
-        return
-    with file:
-        packing = packed.packing_of(file.read(packed.HEAD_BYTES))
-        size = file.seek(0, 2)
-        is_plain = packing is None and has_own_file(source.path)
-        least = (
-            least_bytes
-            if least_bytes is not None
-            else (_LARGE_BYTES if packing is None else _LARGE_PACKED_BYTES)
-        )
-        if size < least or (is_plain and size > packed.most_bytes(size)):
-            yield None
-        else:
-            yield PlainText(source, file.fileno()) if is_plain else StreamedText(source)
 
 
 class FileReading:

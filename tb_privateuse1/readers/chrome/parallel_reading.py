@@ -9,26 +9,33 @@ windows is then dropped.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
 
+from tb_privateuse1.discovery import packed
+from tb_privateuse1.discovery.file import has_own_file, open_file
+from tb_privateuse1.readers.chrome.file_reading import FileReading, read
 from tb_privateuse1.readers.chrome.part_columns import unpack
 from tb_privateuse1.readers.chrome.part_reading import Request, read_part
-from tb_privateuse1.readers.chrome.text_source import Text
+from tb_privateuse1.readers.chrome.text_source import PlainText, StreamedText, Text
 from tb_privateuse1.readers.chrome.window_chain import Chain, Cut
 from tb_privateuse1.readers.chrome.windows import WINDOW, Place
+from tb_privateuse1.readers.decompress import Source
+from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.readers.reader import Processes
-from tb_privateuse1.readers.worker_pool import Pool, WorkerDied
+from tb_privateuse1.readers.worker_pool import CAN_FORK, Pool, WorkerDied
 
-if TYPE_CHECKING:
-    from tb_privateuse1.readers.chrome.file_reading import FileReading
-
-PART_WINDOWS = 8
+_HEAD_WINDOWS = 2
+"""Read in order before workers start: they show most kinds of events."""
+_LARGE_BYTES, _LARGE_PACKED_BYTES = 64 << 20, 4 << 20
+"""Below these, several processes take as long as one: see docs/internals/performance.md."""
+_PART_WINDOWS = 8
 """Windows in one request: the least that makes sending the texts of each a small cost."""
 _MOST_COLUMNS = 4
 """Columns of a part in bytes per byte of its text; real ones have less than 1."""
@@ -36,6 +43,52 @@ _MOST_RETURNS = 8
 """Times that a part is read in order, after which the rest of the file is."""
 
 _log = logging.getLogger(__name__)
+
+
+def read_parallel(
+    path: str, progress: Progress | None, processes: Processes, *, least_bytes: int | None = None
+) -> Raw:
+    """Return what ``read`` does, to the byte, and raise the same, in several processes.
+
+    They are forked, so that this is for a program without other threads at work. A file below
+    ``least_bytes`` is read in this one, by default below the size from which that takes longer.
+    """
+    reading = FileReading(path, progress)
+    with _open(reading.source, least_bytes) as text:
+        if text is None or processes.count < 2 or not CAN_FORK:
+            return read(path, progress)
+        place = reading.read_in_order(text.blocks(0), text=text, windows=_HEAD_WINDOWS)
+        if place is not None:
+            with ParallelReading(reading, text, processes) as parallel:
+                while place is not None:
+                    place = parallel.read(place)
+                    blocks = text.blocks(place.offset_bytes)
+                    windows = None if parallel.is_over else _PART_WINDOWS
+                    place = reading.read_in_order(blocks, place, text=text, windows=windows)
+        return reading.raw()
+
+
+@contextlib.contextmanager
+def _open(source: Source, least_bytes: int | None) -> Iterator[Text | None]:
+    """Open a file's text; None of one that is too small, too large or cannot be opened."""
+    try:
+        file = open_file(source.path)
+    except OSError:
+        yield None
+        return
+    with file:
+        packing = packed.packing_of(file.read(packed.HEAD_BYTES))
+        size = file.seek(0, 2)
+        is_plain = packing is None and has_own_file(source.path)
+        least = (
+            least_bytes
+            if least_bytes is not None
+            else (_LARGE_BYTES if packing is None else _LARGE_PACKED_BYTES)
+        )
+        if size < least or (is_plain and size > packed.most_bytes(size)):
+            yield None
+        else:
+            yield PlainText(source, file.fileno()) if is_plain else StreamedText(source)
 
 
 class _Ticket(Struct, eq=False):
@@ -61,7 +114,7 @@ class ParallelReading:
         self._pool = Pool(
             functools.partial(read_part, file=text.file),
             processes.count,
-            _MOST_COLUMNS * PART_WINDOWS * WINDOW,
+            _MOST_COLUMNS * _PART_WINDOWS * WINDOW,
             files=[] if text.file is None else [text.file],
             prepare=processes.prepare,
         )
@@ -113,7 +166,7 @@ class ParallelReading:
         """Submit some windows; None if no worker has room, or there is nothing left to cut."""
         if chain.ended or (slot := self._pool.take_slot()) is None:
             return None
-        cuts = list(itertools.islice(chain, PART_WINDOWS))
+        cuts = list(itertools.islice(chain, _PART_WINDOWS))
         if not cuts:
             self._pool.release(slot)
             return None

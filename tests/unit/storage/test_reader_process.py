@@ -87,8 +87,8 @@ def test_a_trace_that_takes_too_long_is_told_and_spoils_no_other(
 
 
 _SMALL_TOO = (
-    "from tb_privateuse1.readers.chrome import file_reading, parallel_reading\n"
-    "file_reading._LARGE_BYTES = 0\n"
+    "from tb_privateuse1.readers.chrome import parallel_reading\n"
+    "parallel_reading._LARGE_BYTES = 0\n"
 )
 
 

@@ -22,7 +22,8 @@ from tb_privateuse1.readers.chrome import (
     window_chain,
     windows,
 )
-from tb_privateuse1.readers.chrome.file_reading import FileReading, read, read_parallel
+from tb_privateuse1.readers.chrome.file_reading import FileReading, read
+from tb_privateuse1.readers.chrome.parallel_reading import read_parallel
 from tb_privateuse1.readers.reader import Processes
 from tb_privateuse1.trace.errors import TraceError
 from tests.support import make
