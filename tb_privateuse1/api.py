@@ -33,6 +33,8 @@ from tb_privateuse1.views.methods import ViewMethods
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection, parse_options
 
+__all__ = ["Log", "Selection", "open_log"]
+
 
 class Log(ViewMethods):
     """A logdir, a run or one trace. Each view is a method of its name.

@@ -14,13 +14,14 @@ PACKAGE = REPOSITORY / "tb_privateuse1"
 
 
 def copy_sources() -> None:
-    """Copy the capture, the package's own module and the license beside this file."""
+    """Copy the capture, the package's own module, the version and the license to here."""
     target = HERE / "sources" / "tb_privateuse1"
     shutil.rmtree(HERE / "sources", ignore_errors=True)
     shutil.copytree(
         PACKAGE / "capture", target / "capture", ignore=shutil.ignore_patterns("__pycache__")
     )
-    for name in ("__init__.py", "py.typed"):
+    (target / "trace").mkdir()
+    for name in ("__init__.py", "py.typed", "trace/version.py"):
         shutil.copy(PACKAGE / name, target / name)
     shutil.copy(REPOSITORY / "LICENSE", HERE / "LICENSE")
 

@@ -83,15 +83,14 @@ def _parser(arguments: Sequence[str] | None = None) -> Parser:
 
     Without arguments it has those of all commands.
     """
-    from tb_privateuse1 import __version__
-    from tb_privateuse1.cli.commands import COMMANDS, Parser
+    from tb_privateuse1.cli.commands import COMMANDS, Parser, PrintVersion
 
     parser = Parser(
         prog="tb-privateuse1",
         description="Profiles of any PyTorch accelerator.",
         epilog="Example: tb-privateuse1 view overview ./log",
     )
-    parser.add_argument("--version", action="version", version=__version__)
+    parser.add_argument("--version", action=PrintVersion, nargs=0, help="print the version")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     # No option before the command has a value.
     chosen = next((a for a in arguments or () if not a.startswith("-")), None)

@@ -75,14 +75,14 @@ def _refuse(options: argparse.Namespace, *names: str) -> None:
 
 
 def _write(options: argparse.Namespace, file: Path) -> int:
-    from tb_privateuse1 import __version__
     from tb_privateuse1.analysis.comparison.baseline import summarize_runs
     from tb_privateuse1.storage.baseline_file import write_workload
+    from tb_privateuse1.trace.version import VERSION
 
     runs = list(_runs(options))
     name = options.name or _NAME
     try:
-        write_workload(file, name, summarize_runs(runs, __version__))
+        write_workload(file, name, summarize_runs(runs, VERSION))
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from error
     print(f"{file}: {name}, {len(runs)} run{'s' * (len(runs) != 1)}")

@@ -68,6 +68,17 @@ class Parser(argparse.ArgumentParser):
             self.description = description
 
 
+class PrintVersion(argparse.Action):
+    """An option that imports the version when it is used, not for help."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """Print the version, and end the process."""
+        from tb_privateuse1.trace.version import VERSION
+
+        print(VERSION)
+        parser.exit()
+
+
 def add_command(
     commands: Commands,
     name: str,

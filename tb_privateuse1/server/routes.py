@@ -19,7 +19,6 @@ from isal import igzip
 from msgspec.structs import replace
 from werkzeug.wrappers import Request, Response
 
-from tb_privateuse1 import __version__
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import formats, sql
 from tb_privateuse1.export.query import EXPORT, parse_export
@@ -35,6 +34,7 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.version import VERSION
 from tb_privateuse1.views.encoding import PAGE_BYTES, encode, encode_columns
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import (
@@ -167,7 +167,7 @@ class Routes:
             reject_unknown(name, texts, ())
             return Extras(
                 API_VERSION,
-                __version__,
+                VERSION,
                 disk_cache.build_digest(),
                 perfetto_ui.bundle() is not None,
                 sql.installed(),

@@ -3,8 +3,8 @@
 Each table of a Trace is a table of the file; the head holds the rest.
 
 The name of a file is a digest of what went into it: the content (``identity``) and the names of
-the trace and its sidecar, worker and rank, and the engine, which is the version and the sources of
-everything that makes a Trace and its pyramid, with the user's vendor files. Nothing in the
+the trace and its sidecar, worker and rank, and the engine, which is the sources of everything that
+makes a Trace and its pyramid, with the user's vendor files. Nothing in the
 directory is worth keeping; it can be deleted at any time.
 """
 
@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1 import __version__, i18n
+from tb_privateuse1 import i18n
 from tb_privateuse1.discovery.file import File
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import arrow_file, cache_directory
@@ -76,7 +76,7 @@ def _identity(file: File) -> tuple[int, int, str]:
 
 @functools.cache
 def engine_version() -> str:
-    """Return a digest of the version and the sources that determine a Trace's content."""
+    """Return a digest of the sources that determine a Trace's content."""
     return _digest_sources(_MAKERS)
 
 
@@ -91,7 +91,7 @@ def build_digest() -> str:
 
 
 def _digest_sources(folders: tuple[str, ...]) -> str:
-    digest = hashlib.sha256(__version__.encode())
+    digest = hashlib.sha256()
     for folder in folders:
         # Plain texts: each start does this, and to sort Paths takes longer than to read the files.
         for name in sorted(_sources(_PACKAGE / folder)):

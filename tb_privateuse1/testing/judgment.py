@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tb_privateuse1 import __version__, api
+from tb_privateuse1 import api
 from tb_privateuse1.analysis.comparison.amounts import parse_amount, parse_limit
 from tb_privateuse1.analysis.comparison.baseline import Workload, summarize_runs
 from tb_privateuse1.analysis.comparison.baseline_check import (
@@ -23,6 +23,7 @@ from tb_privateuse1.analysis.comparison.run_figures import UNITS, MetricName, ru
 from tb_privateuse1.export.reports.check import change_line, culprits, format_figure, verdict_text
 from tb_privateuse1.storage.baseline_file import read_baseline, write_workload
 from tb_privateuse1.testing.budget import Budget, BudgetError
+from tb_privateuse1.trace.version import VERSION
 
 _BUDGETS: Mapping[MetricName, str] = {
     "step": "step",
@@ -88,7 +89,7 @@ def judge(
 
 def _workload(traces: Sequence[Path], base: Workload | None = None) -> Workload:
     runs = [run_figures(api.open_log(path).trace()) for path in traces]
-    return summarize_runs(runs, __version__, base.operators if base else ())
+    return summarize_runs(runs, VERSION, base.operators if base else ())
 
 
 def _against_budget(now: Workload, budget: Budget) -> Iterator[Checked]:

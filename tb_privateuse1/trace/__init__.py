@@ -38,5 +38,6 @@ __all__ = [
     "uncertainty",
     "user_code",
     "vendor",
+    "version",
     "work_kinds",
 ]

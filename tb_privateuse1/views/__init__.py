@@ -17,6 +17,7 @@ __all__ = [
     "history",
     "lookups",
     "method",
+    "methods",
     "overview",
     "reader",
     "request",

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from msgspec import Struct, field
 
-from tb_privateuse1 import __version__
 from tb_privateuse1.analysis.recording.window import Window, WindowFacts
 from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.i18n import say
@@ -23,6 +22,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Timeline, Trace
 from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.version import VERSION
 
 calls, counted, grouped, sums, with_descendants = (
     groupby.outermost_calls,
@@ -116,7 +116,7 @@ class Provenance(Struct, frozen=True):
     bounds without an error bound, and idle times upper ones."""
     files: tuple[str, ...]
     warnings: tuple[Finding, ...]
-    version: str = __version__
+    version: str = VERSION
     build: str = field(default_factory=disk_cache.build_digest)
     """A digest of the program's sources: the same build gives the same figures."""
     window: WindowFacts | None = None

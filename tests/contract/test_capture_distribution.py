@@ -22,7 +22,11 @@ FOLDER = ROOT / "distributions" / "capture"
 STUB = Path(__file__).parents[1] / "support" / "torch_stub.py"
 MOST_BYTES = 90_000
 
-MODULES = [PACKAGE / "__init__.py", *sorted((PACKAGE / "capture").rglob("*.py"))]
+MODULES = [
+    PACKAGE / "__init__.py",
+    PACKAGE / "trace" / "version.py",
+    *sorted((PACKAGE / "capture").rglob("*.py")),
+]
 CALLBACKS = {
     PACKAGE / "capture/frameworks" / f"{name}.py" for name in ("lightning", "transformers")
 }

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from tb_privateuse1 import __version__
 from tb_privateuse1.i18n.units import plain_text
+from tb_privateuse1.trace.version import VERSION
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -19,7 +19,7 @@ Level = Literal["error", "warning", "note"]
 
 def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
     """Return a log with one run of this program."""
-    driver = {"name": "tb_privateuse1", "version": __version__, "rules": rules}
+    driver = {"name": "tb_privateuse1", "version": VERSION, "rules": rules}
     run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 

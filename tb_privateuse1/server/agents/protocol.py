@@ -20,7 +20,6 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from tb_privateuse1 import __version__
 from tb_privateuse1.i18n import say
 from tb_privateuse1.server.agents import prompts, reference
 from tb_privateuse1.server.agents.answers import Answer, Answers, Call, parse_call
@@ -28,6 +27,7 @@ from tb_privateuse1.server.agents.tools import TOOLS, schema
 from tb_privateuse1.server.messages import ApiError, Problem
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.version import VERSION
 from tb_privateuse1.views.encoding import encode
 
 _AT_A_TIME = 8
@@ -64,7 +64,7 @@ class Protocol:
         """Return the SDK's server of these answers."""
         return Server(
             "tb-privateuse1",
-            version=__version__,
+            version=VERSION,
             title="PyTorch profiles",
             instructions=_INSTRUCTIONS,
             on_list_tools=self._list_tools,

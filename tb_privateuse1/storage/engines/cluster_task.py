@@ -16,13 +16,13 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import __version__
 from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache, object_cache, reader_process
 from tb_privateuse1.storage.ingest import take_turn
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.version import VERSION
 from tb_privateuse1.vendors import user_file
 
 TOPIC = "tb_privateuse1"
@@ -43,7 +43,7 @@ def versions() -> dict[str, str]:
     return {
         "protocol": _PROTOCOL,
         "Python": ".".join(platform.python_version_tuple()[:2]),
-        "tb-privateuse1": __version__,
+        "tb-privateuse1": VERSION,
         "the sources of tb-privateuse1": disk_cache.engine_version()[:12],
     }
 

@@ -273,8 +273,8 @@ def test_a_worker_of_another_version_is_refused(alone: Cluster, log: Path, tmp_p
     shutil.copytree(
         PACKAGE, other / PACKAGE.name, ignore=shutil.ignore_patterns("static", "__pycache__")
     )
-    init = other / PACKAGE.name / "__init__.py"
-    init.write_text(init.read_text().replace('__version__ = "', '__version__ = "9.'))
+    version = other / PACKAGE.name / "trace" / "version.py"
+    version.write_text(version.read_text().replace('VERSION = "', 'VERSION = "9.'))
     alone.start_worker(variables={"PYTHONPATH": str(other)})
     made = store(alone, log.parent / "cache")
     with pytest.raises(TraceError) as caught:

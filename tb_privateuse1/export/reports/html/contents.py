@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from tb_privateuse1 import __version__
 from tb_privateuse1.analysis.kernels.time_groups import By
 from tb_privateuse1.analysis.steps.table import Step
 from tb_privateuse1.discovery.catalog import Catalog, Span
@@ -21,6 +20,7 @@ from tb_privateuse1.i18n import Text, say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.step_names import is_step
+from tb_privateuse1.trace.version import VERSION
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.diff import Diff
 from tb_privateuse1.views.distributed import Distributed
@@ -176,7 +176,7 @@ def trace_report(reader: Reader, catalog: Catalog, selection: Selection, command
         else None,
         failures=tuple(failures),
     )
-    return Report(_title(where), __version__, time.time_ns(), command, found, None)
+    return Report(_title(where), VERSION, time.time_ns(), command, found, None)
 
 
 def diff_report(
@@ -201,7 +201,7 @@ def diff_report(
     diffs = tuple(one for one in results if one is not None)
     found = DiffReport(place=where, base=before, diffs=diffs, failures=tuple(failures))
     title = f"{_title(before)} → {_title(where)}"
-    return Report(title, __version__, time.time_ns(), command, None, found)
+    return Report(title, VERSION, time.time_ns(), command, None, found)
 
 
 def attempt(part: ReportPart, work: Callable[[], _T], failures: list[PartFailure]) -> _T | None:
