@@ -8,9 +8,11 @@ zip; POSIX.1-2001 (pax) and GNU tar.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
+import stat
 import tarfile
 import zipfile
 from collections import Counter
@@ -27,7 +29,7 @@ from tb_privateuse1.discovery.archive_streams import (
     Bounded,
     Forward,
     InOrder,
-    Member,
+    MemberStream,
     TooLarge,
 )
 from tb_privateuse1.i18n import Text, fill, say
@@ -94,12 +96,22 @@ class Listing(Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-def split(path: str) -> tuple[str, str] | None:
+class Member(Struct, frozen=True):
+    """A name in an archive, and the status of the archive."""
+
+    archive: str
+    name: str
+    status: os.stat_result
+
+
+def split(path: str) -> Member | None:
     """Return the archive and the name in it; None for a path of a file of its own."""
     archive, separator, name = path.partition(_SEPARATOR)
     while separator:
-        if os.path.isfile(archive):
-            return archive, name
+        with contextlib.suppress(OSError, ValueError):  # there is no such path
+            status = os.stat(archive)
+            if stat.S_ISREG(status.st_mode):
+                return Member(archive, name, status)
         following, separator, name = name.partition(_SEPARATOR)
         archive += _SEPARATOR + following
     return None
@@ -122,19 +134,20 @@ def listing(path: str) -> Listing:
     return _listing(path, status.st_size, status.st_mtime_ns)
 
 
-def find(path: str, name: str) -> Entry:
-    """Return a file of an archive by its name. Raises OSError, FileNotFoundError if not there."""
-    entry = listing(path).entries.get(name)
+def find(member: Member) -> Entry:
+    """Return the entry of a file in an archive. Raises OSError, FileNotFoundError if not there."""
+    path, status = member.archive, member.status
+    entry = _listing(path, status.st_size, status.st_mtime_ns).entries.get(member.name)
     if entry is None:
-        raise FileNotFoundError(2, "there is no such file in the archive", join(path, name))
+        raise FileNotFoundError(2, "there is no such file in the archive", join(path, member.name))
     return entry
 
 
-def open_member(path: str, name: str) -> BinaryIO:
+def open_member(member: Member) -> BinaryIO:
     """Open a file in an archive for reading. Raises OSError."""
-    entry = find(path, name)
-    opened: Callable[[], IO[bytes]] = functools.partial(_open, path, entry)
-    return cast(BinaryIO, Member(entry.size, entry.packed_bytes, entry.head, opened))
+    entry = find(member)
+    opened: Callable[[], IO[bytes]] = functools.partial(_open, member.archive, entry)
+    return cast(BinaryIO, MemberStream(entry.size, entry.packed_bytes, entry.head, opened))
 
 
 @functools.lru_cache(64)

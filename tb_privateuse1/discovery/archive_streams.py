@@ -131,7 +131,7 @@ class Forward(Bounded):
         return b"".join(parts)
 
 
-class Member(io.RawIOBase):
+class MemberStream(io.RawIOBase):
     """The content of a file in an archive; ``fault`` once a damage or an early end is reached.
 
     ``head`` is its beginning, if that is known. ``open_content`` opens its content to be read

@@ -45,18 +45,35 @@ class File(Struct, frozen=True, dict=True):
         return (self.size, self.mtime_ns) == (other.size, other.mtime_ns)
 
 
-def file_at(path: str) -> File:
-    """Return the file in its present state.
+class Located(Struct, frozen=True):
+    """A file in its present state, with what one look at the disk tells of it."""
+
+    file: File
+    holder: str
+    """The path that the system can open: the file's own, or that of its archive."""
+    member: str = ""
+    """The name in the archive."""
+    status: os.stat_result | None = None
+    """The status of the holder; None of a URL."""
+
+
+def locate(path: str) -> Located:
+    """Return a file in its present state, from one look at it.
 
     Raises OSError, for a URL ``remote.RemoteError``, if there is none.
     """
     if remote.is_url(path):
-        return remote_file(remote.status(path))
-    if inside := archive.split(path):
-        entry = archive.find(*inside)
-        return File(path, entry.size, Path(inside[0]).stat().st_mtime_ns)
-    status = Path(path).stat()
-    return File(path, status.st_size, status.st_mtime_ns)
+        return Located(remote_file(remote.status(path)), path)
+    if member := archive.split(path):
+        file = File(path, archive.find(member).size, member.status.st_mtime_ns)
+        return Located(file, member.archive, member.name, member.status)
+    status = os.stat(path)
+    return Located(File(path, status.st_size, status.st_mtime_ns), path, status=status)
+
+
+def file_at(path: str) -> File:
+    """Return the file in its present state; raises as ``locate`` does."""
+    return locate(path).file
 
 
 def remote_file(status: remote.Status) -> File:
@@ -71,8 +88,8 @@ def open_file(path: str, size: int | None = None) -> BinaryIO:
     """
     if remote.is_url(path):
         return remote.open_url(path, size)
-    if inside := archive.split(path):
-        return archive.open_member(*inside)
+    if member := archive.split(path):
+        return archive.open_member(member)
     return open(path, "rb")
 
 

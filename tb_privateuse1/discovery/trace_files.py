@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.discovery.file import File, file_at, printable
+from tb_privateuse1.discovery.file import File, Located, file_at, locate, printable
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 
@@ -63,21 +63,21 @@ def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
     return linked
 
 
-def refresh(files: TraceFiles) -> TraceFiles:
+def refresh(files: TraceFiles, look: Callable[[str], Located] = locate) -> TraceFiles:
     """Return the files in their present state; remote ones unchanged. Raises OSError."""
     if files.trace.is_remote:
         return files
     sidecar, parts, others = None, [], []
     if files.sidecar:
         with contextlib.suppress(OSError):
-            sidecar = file_at(files.sidecar.path)
+            sidecar = look(files.sidecar.path).file
     for part in files.parts:
         with contextlib.suppress(OSError):
-            parts.append(file_at(part.path))
+            parts.append(look(part.path).file)
     for other in files.others:
         with contextlib.suppress(OSError):
-            others.append(refresh(other))
-    now = file_at(files.trace.path)
+            others.append(refresh(other, look))
+    now = look(files.trace.path).file
     return replace(files, trace=now, sidecar=sidecar, others=tuple(others), parts=tuple(parts))
 
 

@@ -16,7 +16,7 @@ from typing import IO, Any, TypeVar
 from msgspec import Struct
 
 from tb_privateuse1.discovery import packed
-from tb_privateuse1.discovery.archive_streams import Member
+from tb_privateuse1.discovery.archive_streams import MemberStream
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
 from tb_privateuse1.discovery.formats import (
@@ -256,7 +256,7 @@ def _look(file: File, look: _Look[_T]) -> _T:
             packing = packed.packing_of(_read(plain, packed.HEAD_BYTES))
             plain.seek(0)
         # To go to the end of a file in an archive takes as long as of a packed one.
-        return look(plain, plain is not opened or isinstance(opened, Member), file)
+        return look(plain, plain is not opened or isinstance(opened, MemberStream), file)
 
 
 def _sniff(stream: IO[bytes], formats: Sequence[_F]) -> tuple[tuple[_F, Signs] | None, bytes]:

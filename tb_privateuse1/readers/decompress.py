@@ -16,7 +16,7 @@ from typing import IO, BinaryIO, cast
 from isal import igzip_lib
 
 from tb_privateuse1.discovery import packed
-from tb_privateuse1.discovery.archive_streams import Member
+from tb_privateuse1.discovery.archive_streams import MemberStream
 from tb_privateuse1.discovery.file import open_file
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
@@ -57,7 +57,7 @@ class Source:
         try:
             with open_file(self.path) as file:
                 size = self.size = file.seek(0, os.SEEK_END)
-                packed_bytes = file.packed_bytes if isinstance(file, Member) else size
+                packed_bytes = file.packed_bytes if isinstance(file, MemberStream) else size
                 file.seek(0)
                 packing = packed.packing_of(file.read(packed.HEAD_BYTES))
                 self._unpacked = 0 if packing else start
@@ -71,7 +71,7 @@ class Source:
                         self._progress("reading", file.tell(), size, self.events)
                     if skip < len(block):
                         yield block[skip:] if skip else block
-                if isinstance(file, Member):
+                if isinstance(file, MemberStream):
                     self.fault = self.fault or file.fault
         except TraceError:  # an OSError too, of a remote file
             raise

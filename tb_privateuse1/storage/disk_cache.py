@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1 import i18n
-from tb_privateuse1.discovery.file import File
+from tb_privateuse1.discovery.file import File, Located, locate
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import arrow_file, cache_directory
 from tb_privateuse1.storage.file_identity import identity
@@ -53,23 +53,25 @@ class _Head(msgspec.Struct):
 _HEAD, _META = msgspec.json.Decoder(_Head), msgspec.json.Decoder(Meta)
 
 
-def cache_key(files: TraceFiles, vendors: Vendors = OURS) -> str:
+def cache_key(
+    files: TraceFiles, vendors: Vendors = OURS, look: Callable[[str], Located] = locate
+) -> str:
     """Return the cache name of these files; it changes with any of them and with the engine.
 
     Raises OSError if the trace cannot be read.
     """
-    sidecar = _identity(files.sidecar) if files.sidecar else None
-    content: list[object] = [identity(files.trace), sidecar]
-    content += (cache_key(other, vendors) for other in files.others)
-    content += (_identity(part) for part in files.parts)
+    sidecar = _identity(files.sidecar, look) if files.sidecar else None
+    content: list[object] = [identity(files.trace, look), sidecar]
+    content += (cache_key(other, vendors, look) for other in files.others)
+    content += (_identity(part, look) for part in files.parts)
     made_by = [engine_version(), vendors.fingerprint]
     text = json.dumps([made_by, content, files.names, files.worker, files.rank, files.label])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _identity(file: File) -> tuple[int, int, str]:
+def _identity(file: File, look: Callable[[str], Located]) -> tuple[int, int, str]:
     try:
-        return identity(file)
+        return identity(file, look)
     except OSError:  # a finding of the trace; it is another one when it can be read
         return file.size, file.mtime_ns, "unreadable"
 

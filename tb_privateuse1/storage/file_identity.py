@@ -10,32 +10,37 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from tb_privateuse1.discovery import archive
-from tb_privateuse1.discovery.file import File, file_at, printable
+from tb_privateuse1.discovery.file import File, Located, locate, printable
 
 ENDS_BYTES = 1 << 16
 _TICK_NS = 100_000_000
 _MOST = 20_000
 
 
-def identity(file: File) -> tuple[int, int, str]:
+def identity(file: File, look: Callable[[str], Located] = locate) -> tuple[int, int, str]:
     """Return size, time of change in ns and the digest of a file's ends. Raises OSError.
 
     A remote file is not asked for again: its URL and version stand for its content.
     """
     if file.is_remote:
         return file.size, file.mtime_ns, f"{printable(file.path)} {file.version}"
-    if inside := archive.split(file.path):
+    now = look(file.path)
+    status = now.status
+    assert status is not None, "only a URL has none"
+    if now.member:
         # What the archive holds at a place is as old as the archive.
-        size, mtime_ns, digest = identity(file_at(inside[0]))
-        return size, mtime_ns, f"{digest} {printable(inside[1])}"
-    inode, fresh = _inode(file.path)
-    digested = _digest if fresh else _remembered
-    return file.size, file.mtime_ns, digested(file.path, file.size, file.mtime_ns, inode)
+        size, mtime_ns, name = status.st_size, status.st_mtime_ns, f" {printable(now.member)}"
+    else:
+        size, mtime_ns, name = file.size, file.mtime_ns, ""
+    # Two changes within a tick of the file system's clock leave the same ctime.
+    is_fresh = 0 <= time.time_ns() - status.st_ctime_ns < _TICK_NS
+    inode = (status.st_dev, status.st_ino, status.st_ctime_ns)
+    digested = _digest if is_fresh else _remembered
+    return size, mtime_ns, digested(now.holder, size, mtime_ns, inode) + name
 
 
 def _digest(path: str, size: int, _mtime_ns: int, _inode: tuple[int, ...]) -> str:
@@ -44,19 +49,6 @@ def _digest(path: str, size: int, _mtime_ns: int, _inode: tuple[int, ...]) -> st
 
 _remembered = functools.lru_cache(_MOST)(_digest)
 """So that a request need not read the file: a changed one has another inode or ctime."""
-
-
-def _inode(path: str) -> tuple[tuple[int, ...], bool]:
-    """Return device, inode and ctime of a file, and whether the ctime is too fresh to rely on.
-
-    Two changes within a tick of the file system's clock leave the same ctime. A remote file has
-    none of the three.
-    """
-    if "://" in path:
-        return (), False
-    status = os.stat(path)
-    fresh = 0 <= time.time_ns() - status.st_ctime_ns < _TICK_NS
-    return (status.st_dev, status.st_ino, status.st_ctime_ns), fresh
 
 
 def _ends(path: str, size: int) -> bytes:

@@ -19,7 +19,7 @@ from typing import cast
 
 from tb_privateuse1.analysis.ranks.collectives import RankPart, reduce_trace
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
-from tb_privateuse1.discovery.file import printable
+from tb_privateuse1.discovery.file import locate, printable
 from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refresh
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache, part_file
@@ -77,9 +77,9 @@ class Store:
     ) -> None:
         self._clock = clock
         self._given_engine, self._readers = engine, jobs
-        self._cache_dir = cache_dir
+        self.cache_dir = cache_dir
         self._on_progress = on_progress
-        self._vendors = vendors
+        self.vendors = vendors
         self._pool: DaemonPool | None = None
         self._lock = threading.Lock()
         self._jobs = Jobs(stall_s, clock)
@@ -94,34 +94,28 @@ class Store:
         # Made for the first trace to read: a stored one needs nothing that reads.
         return self._given_engine or local_engine(self._readers)
 
-    @property
-    def vendors(self) -> Vendors:
-        """Return the vendors that it reads with."""
-        return self._vendors
-
-    @property
-    def cache_dir(self) -> Path | None:
-        """Return the directory of the cache; None: the default places."""
-        return self._cache_dir
-
     def trace(self, files: TraceFiles, wait_s: float | None = None) -> Trace:
-        """Return the trace of some files as they are now; read it if necessary.
+        """Return the trace of some files as they are now; as ``open`` does."""
+        return self.open(files, wait_s)[0]
+
+    def open(self, files: TraceFiles, wait_s: float | None = None) -> tuple[Trace, TraceFiles]:
+        """Return the trace of some files as they are now, and these; read it if necessary.
 
         Waits at most ``wait_s``, by default until it is there. Of the traces that wait for their
         turn, the one asked for most recently is read first. Raises Pending if it is not ready by
         then, TraceError if it cannot be read (at once, as long as the file is the same), or
         ``canceled`` (which is forgotten: ask again to have it read).
         """
-        files, key = _current(files, self._vendors)
+        files, key = _current(files, self.vendors)
         end = None if wait_s is None else self._clock() + wait_s
         while True:
             if (known := self._recall(key)) is not None:
-                return known
+                return known, files
             if self._jobs.get(key) is None and (known := self._stored(key, files)) is not None:
-                return known
+                return known, files
             made = self._ask(key, files, end, columns=True)
             if isinstance(made, Trace):  # else it ended just before it was asked for columns
-                return made
+                return made, files
 
     def part(self, files: TraceFiles, wait_s: float | None = None) -> RankPart:
         """Return what views of all ranks need of a trace: stored, or made now and stored.
@@ -129,7 +123,7 @@ class Store:
         A stored part is enough: its trace may be gone, and is not opened. Waits and raises as
         ``trace`` does.
         """
-        files, key = _current(files, self._vendors)
+        files, key = _current(files, self.vendors)
         with self._lock:
             self._failures.check(key)
         if (known := self._stored_part(key, files)) is not None:
@@ -168,7 +162,7 @@ class Store:
 
     def in_cache(self, files: TraceFiles) -> bool:
         """Return whether a trace is cached on disk; it counts as used now. Raises TraceError."""
-        files, key = _current(files, self._vendors)
+        files, key = _current(files, self.vendors)
         for path in self._paths(key, files):
             if path.is_file():
                 cache_directory.touch(path)
@@ -177,7 +171,7 @@ class Store:
 
     def discard(self, files: TraceFiles) -> None:
         """Remove a trace from the disk, not from those who have it open. Raises TraceError."""
-        files, key = _current(files, self._vendors)
+        files, key = _current(files, self.vendors)
         paths = self._paths(key, files)
         for path in paths:
             cache_directory.remove(path)
@@ -229,7 +223,7 @@ class Store:
 
     def _read_stored(self, key: str, files: TraceFiles) -> Trace | None:
         paths = self._paths(key, files)
-        return next(filter(None, (disk_cache.read_trace(p, self._vendors) for p in paths)), None)
+        return next(filter(None, (disk_cache.read_trace(p, self.vendors) for p in paths)), None)
 
     def _stored_part(self, key: str, files: TraceFiles) -> RankPart | None:
         part = next(filter(None, map(part_file.read_part, self._paths(key, files))), None)
@@ -352,7 +346,7 @@ class Store:
         reading = Reading(
             job.files,
             paths,
-            self._vendors,
+            self.vendors,
             job.turn,
             lambda: job.columns,
             progress,
@@ -376,19 +370,20 @@ class Store:
 
     def _paths(self, key: str, files: TraceFiles) -> list[Path]:
         """Return the paths for a trace, the preferred one first."""
-        folders = cache_directory.cache_directories(files.trace.path, self._cache_dir)
+        folders = cache_directory.cache_directories(files.trace.path, self.cache_dir)
         return [folder / f"{key}.arrow" for folder in folders]
 
 
 def _current(files: TraceFiles, vendors: Vendors) -> tuple[TraceFiles, str]:
-    """Return the files as they are now, and their key; both change with the files.
+    """Return the files as they are now, and their key, from one look at each file.
 
     Remote ones are as the last search found them, so that a host that does not answer holds up
     nobody who asks; the reader notices if they have changed.
     """
     try:
-        files = refresh(files)
-        return files, disk_cache.cache_key(files, vendors)
+        look = functools.cache(locate)
+        files = refresh(files, look)
+        return files, disk_cache.cache_key(files, vendors, look)
     except OSError as error:
         name = printable(files.trace.name)
         hint = say("It may have been deleted: reload the list of runs.")

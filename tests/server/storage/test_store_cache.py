@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -167,3 +169,22 @@ def test_a_version_that_is_late_removes_no_newer_one(tmp_path: Path) -> None:
     os.utime(path, ns=(1, files.trace.mtime_ns + 2))
     made.trace(files)
     assert [p.stem for p in but_parts(tmp_path / "cache")] == [disk_cache.cache_key(current(files))]
+
+
+def test_a_request_looks_at_each_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [str(trace(tmp_path / "log" / f"host_1.{span}.pt.trace.json")) for span in (1, 2)]
+    files = catalog.scan(str(tmp_path / "log"), READERS).find()
+    assert [own.path for own in (files.trace, files.others[0].trace)] == paths[::-1]
+    made = Store(0, tmp_path / "cache")
+    made.trace(files)
+    looks: Counter[str] = Counter()
+    real = os.stat
+
+    def counted(path: str | Path, *given: Any, **named: Any) -> os.stat_result:
+        looks[str(path)] += 1
+        return real(path, *given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", counted)
+        made.trace(files)
+    assert {path: looks[path] for path in paths} == dict.fromkeys(paths, 1)
