@@ -26,8 +26,8 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views.encoding import encode
-from tb_privateuse1.views.reader import run_view
 from tb_privateuse1.views.request import parse_options, view_named
+from tb_privateuse1.views.sources.one_trace import trace_values
 
 Seconds = tuple[float, float]
 """Of the processor and of the wall."""
@@ -63,7 +63,7 @@ def server(logdir: Path, cache: Path) -> Seconds:
 
     def ask() -> bytes:
         trace = Store(jobs=0, cache_dir=cache).trace(found.find())
-        return encode(run_view(view, trace, parse_options(view, {})))
+        return encode(view(*trace_values(view, trace, {}), **parse_options(view, {})))
 
     return timed(ask, resource.RUSAGE_SELF)
 

@@ -78,7 +78,7 @@ def windows(log: Path, cache: Path) -> Figures:
     """Milliseconds and bytes of any windows of a stored trace."""
     began = time.perf_counter()
     trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log), READERS).find())
-    ready = derived.derive(trace)
+    ready = derived.DerivedData(trace)
     first = encode_columns(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
     opened = time.perf_counter() - began
     assert first is not None

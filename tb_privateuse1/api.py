@@ -59,7 +59,7 @@ class Log(ViewMethods):
 
     def reload(self) -> None:
         """Look for new traces."""
-        self._catalog = self._reader.catalog = catalog.scan(self._path, readers.READERS)
+        self._catalog = self._reader.source.catalog = catalog.scan(self._path, readers.READERS)
 
     def trace(
         self, run: str | None = None, rank: int | None = None, span: int | None = None

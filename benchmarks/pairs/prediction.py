@@ -12,7 +12,7 @@ from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.reader import run_view
+from tb_privateuse1.views.sources.one_trace import trace_values
 from tb_privateuse1.views.whatif import WhatIf, whatif
 
 EVERY_KERNEL = "kernel:*="
@@ -66,7 +66,7 @@ def steps_ns(path: Path) -> list[int]:
 def ask(trace: Trace, changes: Sequence[str]) -> WhatIf:
     """Return the view's answer."""
     lines = [line for change in changes for line in _lines(trace, change)]
-    found = run_view(whatif, trace, {"changes": "\n".join(lines), "ranking": False})
+    found = whatif(*trace_values(whatif, trace, {}), changes="\n".join(lines), ranking=False)
     assert isinstance(found, WhatIf)
     return found
 

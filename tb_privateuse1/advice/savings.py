@@ -67,7 +67,7 @@ class Savings:
         if part is None:
             return None
         is_excerpt = part.trace is not whole
-        graph = build_graph(part.trace) if is_excerpt else derived.derive(whole).dependencies
+        graph = build_graph(part.trace) if is_excerpt else derived.DerivedData(whole).dependencies
         return RemovalReplay(whole, part, graph, self._case.apart)
 
     @functools.cached_property

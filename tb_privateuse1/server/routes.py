@@ -213,7 +213,7 @@ class Routes:
         def run_query(_: Trace) -> sql.SqlResult:  # the query reads the trace from the cache
             return sql.for_browsers(sql.query(files, text, rows=limit, store=self._store))
 
-        return self._reader.use_trace(files, run_query, deadline_s, "sql", text, limit)
+        return self._reader.use_trace(files, run_query, deadline_s, "sql", (text, limit))
 
     def _answers_sql(self, request: Request) -> bool:
         if self._sql_audience == "local":

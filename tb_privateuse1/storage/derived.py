@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DerivedData:
-    """Data by the names of the views' positional parameters."""
+    """Data by the names of the views' positional parameters; each is computed on first use."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -47,11 +47,6 @@ class DerivedData:
     def critical(self) -> path_classes.Path:
         """Return the critical path of its steps."""
         return _critical(self.trace)
-
-
-def derive(trace: Trace) -> DerivedData:
-    """Return the data derived from a trace; each part is computed on first use."""
-    return DerivedData(trace)
 
 
 @memoize

@@ -19,7 +19,6 @@ from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.ingest import without_paths
-from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import TableName
@@ -79,20 +78,17 @@ class EventRecord(Struct, frozen=True):
 
 
 def read_record(
-    store: Store,
+    trace: Trace,
     files: TraceFiles,
-    wait_s: float | None = None,
     *,
     table: Annotated[TableName, "the table that has the event"],
     row: Annotated[int, "row of the event, as in the findings' examples"],
 ) -> EventRecord:
-    """Return the event of a row. ``wait_s`` is as in ``Store.trace``.
+    """Return the event of a row, with its record in the file.
 
-    Raises TraceError ``unknown_row``, ``changed`` if the file changes meanwhile, those of reading,
-    and Pending as ``Store.trace`` does.
+    ``trace`` and ``files`` are as ``Store.open`` returns them. Raises TraceError ``unknown_row``,
+    ``changed`` if the file has changed since then, and those of reading.
     """
-    before = _now(files)
-    trace = store.trace(files, wait_s)
     rows = getattr(trace, table)
     if not 0 <= row < len(rows):
         message = say("There is no row {row} in {table}.", row=row, table=table)
@@ -105,11 +101,11 @@ def read_record(
             reader = readers.reader_named(trace.meta.reader)
             fields = reader.record(files.trace.path, trace.checkpoints, number)
         except TraceError as error:
-            if _now(files) != before:
+            if _now(files) != files.trace:
                 raise _changed(files) from error
             raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
         text = msgspec.json.format(_encoder.encode(_escaped(fields)), indent=2).decode()
-    if _now(files) != before:
+    if _now(files) != files.trace:
         raise _changed(files)
     return _event(trace, table, row, files.trace.name, text)
 

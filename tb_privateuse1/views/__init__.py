@@ -24,6 +24,7 @@ __all__ = [
     "result",
     "roofline",
     "signature",
+    "sources",
     "timeline",
     "user_models",
     "whatif",

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future, wait
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -28,6 +28,7 @@ from tb_privateuse1.trace.interruption import Interrupted
 from tb_privateuse1.trace.model import Trace
 
 _T = TypeVar("_T")
+_Key = TypeVar("_Key", bound=Hashable)
 
 Report = Callable[[Progress], None]
 """Records the progress of the work. Raises an error, which ends the work, without callers."""
@@ -61,17 +62,17 @@ class _Computation(Struct, eq=False):
     """Why it must end."""
 
 
-class Computations:
+class Computations(Generic[_Key]):
     """The computations by key. Its methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_key: dict[Hashable, _Computation] = {}
+        self._by_key: dict[_Key, _Computation] = {}
 
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def run(self, key: Hashable, work: Callable[[Report], _T], wait_s: float | None) -> _T:
+    def run(self, key: _Key, work: Callable[[Report], _T], wait_s: float | None) -> _T:
         """Return the result of ``work``, or of the running work with this key.
 
         Raises what the work raises, or Pending if that takes longer than ``wait_s``. Without a
@@ -92,7 +93,7 @@ class Computations:
         finally:
             self._leave(key, one)
 
-    def cancel(self, chosen: Callable[[Hashable], bool], error: TraceError) -> list[Hashable]:
+    def cancel(self, chosen: Callable[[_Key], bool], error: TraceError) -> list[_Key]:
         """End the running computations whose key is chosen, and return their keys.
 
         Their callers get the error at once. The work ends with its next report or checkpoint.
@@ -107,7 +108,7 @@ class Computations:
                 self._end(key, one, error)
         return list(ended)
 
-    def _join(self, key: Hashable) -> tuple[_Computation, bool]:
+    def _join(self, key: _Key) -> tuple[_Computation, bool]:
         now = time.monotonic()
         with self._lock:
             for other, old in list(self._by_key.items()):
@@ -119,7 +120,7 @@ class Computations:
             one.owed = max(one.owed - 1, 0)
         return one, new
 
-    def _leave(self, key: Hashable, one: _Computation) -> None:
+    def _leave(self, key: _Key, one: _Computation) -> None:
         with self._lock:
             one.askers -= 1
             one.left_s = time.monotonic()
@@ -128,7 +129,7 @@ class Computations:
             elif not one.owed:
                 self._forget(key, one)
 
-    def _work(self, key: Hashable, one: _Computation, work: Callable[[Report], Any]) -> None:
+    def _work(self, key: _Key, one: _Computation, work: Callable[[Report], Any]) -> None:
         def report(progress: Progress) -> None:
             if progress.phase != "computing" or progress.traces_done > one.progress.traces_done:
                 one.began_s = time.monotonic()
@@ -158,7 +159,7 @@ class Computations:
             else:
                 one.future.set_exception(error)
 
-    def _check(self, key: Hashable, one: _Computation) -> None:
+    def _check(self, key: _Key, one: _Computation) -> None:
         """Raise Interrupted if the work must end."""
         self._look(key, one)
         with self._lock:
@@ -168,20 +169,20 @@ class Computations:
             if one.verdict:
                 raise Interrupted
 
-    def _look(self, key: Hashable, one: _Computation) -> None:
+    def _look(self, key: _Key, one: _Computation) -> None:
         """End work that takes too long, also where it makes no report."""
         is_computing = one.progress.phase == "computing"
         if is_computing and time.monotonic() - one.began_s > _LONGEST_S:
             with self._lock:
                 self._end(key, one, _too_long())
 
-    def _end(self, key: Hashable, one: _Computation, error: TraceError) -> None:
+    def _end(self, key: _Key, one: _Computation, error: TraceError) -> None:
         one.verdict = error
         self._forget(key, one)
         if not one.future.done():
             one.future.set_exception(error)
 
-    def _forget(self, key: Hashable, one: _Computation) -> None:
+    def _forget(self, key: _Key, one: _Computation) -> None:
         if self._by_key.get(key) is one:
             del self._by_key[key]
 
@@ -211,13 +212,13 @@ class Turns:
             self._free.release()
 
 
-def open_trace(store: Store, files: TraceFiles, report: Report) -> Trace:
-    """Return the trace of some files, however long reading takes. Raises TraceError."""
+def open_trace(store: Store, files: TraceFiles, report: Report) -> tuple[Trace, TraceFiles]:
+    """Return a trace as ``Store.open`` does, however long reading takes. Raises TraceError."""
     while True:
         try:
-            trace = store.trace(files, _LOOK_S)
+            opened = store.open(files, _LOOK_S)
         except Pending as pending:
             report(pending.progress)
         else:
             report(COMPUTING)
-            return trace
+            return opened

@@ -125,6 +125,11 @@ def parse_deadline(texts: Mapping[str, str]) -> float:
     return time.monotonic() + allowed_ms / 1000
 
 
+def seconds_left(deadline_s: float | None) -> float | None:
+    """Return the time until a deadline of ``time.monotonic``, at least 0; None without one."""
+    return None if deadline_s is None else max(deadline_s - time.monotonic(), 0.0)
+
+
 def parse_options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
     """Return a view's keyword arguments; absent ones keep their default.
 

@@ -16,6 +16,7 @@ EDGES = (
     "inference.device_timeline.launching_operators",
     "views.reader",
     "views.computations",
+    "views.sources",
 )
 """Modules of these rooms that read files or the environment; all others are pure."""
 FORBIDDEN = {"os", "pathlib", "io", "shutil", "tempfile", "glob", "subprocess", "socket", "fsspec"}

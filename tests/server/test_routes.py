@@ -88,7 +88,7 @@ def test_an_event_is_a_route(client: Client, logdir: Path) -> None:
     answer = client.get(BASE + "event?run=ddp&rank=1&table=kernels&row=3")
     assert answer.status_code == 200
     files = discovery_catalog.scan(str(logdir), READERS).find("ddp", 1)
-    assert answer.data == encode(read_record(Store(jobs=0), files, table="kernels", row=3))
+    assert answer.data == encode(read_record(*Store(jobs=0).open(files), table="kernels", row=3))
     assert json.loads(answer.json["record"])["name"] == answer.json["name"]
 
 
@@ -171,13 +171,13 @@ class Shelf:
         self.answer = answer
         self.cancelled: list[str] = []
 
-    def cancel(self, files: TraceFiles) -> bool:
+    def cancel(self, files: TraceFiles, *, parts: bool = False) -> bool:
         self.cancelled.append(files.trace.name)
         return len(self.cancelled) == 1
 
-    def trace(self, files: TraceFiles, wait_s: float | None = None) -> Trace:
+    def open(self, files: TraceFiles, wait_s: float | None = None) -> tuple[Trace, TraceFiles]:
         if isinstance(self.answer, Trace):
-            return self.answer
+            return self.answer, files
         raise self.answer
 
 

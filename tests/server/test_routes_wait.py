@@ -13,6 +13,7 @@ from werkzeug.test import Client, TestResponse
 
 from tb_privateuse1 import views
 from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import sql
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.server import routes
@@ -197,13 +198,13 @@ def test_heavy_views_wait_for_their_turn(
 def test_opening_a_trace_for_an_export_does_not_take_longer_either(
     client: Client, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = Store.trace
+    opened = Store.open
 
-    def slow(self: Store, *arguments: Any) -> Trace:
+    def slow(self: Store, *arguments: Any) -> tuple[Trace, TraceFiles]:
         gate()
-        return trace(self, *arguments)
+        return opened(self, *arguments)
 
-    monkeypatch.setattr(Store, "trace", slow)
+    monkeypatch.setattr(Store, "open", slow)
     assert client.get(BASE + "export?format=csv&wait_ms=100").status_code == 202
     gate.open.set()
     assert poll(client, "export?format=csv&wait_ms=100").status_code == 200

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views.reader import run_view
+from tests.support.results import run_view
 
 
 def ask(lookup: Callable[..., Any], trace: Trace, **asked: Any) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.analysis.ranks.collectives import reduce_trace
 from tb_privateuse1.discovery.catalog import Span
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import signature
-from tb_privateuse1.views.reader import run_view
+from tb_privateuse1.views.sources.one_trace import trace_values
 from tb_privateuse1.views.view_inputs import Rank, RunRecording
 
 
@@ -22,6 +23,12 @@ def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:
     if names == ("recordings",):
         return view(recordings(trace, reduce=signature.reduction_of(view)), **options)
     return view(trace, trace, **options) if "base" in names else run_view(view, trace, options)
+
+
+def run_view(view: Callable[..., Any], trace: Trace, options: Mapping[str, Any]) -> Any:
+    """Of a view that reads one trace, data derived from it, or the built-in rules."""
+    given = {"rules": tuple(RULES.values())}
+    return view(*trace_values(view, trace, given), **options)
 
 
 def recordings(trace: Trace, reduce: Callable[[Trace], Any]) -> tuple[RunRecording, ...]:

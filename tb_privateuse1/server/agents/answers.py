@@ -137,7 +137,8 @@ class Answers:
         def run_query(_: Trace) -> sql.SqlResult:  # the query reads the trace from the cache
             return sql.query(files, text, rows=rows, store=self._store)
 
-        return _decoded(self._reader.use_trace(files, run_query, deadline_s, "sql", text, rows))
+        key = text, rows
+        return _decoded(self._reader.use_trace(files, run_query, deadline_s, "sql", key))
 
     def _picture(self, call: Call, deadline_s: float) -> Answer:
         texts = dict(call.texts)

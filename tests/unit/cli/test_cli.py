@@ -132,7 +132,7 @@ def test_an_event(log: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     arguments = ["event", str(log), "--table", "ops", "--row", "1", "--run", "r2", "--span", "2"]
     assert cli.main([*arguments, "--json"]) == 0
     files = catalog.scan(str(log), READERS).find("r2", None, 2)
-    expected = encode(read_record(Store(jobs=0), files, table="ops", row=1))
+    expected = encode(read_record(*Store(jobs=0).open(files), table="ops", row=1))
     assert capfdbinary.readouterr().out == expected
     assert cli.main(arguments) == 0
     out = capfdbinary.readouterr().out.decode()

@@ -38,7 +38,7 @@ def ask(trace: Trace, name: str, answers: dict[str, object]) -> threading.Thread
     """A thread that asks for a part."""
 
     def run() -> None:
-        answers[name] = getattr(derived.derive(trace), name)
+        answers[name] = getattr(derived.DerivedData(trace), name)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -72,8 +72,8 @@ def test_three_threads_do_not_wait_for_each_other(
 
 def test_each_part_is_built_once(builders: dict[str, list[Trace]]) -> None:
     trace = Trace()
-    parts = derived.derive(trace)
-    assert parts.critical is derived.derive(trace).critical
+    parts = derived.DerivedData(trace)
+    assert parts.critical is derived.DerivedData(trace).critical
     assert parts.dependencies is parts.dependencies
     assert {name: len(traces) for name, traces in builders.items()} == {
         "pyramid": 0, "dependencies": 1, "critical": 1,
@@ -90,6 +90,6 @@ def test_a_part_that_cannot_be_built_is_tried_again(
     with monkeypatch.context() as patch:
         patch.setattr(pyramid_file, "open_pyramid", fail)
         with pytest.raises(MemoryError):
-            derived.derive(trace).pyramid  # noqa: B018
-    assert derived.derive(trace).pyramid is derived.derive(trace).pyramid
+            derived.DerivedData(trace).pyramid  # noqa: B018
+    assert derived.DerivedData(trace).pyramid is derived.DerivedData(trace).pyramid
     assert builders["pyramid"] == [trace]

@@ -28,9 +28,8 @@ def write(folder: Path, *given: make.Event, **keys: Any) -> Path:
 
 
 def ask(path: Path, table: TableName, row: int) -> EventRecord:
-    return read_record(
-        Store(jobs=0), catalog.scan(str(path.parent), READERS).find(), table=table, row=row
-    )
+    files = catalog.scan(str(path.parent), READERS).find()
+    return read_record(*Store(jobs=0).open(files), table=table, row=row)
 
 
 def some() -> list[make.Event]:
@@ -51,7 +50,7 @@ def test_half_a_character_is_escaped(tmp_path: Path) -> None:
     rank.entries[0]["thread_name"] = "python\ud83d"
     rank.dump(tmp_path / "r")
     files = catalog.scan(str(tmp_path), READERS).find()
-    record = read_record(Store(jobs=0), files, table="ops", row=0).record
+    record = read_record(*Store(jobs=0).open(files), table="ops", row=0).record
     assert record is not None
     assert json.loads(record)["thread_name"] == "python\\ud83d"
 
@@ -157,9 +156,9 @@ def test_a_file_that_changes_meanwhile(
 def test_a_file_that_changed_before_is_another_trace(tmp_path: Path) -> None:
     path = write(tmp_path, *some())
     store, files = Store(jobs=0), catalog.scan(str(path.parent), READERS).find()
-    assert read_record(store, files, table="kernels", row=0).name == "gemm"
+    assert read_record(*store.open(files), table="kernels", row=0).name == "gemm"
     write(tmp_path, make.op("new", 0, 10), make.kernel("other", 5, 60))
-    found = read_record(store, files, table="kernels", row=0)
+    found = read_record(*store.open(files), table="kernels", row=0)
     assert found.record is not None
     assert (found.name, json.loads(found.record)["name"]) == ("other", "other")
 

@@ -62,7 +62,7 @@ def test_a_stored_one_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Monk
         raise AssertionError("it is stored")
 
     monkeypatch.setattr(level_of_detail, "build_pyramid", build)
-    assert len(derived.derive(found).pyramid.tracks) == 4
+    assert len(derived.DerivedData(found).pyramid.tracks) == 4
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "changed", "empty", "other"])

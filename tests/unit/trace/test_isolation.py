@@ -33,6 +33,7 @@ from tb_privateuse1.trace.interruption import Interrupted
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Selection, parse_request
+from tb_privateuse1.views.sources.trace_parts import Parts
 from tests.support import make, trace_files
 from tests.support.flight_recorders import Rank
 
@@ -116,9 +117,9 @@ def test_a_rank_of_distributed(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_run_of_history(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Reader._read
-    broken = only("/b/", read, lambda _, key: key[1].trace.path)
-    monkeypatch.setattr(Reader, "_read", broken)
+    read = Parts._read
+    broken = only("/b/", read, lambda _, __, files: files.trace.path)
+    monkeypatch.setattr(Parts, "_read", broken)
     rows = {row.run: row for row in ask(folder, "history").rows}
     assert (rows["a"].state, rows["b"].state) == ("read", "failed")
     assert rows["b"].problem == "host_0.1.pt.trace.json failed: ValueError: a mistake"

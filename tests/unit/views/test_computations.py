@@ -44,7 +44,7 @@ class Work:
 @pytest.fixture
 def works() -> Iterator[Computations]:
     """Has to have forgotten all when a test ends."""
-    made = Computations()
+    made = Computations[str]()
     yield made
     assert len(made) == 0
 

@@ -22,10 +22,10 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import reader as reader_module
 from tb_privateuse1.views.reader import Reader
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import reduces
+from tb_privateuse1.views.sources import all_ranks
 from tb_privateuse1.views.view_inputs import Rank
 from tests.support.same import values
 from tests.support.trace_files import trace, write
@@ -106,7 +106,7 @@ def test_each_trace_is_reduced_once(log: Path) -> None:
     assert [r.part for r in first] == [r.part for r in again]
     assert len(store.asked) == 4
     trace(log / "r" / "host_1.1.pt.trace.json", rank=1, name="aten::changed_and_longer")
-    reader.catalog = discovery_catalog.scan(str(log), READERS)
+    reader.source.catalog = discovery_catalog.scan(str(log), READERS)
     reader.run(Request(distributed, Selection("r", span=1)))
     assert store.asked[4:] == ["host_1.1.pt.trace.json"]
 
@@ -178,7 +178,7 @@ def test_a_canceled_rank_ends_the_view_and_the_other_ranks_that_it_reads(log: Pa
 def test_more_ranks_than_are_asked_for_at_a_time(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader_module, "_RANKS_AT_A_TIME", 2)
+    monkeypatch.setattr(all_ranks, "_AT_A_TIME", 2)
     store = Slow()
     reader = Reader(store, discovery_catalog.scan(str(log), READERS))
     with pytest.raises(Pending):
@@ -232,7 +232,7 @@ def test_a_base_may_be_elsewhere(log: Path, tmp_path: Path) -> None:
     far = discovery_catalog.scan(
         str(write(tmp_path / "far" / "b.1.pt.trace.json", {"traceEvents": []})), READERS
     )
-    two = Reader(Store(jobs=0), reader.catalog, base_catalog=far)
+    two = Reader(Store(jobs=0), reader.source.catalog, base_catalog=far)
     elsewhere = two.run(Request(both, Selection("r", 1), Selection()))
     assert elsewhere == ("host_1.1.pt.trace.json", "b.1.pt.trace.json")
 
@@ -262,9 +262,9 @@ def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
     assert size > sum(v.nbytes for v in asdict(found[0].part.calls).values())
     assert memory.bytes == sum(size_bytes(rank.part) for rank in found)
     few = MemoryBudget(2 * size + size // 2)
-    narrow = Reader(store, reader.catalog, memory=few)
+    narrow = Reader(store, reader.source.catalog, memory=few)
     assert len(narrow.run(Request(distributed, Selection("r", span=1)))) == 4
-    assert len(few.keys(narrow)) == 2
+    assert len(few.keys(narrow.source.parts)) == 2
 
 
 def test_two_views_that_read_the_same_ranks_reduce_them_once(

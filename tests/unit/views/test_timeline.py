@@ -11,9 +11,9 @@ from tb_privateuse1.analysis.timeline import level_of_detail
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.encoding import encode, encode_columns
-from tb_privateuse1.views.reader import run_view
 from tb_privateuse1.views.timeline import Timeline, timeline
 from tests.support.make import annotation, frame, kernel, launch, memory, op, step, trace
+from tests.support.results import run_view
 
 
 def some() -> Trace:

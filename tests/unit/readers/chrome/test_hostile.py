@@ -210,7 +210,7 @@ def test_markup_is_a_text_like_any_other(place: Path) -> None:
     outcome = written(place, [*events, make.op("x", 40, 50) | {"cat": MARKUP}], **{MARKUP: MARKUP})
     assert outcome.rows["ops"] == outcome.rows["kernels"] == 1
     store, files = Store(jobs=0), catalog.scan(str(place), READERS).find()
-    record = read_record(store, files, table="kernels", row=0).record
+    record = read_record(*store.open(files), table="kernels", row=0).record
     assert json.loads(str(record))["args"][MARKUP] == MARKUP
     assert str(record).replace("\n", "").isprintable() or "\u202e" in str(record)
 

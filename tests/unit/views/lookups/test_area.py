@@ -30,7 +30,7 @@ def test_ranges_count_with_their_part_inside() -> None:
 
 def on(one: Trace, kind: str, *owners: int) -> str:
     """The numbers of these threads' or streams' tracks."""
-    tracks = timeline_tracks.list_tracks(one, derived.derive(one).pyramid)
+    tracks = timeline_tracks.list_tracks(one, derived.DerivedData(one).pyramid)
     return ",".join(str(t.id) for t in tracks if t.kind == kind and t.owner in owners)
 
 

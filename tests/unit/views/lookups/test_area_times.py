@@ -14,10 +14,10 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.lookups.area import area
 from tb_privateuse1.views.lookups.area_times import AreaCounter, area_times
-from tb_privateuse1.views.reader import run_view
 from tests.support.lookups import ask
 from tests.support.make import Event, annotation, kernel, launch, op, trace
 from tests.support.repeats import sampled
+from tests.support.results import run_view
 from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.support.uncertain import pair
 
@@ -59,7 +59,7 @@ def test_busy_time_of_each_stream_and_runtime_calls() -> None:
 
 def test_only_chosen_tracks() -> None:
     one = program()
-    tracks = timeline_tracks.list_tracks(one, derived.derive(one).pyramid)
+    tracks = timeline_tracks.list_tracks(one, derived.DerivedData(one).pyramid)
     stream = next(t for t in tracks if t.kind == "device")
     found = ask(area_times, one, tracks=str(stream.id))
     assert [row.track for row in found.streams] == [stream.id]
@@ -94,7 +94,7 @@ def test_counters_of_the_selection_by_what_holds_in_it() -> None:
 
 def test_counters_are_of_all_tracks() -> None:
     one = counted()
-    tracks = timeline_tracks.list_tracks(one, derived.derive(one).pyramid)
+    tracks = timeline_tracks.list_tracks(one, derived.DerivedData(one).pyramid)
     stream = next(t for t in tracks if t.kind == "device")
     assert ask(area_times, one, tracks=str(stream.id)).counters == ask(area_times, one).counters
 

@@ -19,7 +19,7 @@ def test_pieces_have_a_place() -> None:
     trace = waiting()
     found = ask(trace)
     assert found.found == len(found.pieces) == 9
-    kinds = derived.derive(trace).pyramid.tracks.kind
+    kinds = derived.DerivedData(trace).pyramid.tracks.kind
     latency, kernel = found.pieces[3], found.pieces[4]
     assert (kernel.time_class, kernel.name) == ("kernel", "mm")
     assert (kernel.start_ns, kernel.end_ns) == (17_000, 57_000)

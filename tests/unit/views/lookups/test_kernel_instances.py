@@ -27,7 +27,7 @@ def some() -> Trace:
 
 
 def ask(t: Trace, **options: Any) -> Instances:
-    return kernel_instances(t, derived.derive(t).pyramid, **{"window": "all", **options})
+    return kernel_instances(t, derived.DerivedData(t).pyramid, **{"window": "all", **options})
 
 
 def row_of(t: Trace, operator: str) -> int:

@@ -26,7 +26,7 @@ def some() -> Trace:
 
 
 def ask(t: Trace, **options: Any) -> Instances:
-    return namesakes(t, derived.derive(t).pyramid, **options)
+    return namesakes(t, derived.DerivedData(t).pyramid, **options)
 
 
 @pytest.mark.parametrize("table", get_args(TableName))

@@ -1,0 +1,56 @@
+"""The inputs of a view that reads one trace, data derived from it, its files, a base, or rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.storage.derived import DerivedData
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.computations import Report, open_trace
+from tb_privateuse1.views.request import Request
+from tb_privateuse1.views.signature import reads_of
+from tb_privateuse1.views.sources.source import Source, find_files
+
+if TYPE_CHECKING:
+    from tb_privateuse1.advice.rules.rule import Rule
+
+
+class TraceInputs(Struct, frozen=True):
+    """A trace, and after it the one to compare with, if the view reads ``base``."""
+
+    store: Store
+    view: Callable[..., Any]
+    files: tuple[TraceFiles, ...]
+    key: tuple[Rule, ...]
+    """The rules, if the view reads ``rules``."""
+    keeps_deadline: bool = False
+
+    def open(self, report: Report) -> Iterator[Any]:
+        """Open the trace and its base."""
+        (trace, files), *bases = [open_trace(self.store, own, report) for own in self.files]
+        base = bases[0][0] if bases else None
+        given = {"files": files, "rules": self.key, "base": base}
+        return trace_values(self.view, trace, given)
+
+
+def find_trace(source: Source, request: Request) -> TraceInputs:
+    """Look up the trace of a request, and the one to compare with."""
+    reads, deadline_s = request.reads, request.deadline_s
+    files = [find_files(source.catalog, request.selection, deadline_s)]
+    if "base" in reads:
+        base = request.selection if request.base is None else request.base
+        files.append(find_files(source.base_catalog or source.catalog, base, deadline_s))
+    rules = tuple(source.rules()) if "rules" in reads else ()
+    return TraceInputs(source.store, request.view, tuple(files), rules)
+
+
+def trace_values(view: Callable[..., Any], trace: Trace, given: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield what a view reads: values that are given, the trace, and data derived from it."""
+    data = DerivedData(trace)
+    for name in reads_of(view):
+        yield given[name] if name in given else getattr(data, name)
