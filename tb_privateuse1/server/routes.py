@@ -16,16 +16,26 @@ from collections.abc import Callable
 from typing import Any
 
 from isal import igzip
+from msgspec import Struct
 from msgspec.structs import replace
 from werkzeug.wrappers import Request, Response
 
+from tb_privateuse1.discovery.catalog import Runs
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import formats, sql
 from tb_privateuse1.export.query import EXPORT, parse_export
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, record_routes, static_files
 from tb_privateuse1.server.access import Access, is_local
-from tb_privateuse1.server.messages import API_VERSION, ApiError, Canceled, Extras, Problem
+from tb_privateuse1.server.messages import (
+    API_VERSION,
+    ApiError,
+    AskedRecording,
+    Canceled,
+    Extras,
+    Problem,
+    RunningJobs,
+)
 from tb_privateuse1.server.record_permission import Permission
 from tb_privateuse1.server.record_routes import RecordRoutes
 from tb_privateuse1.storage import disk_cache
@@ -78,14 +88,23 @@ _STATUS = {
 """By error code; every other error is about a trace that cannot be used: 422."""
 
 _BASE = f"/data/plugin/{static_files.PLUGIN}/"
-_CANCEL = "cancel"
-_RECORD = (record_routes.JOBS, record_routes.ASK, record_routes.CANCEL)
-_POSTS = (_CANCEL, record_routes.ASK, record_routes.CANCEL)
+_READ = ("GET", "HEAD")
+_CHANGE = ("POST",)
 _WORTH_PACKING_BYTES = 1024
 _MOST_BYTES = 128 << 20
 """Of one answer: the views' own limits keep all that a page asks for far below."""
 _PACKED = "application/octet-stream"
 """A client must accept it by name: see ``encode_columns``."""
+
+
+class _Route(Struct, frozen=True):
+    """What answers the paths that begin with ``prefix``; it gets the rest of the path."""
+
+    prefix: str
+    answer: Callable[[Request, str], Response]
+    check: Callable[[Request], None]
+    """Raises TraceError for a request that must not be answered."""
+    methods: tuple[str, ...] = _READ
 
 
 class Routes:
@@ -111,7 +130,23 @@ class Routes:
         self._warnings = warnings
         self._sql_audience = sql_audience
         self._record = record or RecordRoutes((), scanner, Permission())
-        self._access = (access or Access()).with_names(self._record.permission.hosts)
+        data = (access or Access()).with_names(self._record.permission.hosts)
+        read, change = data.check, data.check_change
+        views = _Route("", _in_json(self._view), read)
+        others = (
+            # Files of the package hold nothing of a trace, and the page must show what is wrong.
+            _Route("static/", static_files.respond, _let_pass),
+            _Route(perfetto_ui.PREFIX, perfetto_ui.respond, _let_pass),
+            _Route("runs", _in_json(self._runs), read),
+            _Route("extras", _in_json(self._extras), read),
+            _Route("export", self._export, read),
+            _Route("sql", _in_json(self._sql), read),
+            _Route("cancel", _in_json(self._cancel), change, _CHANGE),
+            _Route(record_routes.JOBS, _in_json(self._jobs), read),
+            _Route(record_routes.ASK, _in_json(self._ask), change, _CHANGE),
+            _Route(record_routes.CANCEL, _in_json(self._cancel_recording), change, _CHANGE),
+        )
+        self._routes = {"": views, **{route.prefix: route for route in others}}
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """Run the WSGI application. Its path is the part behind the plugin's name."""
@@ -121,29 +156,15 @@ class Routes:
     def respond(self, request: Request) -> Response:
         """Return the answer to one request; never raises."""
         path = request.path.removeprefix(_BASE)
+        folder = "".join(path.partition("/")[:2])
+        route = self._routes.get(path) or self._routes.get(folder) or self._routes[""]
         try:
-            if request.method not in _methods(path):
+            if request.method not in route.methods:
                 raise TraceError(
                     "bad_method", say("{method} is not supported.", method=request.method)
                 )
-            # Files of the package hold nothing of a trace, and the page must show what is wrong.
-            if path.startswith("static/"):
-                return static_files.respond(request, path.removeprefix("static/"))
-            if path.startswith(perfetto_ui.PREFIX):
-                return perfetto_ui.respond(request, path.removeprefix(perfetto_ui.PREFIX))
-            if path in _POSTS:
-                self._access.check_change(request)
-            else:
-                self._access.check(request)
-            if path == _CANCEL:
-                return _json(request, self._cancel(request), 200)
-            if path == "export":
-                return self._export(_texts(request))
-            if path == "sql":
-                return _json(request, self._sql(request), 200)
-            if path in _RECORD:
-                return _json(request, self._recording(path, request), 200)
-            return _json(request, self._result(path, request), 200)
+            route.check(request)
+            return route.answer(request, path.removeprefix(route.prefix))
         except Pending as pending:
             return _json(request, pending.progress, 202)
         except TraceError as error:
@@ -154,30 +175,32 @@ class Routes:
             problem = Problem("internal", say("The dashboard made a mistake here."), hint)
         response = _json(request, ApiError(problem), _STATUS.get(problem.code, 422))
         if response.status_code == 405:
-            response.headers["Allow"] = ", ".join(_methods(path))
+            response.headers["Allow"] = ", ".join(route.methods)
         return response
 
-    def _result(self, name: str, request: Request) -> Any:
-        texts = _texts(request)
-        if name == "runs":
-            reject_unknown(name, texts, ())
-            runs = self._scanner.catalog().runs
-            return replace(runs, warnings=(*self._warnings, *runs.warnings))
-        if name == "extras":
-            reject_unknown(name, texts, ())
-            return Extras(
-                API_VERSION,
-                VERSION,
-                disk_cache.build_digest(),
-                perfetto_ui.bundle() is not None,
-                sql.installed(),
-                self._answers_sql(request),
-                self._record.count(request),
-            )
-        return self._reader.run(parse_request(name, texts))
+    def _view(self, request: Request, name: str) -> Any:
+        return self._reader.run(parse_request(name, _texts(request)))
 
-    def _export(self, texts: dict[str, str]) -> Response:
+    def _runs(self, request: Request, _: str) -> Runs:
+        reject_unknown("runs", _texts(request), ())
+        runs = self._scanner.catalog().runs
+        return replace(runs, warnings=(*self._warnings, *runs.warnings))
+
+    def _extras(self, request: Request, _: str) -> Extras:
+        reject_unknown("extras", _texts(request), ())
+        return Extras(
+            API_VERSION,
+            VERSION,
+            disk_cache.build_digest(),
+            perfetto_ui.bundle() is not None,
+            sql.installed(),
+            self._answers_sql(request),
+            self._record.count(request),
+        )
+
+    def _export(self, request: Request, _: str) -> Response:
         """Return a file to download; it is sent while it is made, and nothing is stored."""
+        texts = _texts(request)
         reject_unknown("export", texts, (*TRACE_QUERY, *EXPORT))
         name, window = parse_export(texts)
         deadline_s = parse_deadline(texts)
@@ -193,7 +216,7 @@ class Routes:
         )
         return _guarded(response)
 
-    def _sql(self, request: Request) -> sql.SqlResult:
+    def _sql(self, request: Request, _: str) -> sql.SqlResult:
         if not self._answers_sql(request):
             hint = say(
                 "It is off unless TensorBoard and its clients are on one machine: see "
@@ -220,24 +243,32 @@ class Routes:
             return is_local(request)
         return self._sql_audience == "everybody"
 
-    def _recording(self, path: str, request: Request) -> Any:
+    def _cancel(self, request: Request, _: str) -> Canceled:
         texts = _texts(request)
-        if path == record_routes.JOBS:
-            reject_unknown(path, texts, ("job", "id"))
-            return self._record.jobs(request, texts)
-        reject_unknown(path, texts, ())
-        ask = path == record_routes.ASK
-        return self._record.ask(request) if ask else self._record.cancel(request)
-
-    def _cancel(self, request: Request) -> Canceled:
-        texts = _texts(request)
-        reject_unknown(_CANCEL, texts, SELECTION)
+        reject_unknown("cancel", texts, SELECTION)
         files = self._reader.find(parse_selection(texts), deadline_s=time.monotonic())
         return Canceled(self._reader.cancel(files))
 
+    def _jobs(self, request: Request, _: str) -> RunningJobs:
+        texts = _texts(request)
+        reject_unknown(record_routes.JOBS, texts, ("job", "id"))
+        return self._record.jobs(request, texts)
 
-def _methods(path: str) -> tuple[str, ...]:
-    return ("POST",) if path in _POSTS else ("GET", "HEAD")
+    def _ask(self, request: Request, _: str) -> AskedRecording:
+        reject_unknown(record_routes.ASK, _texts(request), ())
+        return self._record.ask(request)
+
+    def _cancel_recording(self, request: Request, _: str) -> Canceled:
+        reject_unknown(record_routes.CANCEL, _texts(request), ())
+        return self._record.cancel(request)
+
+
+def _let_pass(_: Request) -> None:
+    """Check nothing."""
+
+
+def _in_json(result: Callable[[Request, str], Any]) -> Callable[[Request, str], Response]:
+    return lambda request, rest: _json(request, result(request, rest), 200)
 
 
 def _texts(request: Request) -> dict[str, str]:
