@@ -71,7 +71,7 @@ def measure(case: Case, ops: Ops, wanted: int, profiled: bool) -> tuple[int, flo
     if profiled:
         profiler.enable()
     began = time.process_time()
-    device_timeline.infer_timeline(ops, strings, case.sidecar)
+    device_timeline.infer_timeline(device_timeline.HostRecording(ops, strings, case.sidecar))
     seconds = time.process_time() - began
     if profiled:
         profiler.disable()

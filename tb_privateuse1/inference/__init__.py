@@ -113,9 +113,10 @@ def _infer(
 ) -> Activities:
     """Return the inferred activities; none without a sidecar."""
     ops = task_queue.passing_times(host.ops, host.tasks)
-    activities = device_timeline.infer_timeline(
+    recording = device_timeline.HostRecording(
         ops, strings, sidecar, host.frames, others, host.memory, launches, markers
     )
+    activities = device_timeline.infer_timeline(recording)
     return activities or Activities(Kernels.empty(), Lanes.empty())
 
 

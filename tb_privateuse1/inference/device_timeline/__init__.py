@@ -42,7 +42,6 @@ from tb_privateuse1.inference.device_timeline import (
     kernel_sum_queue,
     known_launches,
     launching_operators,
-    other_recordings,
     step_markers,
     stream_joins,
     streams,
@@ -53,10 +52,11 @@ from tb_privateuse1.inference.device_timeline.known_launches import (
     known_launches as known_launches_of,
 )
 from tb_privateuse1.inference.device_timeline.other_recordings import Others as Others
+from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.step_markers import (
     markers_on_clock as markers_on_clock,
 )
-from tb_privateuse1.inference.device_timeline.timeline_inputs import Calibration, EventPairs, Work
+from tb_privateuse1.inference.device_timeline.timeline_inputs import Work
 from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.readers.raw import Sidecar, StepMarkers
 from tb_privateuse1.trace import groupby
@@ -68,6 +68,7 @@ from tb_privateuse1.trace.model import MISSING, NONE, Frames, Kernels, Lanes, Me
 from tb_privateuse1.trace.table import I64, Bools
 
 __all__ = [
+    "HostRecording",
     "KnownLaunches",
     "Others",
     "infer_timeline",
@@ -76,53 +77,43 @@ __all__ = [
 ]
 
 
-def infer_timeline(
-    ops: Ops,
-    strings: Strings,
-    sidecar: Sidecar | None,
-    frames: Frames | None = None,
-    others: other_recordings.Others | None = None,
-    memory: Memory | None = None,
-    launches: KnownLaunches | None = None,
-    markers: StepMarkers | None = None,
-) -> Activities | None:
-    """Return inferred kernels on a lane per stream, or None without a sidecar.
+class HostRecording(Struct, frozen=True):
+    """The host's side of a recording without device activities.
 
-    ``frames`` are the Python frames; calls that wait for the device are found among them.
-    ``others`` returns other recordings of the run; it is called if durations are hidden here.
-    ``memory`` are the memory events, which show operators on tensors of the host. ``launches`` are
+    Calls that wait for the device are found among the operators and the Python ``frames``.
+    ``memory`` are the memory events, which show operators on tensors of the host. ``others``
+    returns other recordings of the run; it is called if durations are hidden here. ``launches`` are
     those that the backend recorded, ``markers`` those of the capture at the ends of steps.
     """
-    if sidecar is None:
+
+    ops: Ops
+    strings: Strings
+    sidecar: Sidecar | None
+    frames: Frames | None = None
+    others: Others | None = None
+    memory: Memory | None = None
+    launches: KnownLaunches | None = None
+    markers: StepMarkers | None = None
+
+
+def infer_timeline(host: HostRecording) -> Activities | None:
+    """Return inferred kernels on a lane per stream, or None without a sidecar."""
+    if host.sidecar is None:
         return None
-    facts = sidecar.facts
+    ops, strings, facts = host.ops, host.strings, host.sidecar.facts
     kind = elapsed_kind.detect(ops, strings, facts.get("elapsed_kind"), facts.get("elapsed_unit"))
     counts = {"shapes": int((ops.shapes >= 0).sum())}
     basis = InferenceBasis(kind.name, kind.evidence, counts=counts)
     if kind.finding is not None or kind.name == "none":
         return _activities(ops, strings, [], [Work.none(kind.finding, basis)])
-    waits = _waits(ops, strings, frames)
-    split = streams.split_streams(ops, sidecar)
-    parts = [streams.select_operators(ops, s.row) if len(s.row) < len(ops) else ops for s in split]
-    may = _may_launch(ops, strings, memory)
-    prepared = [
-        _prepare(part, may[s.row], sidecar, kind.resolution_ns, launches, s, alone=len(split) == 1)
-        for part, s in zip(parts, split, strict=True)
-    ]
+    split = streams.split_streams(ops, host.sidecar)
+    inputs = _stream_inputs(host, host.sidecar, split, kind.resolution_ns, basis)
     if kind.name == "kernel_sum":
-        work = [
-            kernel_sum_queue.replay_queue(p, r.events, waits, r.c, basis)
-            for p, r in zip(parts, prepared, strict=True)
-        ]
+        work = [kernel_sum_queue.replay_queue(stream) for stream in inputs]
     else:
-        joins = _joins(parts, prepared, strings, waits) if len(split) > 1 else [None]
-        pins = [step_markers.markers_of_stream(markers, s, alone=len(split) == 1) for s in split]
-        work = [
-            event_pipeline.place_kernels(
-                part, strings, r.events, r.may, join, waits, r.c, basis, others, r.known, own
-            )
-            for part, r, join, own in zip(parts, prepared, joins, pins, strict=True)
-        ]
+        if len(split) > 1:
+            inputs = _with_joins(inputs)
+        work = [event_pipeline.place_kernels(stream) for stream in inputs]
     if len(split) == 1 and _contradicts(work[0]):
         several = streams.find_parallel(ops, kind.resolution_ns)
         if several is not None:
@@ -145,15 +136,6 @@ def _contradicts(work: Work) -> bool:
     return work.basis is not None and work.basis.counts.get("dropped_claims", 0) > 0
 
 
-class _Prepared(Struct, frozen=True):
-    """A stream before it is solved: its events, who may launch, its constants."""
-
-    events: EventPairs
-    may: Bools
-    c: Calibration
-    known: known_launches.Positions | None
-
-
 def _may_launch(ops: Ops, strings: Strings, memory: Memory | None) -> Bools:
     """Return the operators whose names and tensors allow that they launch."""
     may = launching_operators.may_launch(ops, strings)
@@ -163,37 +145,52 @@ def _may_launch(ops: Ops, strings: Strings, memory: Memory | None) -> Bools:
     return allowed
 
 
-def _prepare(
-    ops: Ops,
-    may: Bools,
+def _stream_inputs(
+    host: HostRecording,
     sidecar: Sidecar,
+    split: list[streams.Stream],
     resolution_ns: int,
-    launches: KnownLaunches | None,
-    stream: streams.Stream,
-    *,
-    alone: bool,
-) -> _Prepared:
-    events = event_pairs.pair_events(ops)
-    launching = launching_operators.launching_segments(events, may)
-    known = known_launches.launch_positions(launches, stream, alone, events, ops)
-    if known is not None:
-        launching = known.launching
-        may = known_launches.operators_with_launches(known, events, ops)
-    launch_free = event_pairs.launch_free_segments(events, launching)
-    c = calibration.calibrate(ops, sidecar, resolution_ns, events, launch_free)
-    return _Prepared(events, may, c, known)
+    basis: InferenceBasis,
+) -> list[StreamInput]:
+    """Return the streams before they are solved: their events, who may launch, their constants."""
+    may_launch = _may_launch(host.ops, host.strings, host.memory)
+    waits = _waits(host.ops, host.strings, host.frames)
+    is_alone = len(split) == 1
+    inputs = []
+    for stream in split:
+        ops, may = host.ops, may_launch[stream.row]
+        if len(stream.row) < len(ops):
+            ops = streams.select_operators(ops, stream.row)
+        events = event_pairs.pair_events(ops)
+        launching = launching_operators.launching_segments(events, may)
+        known = known_launches.launch_positions(host.launches, stream, is_alone, events, ops)
+        if known is not None:
+            launching = known.launching
+            may = known_launches.operators_with_launches(known, events, ops)
+        launch_free = event_pairs.launch_free_segments(events, launching)
+        c = calibration.calibrate(ops, sidecar, resolution_ns, events, launch_free)
+        markers = step_markers.markers_of_stream(host.markers, stream, alone=is_alone)
+        inputs.append(
+            StreamInput(
+                ops, host.strings, events, may, waits, c, basis, None, known, markers, host.others
+            )
+        )
+    return inputs
 
 
-def _joins(
-    parts: list[Ops], prepared: list[_Prepared], strings: Strings, waits: tuple[I64, I64]
-) -> list[stream_joins.Joins | None]:
+def _with_joins(inputs: list[StreamInput]) -> list[StreamInput]:
+    """Return the streams with the times at which they may have waited for each other."""
     lanes = []
-    for ops, r in zip(parts, prepared, strict=True):
-        between = launching_operators.may_wait_for_streams(ops, strings)
-        waiting = (r.events.innermost < 0) | between[r.events.innermost]
-        wait_free = event_pairs.launch_free_segments(r.events, waiting)
-        lanes.append(stream_joins.build_lane(ops, r.events, wait_free, between, r.c))
-    return [*stream_joins.find_joins(lanes, waits)]
+    for stream in inputs:
+        between = launching_operators.may_wait_for_streams(stream.ops, stream.strings)
+        innermost = stream.events.innermost
+        waiting = (innermost < 0) | between[innermost]
+        wait_free = event_pairs.launch_free_segments(stream.events, waiting)
+        lanes.append(
+            stream_joins.build_lane(stream.ops, stream.events, wait_free, between, stream.c)
+        )
+    joins = stream_joins.find_joins(lanes, inputs[0].waits)
+    return [replace(stream, joins=own) for stream, own in zip(inputs, joins, strict=True)]
 
 
 def _waits(ops: Ops, strings: Strings, frames: Frames | None) -> tuple[I64, I64]:

@@ -30,7 +30,6 @@ from tb_privateuse1.inference.device_timeline import (
     unknown_work,
 )
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
-from tb_privateuse1.inference.device_timeline.known_launches import Positions
 from tb_privateuse1.inference.device_timeline.phase_results import (
     Cautious,
     Lengths,
@@ -38,18 +37,14 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
     Placement,
     Prior,
     StreamInput,
-    stream_input,
 )
 from tb_privateuse1.inference.device_timeline.solver import Solution
-from tb_privateuse1.inference.device_timeline.stream_joins import Joins
-from tb_privateuse1.inference.device_timeline.timeline_inputs import Calibration, EventPairs, Work
-from tb_privateuse1.inference.stage_inputs import Strings, inside_priming
-from tb_privateuse1.readers.raw import StepMarkers
+from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs, Work
+from tb_privateuse1.inference.stage_inputs import inside_priming
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING, Ops
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING
+from tb_privateuse1.trace.table import Bools
 
 _ALMOST_NONE = 0.01
 """The share of contradictions above which the cost of an event is in doubt."""
@@ -61,55 +56,36 @@ _UNBOUNDED = 0.1
 """The share of kernels without a start bound above which there is a finding."""
 
 
-def place_kernels(
-    ops: Ops,
-    strings: Strings,
-    events: EventPairs,
-    may: Bools,
-    joins: Joins | None,
-    waits: tuple[I64, I64],
-    c: Calibration,
-    basis: InferenceBasis,
-    others: other_recordings.Others | None = None,
-    known: Positions | None = None,
-    markers: StepMarkers | None = None,
-) -> Work:
-    """Return the kernels of a stream, or no work and the reason in a finding.
-
-    ``may``: per operator, whether its name allows that it launches. ``joins``: when the stream may
-    have waited for others. ``waits``: host ranges that wait for the device and return soon after
-    its last work, unless another stream may have been the last. ``known``: the launches, if the
-    backend recorded them; ``may`` are their operators then. ``markers``: those of the stream.
-    """
-    stream = stream_input(ops, strings, events, joins, waits, c, known, markers)
-    stream, prior = _with_slower_events(stream, solve_prior(stream, may), may)
-    refused = _contradicted(prior.solution, events, basis)
+def place_kernels(stream: StreamInput) -> Work:
+    """Return the kernels of a stream, or no work and the reason in a finding."""
+    stream, prior = _with_slower_events(stream, solve_prior(stream))
+    refused = _contradicted(prior.solution, stream)
     if refused is not None:
         return refused
     cautious, behind = solve_cautious(stream, prior), prior.behind
     del prior  # its bounds take a tenth of the memory
     likely = solve_likely(stream, behind, cautious)
-    refused = _contradicted(likely.solution, events, basis)
+    refused = _contradicted(likely.solution, stream)
     if refused is not None and not len(cautious.sites.op):
         return refused
     placement = draft_placement(stream, cautious, likely)
-    lengths = estimate_lengths(stream, cautious, likely, placement, others)
-    return _work(stream, cautious, likely, placement, lengths, basis)
+    lengths = estimate_lengths(stream, cautious, likely, placement)
+    return _work(stream, cautious, likely, placement, lengths)
 
 
-def solve_prior(stream: StreamInput, may: Bools) -> Prior:
+def solve_prior(stream: StreamInput) -> Prior:
     """Return the solution by the operators' names alone.
 
-    Assumes that an operator outside ``may`` launches nothing, and that no operator blocks. The
-    names allow too much rather than too little, so that the bounds hold but are wide. Evidence
+    Assumes that an operator outside ``stream.may`` launches nothing, and that no operator blocks.
+    The names allow too much rather than too little, so that the bounds hold but are wide. Evidence
     needs them: only where the device is surely behind is the time between events device time.
     """
-    launching = known_launches.launching_segments(stream.known, stream.events, may)
+    launching = known_launches.launching_segments(stream.known, stream.events, stream.may)
     nobody = np.zeros(len(stream.ops), np.bool_)
     solved = stream_solution.solve_stream(stream, launching, nobody, stream.c)
     solution, events = solved.solution, solved.events
     prompt = events.host_high_ns + stream.c.latency_ns + stream.c.jitter_ns
-    return Prior(may, solution, events, solution.bounds.low > prompt)
+    return Prior(solution, events, solution.bounds.low > prompt)
 
 
 def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
@@ -135,7 +111,7 @@ def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
     foreign = launching_operators.custom_operators(ops, strings)
     use = launching_operators.choose_segments(
-        prior.may, may, events, ops, stream.places, segments, surely, none, foreign
+        stream.may, may, events, ops, stream.places, segments, surely, none, foreign
     )
     # Device time beyond that of the operators inside belongs to the operator itself.
     unexplained = launching_operators.operators_with_unexplained_time(
@@ -225,18 +201,17 @@ def estimate_lengths(
     cautious: Cautious,
     likely: Likely,
     placement: Placement,
-    others: other_recordings.Others | None,
 ) -> Lengths:
     """Return the kernels in order, without overlap, with final estimates and limits.
 
-    Assumes that the same work takes as long elsewhere in the trace, and within 5 % in ``others``.
-    Instances under backlog give the durations of hidden ones. Work of known end and length shows
-    where operators launch, which narrows the starts of the rest.
+    Assumes that the same work takes as long elsewhere in the trace, and within 5 % in other
+    recordings. Instances under backlog give the durations of hidden ones. Work of known end and
+    length shows where operators launch, which narrows the starts of the rest.
     """
     sites, events = cautious.sites, likely.events
     instances, visible = _instances(stream, cautious, placement)
     instances, helped, names = other_recordings.add_recordings(
-        instances, sites.op, sites.last, stream.keys, stream.ops, stream.strings, others
+        instances, sites.op, sites.last, stream.keys, stream.ops, stream.strings, stream.others
     )
     typical = duration_catalogue.typical_durations(instances).head(len(visible))
     limits, c = placement.limits, likely.c
@@ -261,7 +236,7 @@ def estimate_lengths(
     return Lengths(placed, helped, names)
 
 
-def _with_slower_events(stream: StreamInput, prior: Prior, may: Bools) -> tuple[StreamInput, Prior]:
+def _with_slower_events(stream: StreamInput, prior: Prior) -> tuple[StreamInput, Prior]:
     """Return both, with events that cost more if cheap ones were assumed and contradict claims.
 
     A cost that nothing shows is the weaker assumption: it goes before half of the claims do.
@@ -270,7 +245,7 @@ def _with_slower_events(stream: StreamInput, prior: Prior, may: Bools) -> tuple[
     if slower is None or wrong <= _ALMOST_NONE * prior.solution.claims:
         return stream, prior
     slow_stream = replace(stream, c=slower)
-    again = solve_prior(slow_stream, may)
+    again = solve_prior(slow_stream)
     return (slow_stream, again) if 2 * again.solution.lost < wrong else (stream, prior)
 
 
@@ -278,12 +253,12 @@ def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
     """Return which operators launch and which block, by what the prior's bounds show of them."""
     ops, c, places, events = stream.ops, stream.c, stream.places, prior.events
     bounds, spans = prior.solution.bounds, prior.solution.spans
-    segments = launching_operators.own_segments(events, prior.may)
+    segments = launching_operators.own_segments(events, stream.may)
     surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
-    unexplained = prior.may & launching_operators.operators_with_unexplained_time(
+    unexplained = stream.may & launching_operators.operators_with_unexplained_time(
         ops, events, stream.tree, bounds, spans, c
     )
-    may = prior.may
+    may = stream.may
     if stream.known is None:
         may = launching_operators.correct_by_evidence(
             may, ops, places, segments, surely, none, unexplained
@@ -320,7 +295,6 @@ def _work(
     likely: Likely,
     placement: Placement,
     lengths: Lengths,
-    basis: InferenceBasis,
 ) -> Work:
     """Return the result of all phases, less the work that capture added itself."""
     sites, solution, placed = cautious.sites, cautious.solution, lengths.placed
@@ -329,9 +303,9 @@ def _work(
     start_bound = np.where(unbounded, MISSING, start_bound)
     counts = {**_counts(solution, len(stream.events)), "elsewhere": lengths.helped}
     basis = replace(
-        basis,
+        stream.basis,
         constants=likely.c.constants,
-        counts={**basis.counts, **counts},
+        counts={**stream.basis.counts, **counts},
         others=lengths.names,
         dropped=_dropped_rows(solution, stream.events),
     )
@@ -363,17 +337,17 @@ def _dropped_rows(solution: Solution, events: EventPairs) -> tuple[int, ...]:
     return tuple(events.op[solution.dropped[:_LISTED]].tolist())
 
 
-def _contradicted(solution: Solution, events: EventPairs, basis: InferenceBasis) -> Work | None:
+def _contradicted(solution: Solution, stream: StreamInput) -> Work | None:
     """Return no work and the reason if no stream explains the elapsed times."""
     finding = elapsed_kind.contradiction(len(solution.dropped), solution.claims)
     if finding is None:
         return None
     basis = replace(
-        basis,
+        stream.basis,
         kind="host",
         evidence=finding.message,
-        counts={**basis.counts, **_counts(solution, len(events))},
-        dropped=_dropped_rows(solution, events),
+        counts={**stream.basis.counts, **_counts(solution, len(stream.events))},
+        dropped=_dropped_rows(solution, stream.events),
     )
     return Work.none(finding, basis)
 

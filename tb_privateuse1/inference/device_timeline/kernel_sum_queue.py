@@ -10,16 +10,15 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import sync_points
+from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     NEVER,
-    Calibration,
     EventPairs,
     Work,
 )
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import latest_not_after
 from tb_privateuse1.trace.findings import DEVICE, Finding
-from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import EVENTS, KERNEL, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -33,15 +32,14 @@ _TAIL_NS = 1_500
 """From the launch to the operator's end on the host."""
 
 
-def replay_queue(
-    ops: Ops, events: EventPairs, waits: tuple[I64, I64], c: Calibration, basis: InferenceBasis
-) -> Work:
-    """Return the kernels of a stream. ``waits`` are host ranges that wait for the device.
+def replay_queue(stream: StreamInput) -> Work:
+    """Return the kernels of a stream.
 
     An operator launches between its start and its end, likely near the end. Such a backend's queue
     may be a thread of the host: so an unmeasured latency may be 0. The queue also takes time from
     one kernel to the next.
     """
+    ops, events, c, basis = stream.ops, stream.events, stream.c, stream.basis
     row = _launching(ops)
     duration = ops.elapsed_ns[row]
     least = max(c.latency_ns - c.latency_bound_ns, 0) if c.latency_measured else 0
@@ -59,7 +57,7 @@ def replay_queue(
     cost = _event_costs(
         events,
         row,
-        sync_points.find_sync_points(events, np.zeros(len(ops), np.bool_), waits, c),
+        sync_points.find_sync_points(events, np.zeros(len(ops), np.bool_), stream.waits, c),
         ready,
         taken,
         between,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from tb_privateuse1.inference.device_timeline.constraints import Tree
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites, Placed
 from tb_privateuse1.inference.device_timeline.known_launches import Positions
 from tb_privateuse1.inference.device_timeline.launching_operators import Segments
+from tb_privateuse1.inference.device_timeline.other_recordings import Others
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import Joins
 from tb_privateuse1.inference.device_timeline.timeline_inputs import (
@@ -20,61 +22,67 @@ from tb_privateuse1.inference.device_timeline.timeline_inputs import (
 )
 from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.readers.raw import StepMarkers
+from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 
-class StreamInput(Struct, frozen=True):
+class StreamInput(Struct, frozen=True, dict=True):
     """The recorded input of one stream; no phase changes it.
 
-    ``events`` are its event pairs as recorded, ``tree`` their nesting, ``in_tree`` the operators
-    that are nodes of it, ``keys`` one number per operator, shapes and dtypes, ``places`` one that
-    also tells the nearest ancestors apart. ``joins``: when the stream may have waited for others,
-    if there are any. ``waits``: starts and ends of host ranges that wait for the device.
+    ``events`` are its event pairs as recorded. ``may``: per operator, whether it may launch, by its
+    name or by the launches that the backend recorded. ``waits``: starts and ends of host ranges
+    that wait for the device and return soon after its last work, unless another stream may have
+    been the last. ``basis``: the kind of the elapsed times.
     """
 
     ops: Ops
     strings: Strings
     events: EventPairs
-    tree: Tree
-    in_tree: Bools
-    keys: I64
-    places: I64
-    joins: Joins | None
+    may: Bools
     waits: tuple[I64, I64]
     c: Calibration
+    basis: InferenceBasis
+    joins: Joins | None = None
+    """When the stream may have waited for others, if there are any."""
     known: Positions | None = None
     """When the host launched, if the backend recorded it."""
     markers: StepMarkers | None = None
     """When the stream came to the ends of steps, if the capture recorded it."""
+    others: Others | None = None
+    """Returns other recordings of the run."""
 
+    @functools.cached_property
+    def _nesting(self) -> tuple[Tree, Bools]:
+        return event_pairs.build_tree(self.events, self.ops)
 
-def stream_input(
-    ops: Ops,
-    strings: Strings,
-    events: EventPairs,
-    joins: Joins | None,
-    waits: tuple[I64, I64],
-    c: Calibration,
-    known: Positions | None,
-    markers: StepMarkers | None,
-) -> StreamInput:
-    """Return the input of a stream, with the tree of its events and the keys of its operators."""
-    tree, in_tree = event_pairs.build_tree(events, ops)
-    keys = launching_operators.operator_keys(ops)
-    places = launching_operators.placed_keys(ops, keys)
-    return StreamInput(
-        ops, strings, events, tree, in_tree, keys, places, joins, waits, c, known, markers
-    )
+    @property
+    def tree(self) -> Tree:
+        """Return the nesting of the events."""
+        return self._nesting[0]
+
+    @property
+    def in_tree(self) -> Bools:
+        """Return the operators that are nodes of the tree."""
+        return self._nesting[1]
+
+    @functools.cached_property
+    def keys(self) -> I64:
+        """Return one number per operator, shapes and dtypes."""
+        return launching_operators.operator_keys(self.ops)
+
+    @functools.cached_property
+    def places(self) -> I64:
+        """Return keys that also tell the nearest ancestors apart."""
+        return launching_operators.placed_keys(self.ops, self.keys)
 
 
 class Prior(Struct, frozen=True):
     """The solution in which every operator launches that its name allows.
 
-    ``may`` are these operators. ``behind`` are the events at which the device surely had a backlog.
+    ``behind`` are the events at which the device surely had a backlog.
     """
 
-    may: Bools
     solution: Solution
     events: EventPairs
     behind: Bools
