@@ -46,20 +46,28 @@ def directories(
 
     Only files with a suffix of these formats, of other known files or of a sidecar are listed. An
     unreadable directory is a warning, a vanished file is skipped. ``unread`` gets the URLs of
-    remote directories and files that exist but cannot be read now. Local
-    folders that are one recording (``Format.folder``) follow their parent directly. Without
-    ``links_out``, links that lead out of a local root are a warning. Raises
-    ``remote.RemoteError`` if a URL cannot be listed at all.
+    remote directories and files that exist but cannot be read now. Local folders that are one
+    recording (``Format.folder``) follow their parent directly. Without ``links_out``, links that
+    lead out of a local root are a warning. Raises ``remote.RemoteError`` if a URL cannot be listed
+    at all.
     """
-    wanted = _name_test(formats)
-    first = _recordings_first(formats)
     if remote.is_url(root):
-        for directory, statuses in remote.walk(root, _visible, wanted, warnings, unread):
+        for directory, statuses in remote.walk(
+            root, _visible, _name_test(formats), warnings, unread
+        ):
             yield directory, _by_name(map(remote_file, statuses))
         return
     if is_archive(root):
         yield from _archived(root, ".", warnings, formats)
         return
+    yield from _local(root, warnings, formats, links_out=links_out)
+
+
+def _local(
+    root: str, warnings: list[Finding], formats: Sequence[Format], *, links_out: bool
+) -> Iterator[tuple[str, list[File]]]:
+    """Yield the directories of a local root as ``directories`` does."""
+    wanted, first = _name_test(formats), _recordings_first(formats)
     boundary = _Boundary(None if links_out else Path(root).resolve())
     seen: set[tuple[int, int]] = set()
     pending, links = [Path()], list[Path]()

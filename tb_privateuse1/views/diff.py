@@ -24,8 +24,6 @@ from tb_privateuse1.analysis.comparison.rows import (
     total_time,
 )
 from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
-from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
@@ -33,6 +31,7 @@ from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
     OffsetOption,
     Provenance,
+    check_page,
     chosen_window,
     provenance,
 )
@@ -120,8 +119,7 @@ def diff(
 
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
-    if limit < 0 or offset < 0:
-        raise TraceError("bad_option", say("limit and offset must be at least 0."))
+    check_page(limit, offset)
     windows = chosen_window(trace, step), chosen_window(base, base_step)
     now_steps, base_steps = (one.compared_steps for one in windows)
     unit = _compared_time(trace, base, by, time)

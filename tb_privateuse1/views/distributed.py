@@ -190,17 +190,7 @@ def distributed(
     counted = ranks_steps.counted_steps(steps, chosen, len(read))
     idle = _idle_classes(parts, steps, counted)
     world = max((part.world_size for part in parts if part.world_size), default=None)
-    absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
-    unread = [r.rank for r in ranks if r.part is None]
     job = _job(numbers, parts, calls, steps)
-    apart = int(aligned.apart.sum())
-    notes = (
-        *ranks_notes.rank_notes(
-            numbers, parts, calls, absent=absent, unread=unread, world=world, apart=apart
-        ),
-        *ranks_clock_notes.clock_notes(numbers, parts, aligned),
-    )
-    stuck = find_open(parts, numbers)
     of_groups = axes.find_groups(parts, numbers, calls, world)
     run = RunFigures(parts, calls, in_step, steps, counted, of_groups)
     case = RankContext(
@@ -213,9 +203,9 @@ def distributed(
         blamed=blamed,
         culprits=find_culprits(job),
         collectives=talk,
-        absent=tuple(absent),
-        unread=tuple(unread),
-        open_collectives=stuck,
+        absent=tuple(sorted(set(range(world or 0)) - {r.rank for r in ranks})),
+        unread=tuple(r.rank for r in ranks if r.part is None),
+        open_collectives=find_open(parts, numbers),
     )
     return Distributed(
         provenance=_provenance(parts),
@@ -228,11 +218,27 @@ def distributed(
         culprits=case.culprits,
         least_cost_ns=least_cost_ns(job),
         world_size=world,
-        notes=notes,
+        notes=_notes(case, world, aligned),
         advice=rank_engine.advise_ranks(case),
-        open_collectives=open_rows(stuck),
+        open_collectives=open_rows(case.open_collectives),
         **_by_group(run, numbers, limit),
     )
+
+
+def _notes(
+    case: RankContext, world: int | None, aligned: clock_alignment.Clocks
+) -> tuple[Finding, ...]:
+    """Return the notes on missing ranks, and on clocks."""
+    notes = ranks_notes.rank_notes(
+        case.numbers,
+        case.parts,
+        case.calls,
+        absent=case.absent,
+        unread=case.unread,
+        world=world,
+        apart=int(aligned.apart.sum()),
+    )
+    return (*notes, *ranks_clock_notes.clock_notes(case.numbers, case.parts, aligned))
 
 
 def _job(

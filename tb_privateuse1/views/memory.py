@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -102,6 +102,10 @@ class MemoryUse(Result, frozen=True):
     category_curve: tuple[CategoryPoint, ...]
 
 
+_Start = Annotated[int | None, "start of the part; by default that of the step or the recording"]
+_End = Annotated[int | None, "end of the part; by default that of the step or the recording"]
+
+
 def memory(
     trace: Trace,
     *,
@@ -109,12 +113,8 @@ def memory(
         str | None, "type and index, as 6/0; by default the accelerator that allocates most"
     ] = None,
     step: StepOption = None,
-    start_ns: Annotated[
-        int | None, "start of the part; by default that of the step or the recording"
-    ] = None,
-    end_ns: Annotated[
-        int | None, "end of the part; by default that of the step or the recording"
-    ] = None,
+    start_ns: _Start = None,
+    end_ns: _End = None,
     points: Annotated[int, "at most this many points of the curve"] = 3000,
     limit: Annotated[int, "at most this many allocations, the largest first"] = 1000,
     offset: OffsetOption = 0,
@@ -155,13 +155,7 @@ def memory(
         growth=growth,
         basis=("allocated" if level.has_totals else "change") if shown else None,
         steps=steps,
-        alive=()
-        if peak is None
-        else tuple(by_operator.live_blocks(trace, events, level, blocks, peak)),
-        alive_modules=()
-        if peak is None
-        else tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
-        alive_lines=() if peak is None else alive_lines(trace, events, level, blocks, peak),
+        **_alive(trace, events, level, blocks, peak),
         remaining_modules=modules,
         remaining_lines=lines,
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
@@ -171,6 +165,19 @@ def memory(
         categories=by_category,
         category_curve=over_time,
     )
+
+
+def _alive(
+    trace: Trace, events: Memory, level: AllocationLevel, blocks: Blocks, peak: int | None
+) -> dict[str, Any]:
+    """Return what is alive at the peak by block, module and line; nothing without a known peak."""
+    if peak is None:
+        return {"alive": (), "alive_modules": (), "alive_lines": ()}
+    return {
+        "alive": tuple(by_operator.live_blocks(trace, events, level, blocks, peak)),
+        "alive_modules": tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
+        "alive_lines": alive_lines(trace, events, level, blocks, peak),
+    }
 
 
 def _selected(

@@ -13,10 +13,8 @@ from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind
 from tb_privateuse1.analysis.roofs.achieved import COLUMNS, Figures
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, group_figures, modeled_time
-from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, device_times, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
-from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.groupby import outermost_calls
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -35,6 +33,7 @@ from tb_privateuse1.views.view_inputs import (
     StepOption,
     WindowOption,
     calls,
+    check_page,
     chosen_window,
     counted,
     grouped,
@@ -173,8 +172,7 @@ def operators(
 
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
-    if limit < 0 or offset < 0:
-        raise TraceError("bad_option", say("limit and offset must be at least 0."))
+    check_page(limit, offset)
     key, descending = parse_sort(sort, _SORTS)
     time = chosen_window(trace, step, window)
     rows = np.flatnonzero(counted(trace) & time.ops)
@@ -191,18 +189,10 @@ def operators(
     forward = groups.forward_names(trace, ahead[rows], member, len(first))
     device = len(trace.kernels) > 0
     lost = _unlinked(trace, time.kernels, group, limit) if device else ()
+    rows_shown = _rows(trace, figures, texts, member_of, forward, shown)
     return Operators(
         provenance=provenance(trace, time),
-        rows=tuple(
-            OperatorRow(
-                **texts.of(int(i)),
-                **_numbers(trace, figures, int(i)),
-                **one.columns(),
-                forward=trace.text(forward[i]) or None,
-            )
-            for i, one in zip(shown, member_of.work(shown), strict=True)
-        )
-        + (lost if find is None and offset == 0 else ()),
+        rows=rows_shown + (lost if find is None and offset == 0 else ()),
         total_rows=len(first),
         found_rows=len(some),
         others=_others(trace, figures, rest) if len(rest) else None,
@@ -218,6 +208,26 @@ def operators(
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
         has_modules=bool(call_tree.is_module(trace).any()),
         modeled=modeled_time(trace, time.kernels),
+    )
+
+
+def _rows(
+    trace: Trace,
+    figures: dict[str, I64],
+    texts: _Texts,
+    members: _Members,
+    forward: I64,
+    shown: I64,
+) -> tuple[OperatorRow, ...]:
+    """Return the rows of some groups."""
+    return tuple(
+        OperatorRow(
+            **texts.of(int(i)),
+            **_numbers(trace, figures, int(i)),
+            **one.columns(),
+            forward=trace.text(forward[i]) or None,
+        )
+        for i, one in zip(shown, members.work(shown), strict=True)
     )
 
 

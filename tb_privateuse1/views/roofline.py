@@ -29,10 +29,8 @@ from tb_privateuse1.analysis.roofs.rates import (
 )
 from tb_privateuse1.analysis.roofs.roofs import Kind, Roof, Source
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import device_times, sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
-from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Result
@@ -41,6 +39,7 @@ from tb_privateuse1.views.view_inputs import (
     Provenance,
     StepOption,
     WindowOption,
+    check_page,
     chosen_window,
     provenance,
     sums,
@@ -187,8 +186,7 @@ def roofline(
 
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
-    if limit < 0 or offset < 0:
-        raise TraceError("bad_option", say("limit and offset must be at least 0."))
+    check_page(limit, offset)
     part = chosen_window(trace, step, window)
     chosen = part.kernels
     if dtype != "all":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
@@ -153,18 +154,18 @@ class Timeline(Result, frozen=True):
     curves: Curves
 
 
+_Start = Annotated[int | None, "start of the window; by default that of the step or the recording"]
+_Stop = Annotated[int | None, "end of the window; by default that of the step or the recording"]
+
+
 def timeline(
     trace: Trace,
     pyramid: Pyramid,
     curves: tuple[Curve, ...],
     *,
     step: StepOption = None,
-    start_ns: Annotated[
-        int | None, "start of the window; by default that of the step or the recording"
-    ] = None,
-    stop_ns: Annotated[
-        int | None, "end of the window; by default that of the step or the recording"
-    ] = None,
+    start_ns: _Start = None,
+    stop_ns: _Stop = None,
     width: Annotated[int, "parts of the window; ranges shorter than a part are merged"] = 1200,
     tracks: Annotated[
         str | None, "numbers of the tracks with all rows, separated by commas; all by default"
@@ -189,13 +190,12 @@ def timeline(
     listed = timeline_tracks.list_tracks(trace, pyramid)
     room = _ROOM_BYTES - _POINT_BYTES * len(joined.at_ns) - _TRACK_BYTES * len(listed)
     few = min(max(most, 1), MOST)
-    while True:
-        row, found = pyramid.window(rows, start, stop, (stop - start) / parts, few)
-        rectangles, words = _rectangles(trace, pyramid, row, found, modules)
-        size = _RECTANGLE_BYTES * len(row) + words.size
-        if size <= room or len(row) > few or few <= _LEAST:
-            break
-        few = max(_LEAST, min(few, len(row)) * max(room, 0) // size)
+
+    def rectangles_of(most: int) -> tuple[Rectangles, _Words]:
+        row, found = pyramid.window(rows, start, stop, (stop - start) / parts, most)
+        return _rectangles(trace, pyramid, row, found, modules)
+
+    rectangles, words = _fit(rectangles_of, few, room)
     return Timeline(
         provenance=provenance(trace),
         end_ns=recording_end(trace),
@@ -216,6 +216,19 @@ def timeline(
         counters=counters,
         curves=joined,
     )
+
+
+def _fit(
+    rectangles_of: Callable[[int], tuple[Rectangles, _Words]], most: int, room: int
+) -> tuple[Rectangles, _Words]:
+    """Return as many rectangles, at most ``most``, as have ``room`` bytes with their words."""
+    while True:
+        rectangles, words = rectangles_of(most)
+        count = len(rectangles.start_ns)
+        size = _RECTANGLE_BYTES * count + words.size
+        if size <= room or count > most or most <= _LEAST:
+            return rectangles, words
+        most = max(_LEAST, min(most, count) * max(room, 0) // size)
 
 
 def _window(

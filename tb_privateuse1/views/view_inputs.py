@@ -70,6 +70,12 @@ class RunRecording(Struct, frozen=True):
     problem: Finding | None = None
 
 
+def check_page(limit: int, offset: int) -> None:
+    """Raise TraceError ``bad_option`` unless both can be numbers of rows."""
+    if limit < 0 or offset < 0:
+        raise TraceError("bad_option", say("limit and offset must be at least 0."))
+
+
 def chosen_ranks(only: str | None) -> frozenset[int] | None:
     """Return the ranks of the option ``only``, numbers with commas; None for all of them.
 

@@ -142,11 +142,7 @@ def compare_rows(
     """
     names = {name: i for i, name in enumerate(dict.fromkeys([*now.names, *old.names]))}
     a, b = _side(old, names, steps[0]), _side(now, names, steps[1])
-    parent = np.full(len(names), NONE)
-    for items in (old, now):
-        inner = np.flatnonzero(items.parent >= 0)
-        at = np.array([names[name] for name in items.names], np.int64)
-        parent[at[inner]] = at[items.parent[inner]]
+    parent = _parents(old, now, names)
     before, after = a.of(unit), b.of(unit)
     noise = significance.noise(before, after)
     bound = a.bound_ns + b.bound_ns if unit == "device" else np.zeros(len(names))
@@ -188,6 +184,16 @@ def compare_rows(
             )
         )
     return tuple(rows), len(order)
+
+
+def _parents(old: Items, now: Items, names: Mapping[Name, int]) -> I64:
+    """Return the parent of each item by the numbers of their names; the newer one's counts."""
+    parent = np.full(len(names), NONE)
+    for items in (old, now):
+        inner = np.flatnonzero(items.parent >= 0)
+        at = np.array([names[name] for name in items.names], np.int64)
+        parent[at[inner]] = at[items.parent[inner]]
+    return parent
 
 
 def _base_name(full: str | None) -> dict[str, Any]:

@@ -85,23 +85,9 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
     if len(values) < _VALUES and resolution % _MILLISECOND_NS:
         # A few values have a common divisor by chance.
         resolution = min(resolution, 1_000)
-    if resolution >= _COARSE_NS and len(values) > 1:
-        message = say(
-            "All elapsed times are multiples of {step_ms:g} ms: too coarse.",
-            step_ms=resolution / 1e6,
-        )
-        finding = _unusable("elapsed_coarse", message, _MICROSECONDS)
-        return Kind("coarse", resolution, message, finding)
-    if unit in ("ms", "ns"):
-        message = say(
-            "The capture measured that the backend's elapsed times are in {unit}.", unit=unit
-        )
-        return Kind("unit", resolution, message, _unusable("elapsed_unit", message, _MICROSECONDS))
-    if claim == "host":
-        message = say(
-            "The capture found that this backend runs its operators on the host's thread."
-        )
-        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
+    unusable = _unusable_kind(resolution, len(values), claim, unit)
+    if unusable is not None:
+        return unusable
     equal, steps = _equal_sums(ops, strings)
     if equal == steps and (steps >= _LEAST_STEPS or (steps and claim == "kernel_sum")):
         evidence = say(
@@ -133,6 +119,28 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         finding = _unusable("elapsed_unit", reason, _MICROSECONDS)
         return Kind("unit", resolution, reason, finding)
     return Kind("event", resolution, _event_evidence(equal, steps, claim))
+
+
+def _unusable_kind(resolution: int, values: int, claim: object, unit: object) -> Kind | None:
+    """Return the kind of times that their grid or the capture shows to be of no use; else None."""
+    if resolution >= _COARSE_NS and values > 1:
+        message = say(
+            "All elapsed times are multiples of {step_ms:g} ms: too coarse.",
+            step_ms=resolution / 1e6,
+        )
+        finding = _unusable("elapsed_coarse", message, _MICROSECONDS)
+        return Kind("coarse", resolution, message, finding)
+    if unit in ("ms", "ns"):
+        message = say(
+            "The capture measured that the backend's elapsed times are in {unit}.", unit=unit
+        )
+        return Kind("unit", resolution, message, _unusable("elapsed_unit", message, _MICROSECONDS))
+    if claim == "host":
+        message = say(
+            "The capture found that this backend runs its operators on the host's thread."
+        )
+        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, _HOST))
+    return None
 
 
 def _not_microseconds(ops: Ops) -> str | None:

@@ -108,18 +108,7 @@ def placement_limits(
     row = sites.op
     first = np.where(sites.sure, sites.first, events.start[row])
     last = np.where(sites.sure, sites.last, events.end[row])
-    host_low = np.where(first == events.start[row], ops.start_ns[row], events.host_low_ns[first])
-    host_high = np.where(last == events.end[row], ops.end_ns[row], events.host_high_ns[last])
-    if shares is not None:
-        begin = events.host_ns[sites.first]
-        host = events.host_ns[sites.last] - begin
-        shown = host <= shares.longest_ns
-        earliest, latest = (begin + (host * s).astype(np.int64) for s in (shares.low, shares.high))
-        host_low = np.where(shown, np.maximum(host_low, earliest), host_low)
-        host_high = np.where(shown, np.minimum(host_high, latest), host_high)
-    begun = host_high
-    if sites.launched is not None:
-        host_low, begun, host_high = _around_launches(sites.launched, host_low, host_high)
+    host_low, begun, host_high = _launch_times(sites, events, ops, first, last, shares)
     launched = host_high + c.latency_ns + c.jitter_ns
 
     least = np.maximum(bounds.low[first] + c.event_low_ns, host_low + c.latency_ns)
@@ -152,6 +141,33 @@ def placement_limits(
         row, evidence, start, least, most, length, length_low, length_high,
         end_low, end_high, start + length, seen,
     )  # fmt: skip
+
+
+def _launch_times(
+    sites: LaunchSites,
+    events: EventPairs,
+    ops: Ops,
+    first: I64,
+    last: I64,
+    shares: Shares | None,
+) -> tuple[I64, I64, I64]:
+    """Return the least and the greatest time of the first launch, and the greatest of the last.
+
+    ``first`` and ``last`` are the events around the launches of each site.
+    """
+    row = sites.op
+    host_low = np.where(first == events.start[row], ops.start_ns[row], events.host_low_ns[first])
+    host_high = np.where(last == events.end[row], ops.end_ns[row], events.host_high_ns[last])
+    if shares is not None:
+        begin = events.host_ns[sites.first]
+        host = events.host_ns[sites.last] - begin
+        shown = host <= shares.longest_ns
+        earliest, latest = (begin + (host * s).astype(np.int64) for s in (shares.low, shares.high))
+        host_low = np.where(shown, np.maximum(host_low, earliest), host_low)
+        host_high = np.where(shown, np.minimum(host_high, latest), host_high)
+    if sites.launched is None:
+        return host_low, host_high, host_high
+    return _around_launches(sites.launched, host_low, host_high)
 
 
 def _around_launches(launched: tuple[I64, I64], low: I64, high: I64) -> tuple[I64, I64, I64]:
