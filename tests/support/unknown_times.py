@@ -10,7 +10,7 @@ from unittest import mock
 
 from tb_privateuse1 import inference
 from tb_privateuse1.inference.device_timeline import elapsed_kind, event_pipeline
-from tb_privateuse1.inference.device_timeline.timeline_inputs import Work
+from tb_privateuse1.inference.device_timeline.timeline_inputs import StreamKernels
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Raw, Sidecar
@@ -37,12 +37,12 @@ def partly_refused() -> Trace:
     """The inference refuses the second of the two streams."""
     place, calls = event_pipeline.place_kernels, []
 
-    def refuse_second(*arguments: Any) -> Work:
+    def refuse_second(*arguments: Any) -> StreamKernels:
         work = place(*arguments)
         calls.append(work)
         if len(calls) < 2 or work.basis is None:
             return work
-        return Work.none(elapsed_kind.contradiction(90, 100), work.basis)
+        return StreamKernels.none(elapsed_kind.contradiction(90, 100), work.basis)
 
     with mock.patch.object(event_pipeline, "place_kernels", refuse_second):
         return inference.build_trace(*_recorded())

@@ -56,7 +56,7 @@ from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.step_markers import (
     markers_on_clock as markers_on_clock,
 )
-from tb_privateuse1.inference.device_timeline.timeline_inputs import Work
+from tb_privateuse1.inference.device_timeline.timeline_inputs import StreamKernels
 from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.readers.raw import Sidecar, StepMarkers
 from tb_privateuse1.trace import groupby
@@ -105,7 +105,7 @@ def infer_timeline(host: HostRecording) -> Activities | None:
     counts = {"shapes": int((ops.shapes >= 0).sum())}
     basis = InferenceBasis(kind.name, kind.evidence, counts=counts)
     if kind.finding is not None or kind.name == "none":
-        return _activities(ops, strings, [], [Work.none(kind.finding, basis)])
+        return _activities(ops, strings, [], [StreamKernels.none(kind.finding, basis)])
     split = streams.split_streams(ops, host.sidecar)
     inputs = _stream_inputs(host, host.sidecar, split, kind.resolution_ns, basis)
     if kind.name == "kernel_sum":
@@ -118,12 +118,12 @@ def infer_timeline(host: HostRecording) -> Activities | None:
         several = streams.find_parallel(ops, kind.resolution_ns)
         if several is not None:
             reason = replace(work[0].basis or basis, evidence=several.message)
-            work = [Work.none(several, replace(reason, kind=basis.kind))]
+            work = [StreamKernels.none(several, replace(reason, kind=basis.kind))]
     work = [_in_whole_table(w, s.row) for w, s in zip(work, split, strict=True)]
     return _activities(ops, strings, split, work)
 
 
-def _in_whole_table(work: Work, row: I64) -> Work:
+def _in_whole_table(work: StreamKernels, row: I64) -> StreamKernels:
     """Return the work with the operators of dropped claims as rows of the table of all streams."""
     if work.basis is None or not work.basis.dropped:
         return work
@@ -131,7 +131,7 @@ def _in_whole_table(work: Work, row: I64) -> Work:
     return replace(work, basis=replace(work.basis, dropped=dropped))
 
 
-def _contradicts(work: Work) -> bool:
+def _contradicts(work: StreamKernels) -> bool:
     """Return whether any of the claims about a stream had to be dropped."""
     return work.basis is not None and work.basis.counts.get("dropped_claims", 0) > 0
 
@@ -208,7 +208,7 @@ def _waits(ops: Ops, strings: Strings, frames: Frames | None) -> tuple[I64, I64]
 
 
 def _activities(
-    ops: Ops, strings: Strings, split: list[streams.Stream], work: list[Work]
+    ops: Ops, strings: Strings, split: list[streams.Stream], work: list[StreamKernels]
 ) -> Activities:
     """Return the kernels of all streams in one table by start, and each kind of finding once."""
     findings: dict[str, Finding] = {}
@@ -247,7 +247,7 @@ def _activities(
     )
 
 
-def _merge_basis(work: list[Work]) -> InferenceBasis | None:
+def _merge_basis(work: list[StreamKernels]) -> InferenceBasis | None:
     """Return the basis of the stream with most operators, with the counts summed over all."""
     basis = work[0].basis
     counts_of = [w.basis.counts for w in work if w.basis is not None]
@@ -260,7 +260,7 @@ def _merge_basis(work: list[Work]) -> InferenceBasis | None:
     return replace(basis, counts=counts, others=tuple(names), dropped=dropped)
 
 
-def _kernels(ops: Ops, rows: I64, work: Work, lane: int, unknown: int) -> Kernels:
+def _kernels(ops: Ops, rows: I64, work: StreamKernels, lane: int, unknown: int) -> Kernels:
     n = len(work)
     none = np.full(n, NONE, np.int32)
     row = lookup(rows, work.row, NONE)

@@ -30,7 +30,7 @@ _ROWS, _LONG = 8, 1 << 13
 """The points of a column, and the least points of a level that has columns of more than one."""
 
 
-class Level(Struct, frozen=True):
+class TreeLevel(Struct, frozen=True):
     """The series of points inside some nodes of one depth: own events and those of the children.
 
     ``first`` and ``last`` are the numbers of the points that are a node's own start and end,
@@ -82,7 +82,7 @@ class Tree(Struct, frozen=True):
     ``leaf_end``.
     """
 
-    levels: list[Level]
+    levels: list[TreeLevel]
     leaves: I64
     leaf_end: I64
 
@@ -234,14 +234,14 @@ def latest_times(tree: Tree, spans: Spans, high: I64) -> I64:
     return high
 
 
-def _edges(level: Level, at: I64) -> tuple[I64, I64]:
+def _edges(level: TreeLevel, at: I64) -> tuple[I64, I64]:
     """Return the times of the first and the last points of a level's nodes."""
     count = len(level.node)
     edges = at.reshape(-1)[level.edge_at[: 2 * count]]
     return edges[:count], edges[count:]
 
 
-def _set_edges(level: Level, time: I64, first: I64, last: I64) -> None:
+def _set_edges(level: TreeLevel, time: I64, first: I64, last: I64) -> None:
     """Set the times of the events at both ends of a level's nodes."""
     count = len(level.node)
     time[level.edge_event[:count]] = first
@@ -299,7 +299,7 @@ class _Parts(Struct, frozen=True):
     most_sum: I64
 
 
-def _parts(level: Level, low: I64, high: I64) -> _Parts:
+def _parts(level: TreeLevel, low: I64, high: I64) -> _Parts:
     least, most = low[level.step], high[level.step]
     return _Parts(
         least,
@@ -309,7 +309,7 @@ def _parts(level: Level, low: I64, high: I64) -> _Parts:
     )
 
 
-def _share(level: Level, parts: _Parts, low: I64, high: I64) -> tuple[I64, I64]:
+def _share(level: TreeLevel, parts: _Parts, low: I64, high: I64) -> tuple[I64, I64]:
     """Return the limits of a level's steps by those of its nodes: what the other parts leave."""
     least, most = parts.least, parts.most
     whole = np.where(high < UNKNOWN, high, _MOST >> 1)
@@ -321,7 +321,7 @@ def _share(level: Level, parts: _Parts, low: I64, high: I64) -> tuple[I64, I64]:
     return least, np.minimum(most, np.maximum(room, least))
 
 
-def _path(level: Level, spans: Spans, reach: int) -> Path:
+def _path(level: TreeLevel, spans: Spans, reach: int) -> Path:
     """Return the sums along a level. Between nodes, only the order is known."""
     low, high = spans.low[level.step], spans.high[level.step]
     shape = level.grid.shape

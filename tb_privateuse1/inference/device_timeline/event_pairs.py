@@ -13,7 +13,7 @@ import itertools
 import numpy as np
 from msgspec.structs import replace
 
-from tb_privateuse1.inference.device_timeline.constraints import Level, Tree
+from tb_privateuse1.inference.device_timeline.constraints import Tree, TreeLevel
 from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import previous, sums_before
@@ -236,7 +236,7 @@ def _blocks(events: EventPairs, starts: Bools, depth: I64, deepest: int) -> tupl
 
 def _levels(
     events: EventPairs, own: Bools, bound: Bools, depth: I64, among: I64, wanted: range
-) -> list[Level]:
+) -> list[TreeLevel]:
     """Return the levels of some depths among these events.
 
     ``own`` are the events of the tree's nodes, ``bound`` those of nodes that hold others.
@@ -254,7 +254,7 @@ def _levels(
     return levels
 
 
-def _level(events: EventPairs, point: I64, own: Bools, here: Bools, d: int) -> Level:
+def _level(events: EventPairs, point: I64, own: Bools, here: Bools, d: int) -> TreeLevel:
     """Return the series of one depth; -1 is the root, which has no events of its own."""
     is_end, row = events.is_end[point], events.op[point].astype(np.int64)
     step = np.where(own & ~here & is_end, len(events) + row, point)
@@ -264,7 +264,7 @@ def _level(events: EventPairs, point: I64, own: Bools, here: Bools, d: int) -> L
         first, last = np.flatnonzero(here & ~is_end), np.flatnonzero(here & is_end)
         node = row[first]
     step[first] = len(events) + len(events.start)
-    return Level.of_points(point, step, first, last, node)
+    return TreeLevel.of_points(point, step, first, last, node)
 
 
 def _nested(events: EventPairs, ops: Ops) -> Bools:

@@ -39,7 +39,7 @@ from tb_privateuse1.inference.device_timeline.phase_results import (
     StreamInput,
 )
 from tb_privateuse1.inference.device_timeline.solver import Solution
-from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs, Work
+from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs, StreamKernels
 from tb_privateuse1.inference.stage_inputs import inside_priming
 from tb_privateuse1.trace.columns import mask_of
 from tb_privateuse1.trace.findings import Finding
@@ -56,7 +56,7 @@ _UNBOUNDED = 0.1
 """The share of kernels without a start bound above which there is a finding."""
 
 
-def place_kernels(stream: StreamInput) -> Work:
+def place_kernels(stream: StreamInput) -> StreamKernels:
     """Return the kernels of a stream, or no work and the reason in a finding."""
     stream, prior = _with_slower_events(stream, solve_prior(stream))
     refused = _contradicted(prior.solution, stream)
@@ -295,7 +295,7 @@ def _work(
     likely: Likely,
     placement: Placement,
     lengths: Lengths,
-) -> Work:
+) -> StreamKernels:
     """Return the result of all phases, less the work that capture added itself."""
     sites, solution, placed = cautious.sites, cautious.solution, lengths.placed
     start_bound, length_bound = kernel_placement.placement_errors(placed, stream.c)
@@ -309,7 +309,7 @@ def _work(
         others=lengths.names,
         dropped=_dropped_rows(solution, stream.events),
     )
-    work = Work(
+    work = StreamKernels(
         sites.op, placed.start, placed.length, start_bound, length_bound,
         placed.evidence, np.where(cautious.blocked, MEMCPY, KERNEL).astype(np.int8),
         stream.c.latency_bound_ns,
@@ -337,7 +337,7 @@ def _dropped_rows(solution: Solution, events: EventPairs) -> tuple[int, ...]:
     return tuple(events.op[solution.dropped[:_LISTED]].tolist())
 
 
-def _contradicted(solution: Solution, stream: StreamInput) -> Work | None:
+def _contradicted(solution: Solution, stream: StreamInput) -> StreamKernels | None:
     """Return no work and the reason if no stream explains the elapsed times."""
     finding = elapsed_kind.contradiction(len(solution.dropped), solution.claims)
     if finding is None:
@@ -349,7 +349,7 @@ def _contradicted(solution: Solution, stream: StreamInput) -> Work | None:
         counts={**stream.basis.counts, **_counts(solution, len(stream.events))},
         dropped=_dropped_rows(solution, stream.events),
     )
-    return Work.none(finding, basis)
+    return StreamKernels.none(finding, basis)
 
 
 def _unbounded(unbounded: Bools) -> tuple[Finding, ...]:

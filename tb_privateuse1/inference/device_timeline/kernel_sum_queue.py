@@ -14,7 +14,7 @@ from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.timeline_inputs import (
     NEVER,
     EventPairs,
-    Work,
+    StreamKernels,
 )
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import latest_not_after
@@ -32,7 +32,7 @@ _TAIL_NS = 1_500
 """From the launch to the operator's end on the host."""
 
 
-def replay_queue(stream: StreamInput) -> Work:
+def replay_queue(stream: StreamInput) -> StreamKernels:
     """Return the kernels of a stream.
 
     An operator launches between its start and its end, likely near the end. Such a backend's queue
@@ -70,7 +70,7 @@ def replay_queue(stream: StreamInput) -> Work:
     message = say("{evidence} So they are taken as kernel durations.", evidence=basis.evidence)
     hint = say("Starts are inferred from the host's launches and the order of the queue.")
     finding = Finding("elapsed_kernel_sum", message, hint, severity="info", affects=DEVICE)
-    return Work(
+    return StreamKernels(
         row, starts[1], duration, bound, np.full(len(row), c.resolution_ns),
         np.full(len(row), EVENTS, np.int8), np.full(len(row), KERNEL, np.int8),
         findings=(finding,), basis=basis,

@@ -20,7 +20,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference.device_timeline import constraints
-from tb_privateuse1.inference.device_timeline.constraints import Level, Spans, Tree
+from tb_privateuse1.inference.device_timeline.constraints import Spans, Tree, TreeLevel
 from tb_privateuse1.inference.device_timeline.phase_results import StreamInput
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.timeline_inputs import Bounds, Calibration
@@ -243,7 +243,7 @@ def _step_errors(
 class _Steps(Struct, frozen=True):
     """The steps of a level: sums of variance, mean and common error along it, and of its nodes."""
 
-    level: Level
+    level: TreeLevel
     cost: I64
     mean: I64
     common: I64

@@ -112,7 +112,7 @@ class TypicalDurations(Struct, frozen=True):
         )
 
 
-class Work(Struct, frozen=True):
+class StreamKernels(Struct, frozen=True):
     """The kernels of one stream in order; ``row`` is the operator of each, or ``NONE``."""
 
     row: I64
@@ -160,4 +160,4 @@ _COLUMNS = (
     "evidence",
     "activity",
 )
-"""The columns of ``Work``."""
+"""The columns of ``StreamKernels``."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tb_privateuse1.inference.device_timeline import kernel_placement, launching_operators
 from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
 from tb_privateuse1.inference.device_timeline.phase_results import Cautious, Likely, StreamInput
-from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs, Work
+from tb_privateuse1.inference.device_timeline.timeline_inputs import EventPairs, StreamKernels
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, in_ranges, lookup, sums_before
 from tb_privateuse1.trace.model import MISSING, NONE, UNKNOWN
@@ -34,7 +34,9 @@ _OFTEN, _SHARE = 3, 0.5
 A scheduler that preempts the thread does not prefer a place."""
 
 
-def add_unknown_work(work: Work, stream: StreamInput, cautious: Cautious, likely: Likely) -> Work:
+def add_unknown_work(
+    work: StreamKernels, stream: StreamInput, cautious: Cautious, likely: Likely
+) -> StreamKernels:
     """Return the work, and work without a known launcher: of kind ``UNKNOWN``, its row ``NONE``.
 
     It yields to kernels of known operators: on one stream nothing overlaps.

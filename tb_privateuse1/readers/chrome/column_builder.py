@@ -34,7 +34,7 @@ from tb_privateuse1.readers.chrome.event_schema import (
 )
 from tb_privateuse1.readers.chrome.growing_columns import Column, Parts
 from tb_privateuse1.readers.chrome.interning import JsonTexts, Strings, ThreadRows
-from tb_privateuse1.readers.chrome.part_columns import Part, Rows, renumbering
+from tb_privateuse1.readers.chrome.part_columns import PartColumns, Rows, renumbering
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.timestamps import event_times
 from tb_privateuse1.readers.raw import MISSING_OF, Flows, Group, Raw
@@ -227,14 +227,14 @@ class Builder:
         else:
             self._add_flows(category, events, rows, finish=phase == "f")
 
-    def part(self, events: list[int]) -> Part | None:
+    def part(self, events: list[int]) -> PartColumns | None:
         """Return what was added, window by window; None if only the whole file can say that."""
         kinds, problems = self._kinds.spellings(), self._tally.problems()
         series, samples = self._counters.columns()
         if kinds is None or problems is None or not self._counters.fits(series):
             return None
         begun, ends = self._pairs.columns()
-        return Part(
+        return PartColumns(
             events=events,
             kinds=kinds,
             strings=list(self._strings),
@@ -251,7 +251,7 @@ class Builder:
             samples=samples,
         )
 
-    def join(self, part: Part) -> bool:
+    def join(self, part: PartColumns) -> bool:
         """Add a part that a builder with our kinds as its seed has made of the next windows.
 
         Return False, with nothing added, if the result would not be the same as that of ``add``.

@@ -20,7 +20,7 @@ from tb_privateuse1.readers.chrome.buffer import Buffer
 from tb_privateuse1.readers.chrome.event_lines import has_events_per_line, lines_as_list
 from tb_privateuse1.readers.chrome.members import Members
 from tb_privateuse1.readers.chrome.problem_tally import Tally
-from tb_privateuse1.readers.chrome.windows import Place, Windows
+from tb_privateuse1.readers.chrome.windows import ReadPosition, Windows
 from tb_privateuse1.trace.errors import TraceError
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Document:
     """
 
     def __init__(
-        self, blocks: Iterator[bytes], name: str, tally: Tally, place: Place | None = None
+        self, blocks: Iterator[bytes], name: str, tally: Tally, place: ReadPosition | None = None
     ) -> None:
         self.keys: dict[str, msgspec.Raw] = {}
         self.place = place
@@ -52,7 +52,7 @@ class Document:
         self.has_lines = False
         """Whether the file has one event per line; then its text is not that of its windows."""
 
-    def next_place(self) -> Place | None:
+    def next_place(self) -> ReadPosition | None:
         """Return where the window after the latest begins; None if it cannot be resumed there."""
         return self._windows.next_place() if self._windows else None
 

@@ -12,11 +12,11 @@ from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import Decoder
 from tb_privateuse1.readers.chrome.document import Document
 from tb_privateuse1.readers.chrome.metadata import BROKEN, no_event
-from tb_privateuse1.readers.chrome.part_columns import Part
+from tb_privateuse1.readers.chrome.part_columns import PartColumns
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.text_source import Text
 from tb_privateuse1.readers.chrome.timestamps import Inexact
-from tb_privateuse1.readers.chrome.windows import Place
+from tb_privateuse1.readers.chrome.windows import ReadPosition
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import Progress, Raw
 
@@ -47,11 +47,11 @@ class FileReading:
     def read_in_order(
         self,
         blocks: Iterator[bytes],
-        place: Place | None = None,
+        place: ReadPosition | None = None,
         *,
         text: Text | None = None,
         windows: int | None = None,
-    ) -> Place | None:
+    ) -> ReadPosition | None:
         """Read from a place on, at which the blocks begin, in this process.
 
         With ``windows`` it may stop after that number, and return a place where ``text`` can be
@@ -82,7 +82,7 @@ class FileReading:
         self._keys |= document.keys
         return None
 
-    def join(self, part: Part, places: Sequence[Place], done: int | None) -> bool:
+    def join(self, part: PartColumns, places: Sequence[ReadPosition], done: int | None) -> bool:
         """Add a part that another process has read; False if its kinds are in another order.
 
         ``places`` are those of its windows. ``done`` is how much of the file was read, None if its

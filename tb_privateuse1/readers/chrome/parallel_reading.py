@@ -25,7 +25,7 @@ from tb_privateuse1.readers.chrome.part_columns import unpack
 from tb_privateuse1.readers.chrome.part_reading import Request, read_part
 from tb_privateuse1.readers.chrome.text_source import PlainText, StreamedText, Text
 from tb_privateuse1.readers.chrome.window_chain import Chain, Cut
-from tb_privateuse1.readers.chrome.windows import WINDOW, Place
+from tb_privateuse1.readers.chrome.windows import WINDOW, ReadPosition
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.readers.reader import Processes
@@ -96,7 +96,7 @@ class _Ticket(Struct, eq=False):
 
     slot: int
     cuts: list[Cut]
-    behind: Place
+    behind: ReadPosition
     """Where the next window begins."""
     answer: bytes | None = None
     is_repeated: bool = False
@@ -130,7 +130,7 @@ class ParallelReading:
         """Return whether the rest is read in order: it would be all the time."""
         return self._returns >= _MOST_RETURNS
 
-    def read(self, place: Place) -> Place:
+    def read(self, place: ReadPosition) -> ReadPosition:
         """Add the windows from a place on; returns where to go on in the order of the file."""
         self._returns += 1
         chain = Chain(self._text, place)

@@ -52,7 +52,7 @@ class Rows(msgspec.Struct, array_like=True):
         )
 
 
-class Part(msgspec.Struct, array_like=True):
+class PartColumns(msgspec.Struct, array_like=True):
     """The columns and texts that the events of some windows add to a file."""
 
     events: list[int]
@@ -77,7 +77,7 @@ class NoRoom(Exception):
     """The arrays are larger than the memory for them."""
 
 
-def pack(part: Part, memory: memoryview) -> bytes:
+def pack(part: PartColumns, memory: memoryview) -> bytes:
     """Write the arrays of a part into memory, and return its header. Raises NoRoom."""
     stop = 0
 
@@ -93,14 +93,14 @@ def pack(part: Part, memory: memoryview) -> bytes:
     return msgspec.msgpack.encode(part, enc_hook=place)
 
 
-def unpack(header: bytes, memory: memoryview) -> Part:
+def unpack(header: bytes, memory: memoryview) -> PartColumns:
     """Return a packed part; its arrays are views of the memory."""
 
     def find(_: type, place: Any) -> NDArray[Any]:
         dtype, rows, start = place
         return np.frombuffer(memory, dtype, rows, start)
 
-    return msgspec.msgpack.decode(header, type=Part, dec_hook=find)
+    return msgspec.msgpack.decode(header, type=PartColumns, dec_hook=find)
 
 
 def renumbering(numbers: Iterable[int]) -> I32:

@@ -9,7 +9,7 @@ import msgspec
 from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import decode_sound
 from tb_privateuse1.readers.chrome.event_kinds import Spelling
-from tb_privateuse1.readers.chrome.part_columns import Part, pack
+from tb_privateuse1.readers.chrome.part_columns import PartColumns, pack
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.timestamps import Inexact
 
@@ -28,7 +28,7 @@ _REQUEST = msgspec.msgpack.Decoder(Request)
 
 
 def read_part(request: bytes, memory: memoryview, file: int | None) -> bytes:
-    """Return the header of the windows' ``Part``, with its arrays in memory.
+    """Return the header of the windows' ``PartColumns``, with its arrays in memory.
 
     Nothing, if the windows have to be read in the order of the file.
     """
@@ -39,7 +39,7 @@ def read_part(request: bytes, memory: memoryview, file: int | None) -> bytes:
         return b""
 
 
-def _read(request: Request, memory: memoryview, file: int | None) -> Part | None:
+def _read(request: Request, memory: memoryview, file: int | None) -> PartColumns | None:
     builder = Builder(Tally(), request.kinds)
     events = []
     for start, size in request.windows:

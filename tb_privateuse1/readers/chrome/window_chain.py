@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tb_privateuse1.readers.chrome.text_source import Text
-from tb_privateuse1.readers.chrome.windows import TAIL, WINDOW, Place, last_boundary
+from tb_privateuse1.readers.chrome.windows import TAIL, WINDOW, ReadPosition, last_boundary
 
 
 class Cut(NamedTuple):
     """A window: its place, and where its text ends."""
 
-    place: Place
+    place: ReadPosition
     stop: int
 
 
@@ -27,7 +27,7 @@ class Chain:
     It has ``ended`` near the end of the text, or where there is no boundary.
     """
 
-    def __init__(self, text: Text, place: Place) -> None:
+    def __init__(self, text: Text, place: ReadPosition) -> None:
         self._text = text
         self.place = place
         self.ended = False

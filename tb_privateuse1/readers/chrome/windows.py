@@ -50,7 +50,7 @@ _LAST = re.compile(rb"\](?=\s*\Z)")
 _SPACE = re.compile(rb"\s*")
 
 
-class Place(NamedTuple):
+class ReadPosition(NamedTuple):
     """Where a window begins, and the state that decides how the text is cut from there."""
 
     offset_bytes: int
@@ -76,7 +76,7 @@ class Windows(Generic[T]):
         tally: Tally,
         *,
         bare: bool,
-        place: Place | None = None,
+        place: ReadPosition | None = None,
         later: bool = False,
     ) -> None:
         self.ended = False
@@ -118,15 +118,15 @@ class Windows(Generic[T]):
                     return
                 self._damage()
 
-    def next_place(self) -> Place | None:
+    def next_place(self) -> ReadPosition | None:
         """Return where the next window begins; None if reading cannot be resumed there."""
         return None if self._at_bracket or self._over else self._here()
 
-    def _here(self) -> Place | None:
+    def _here(self) -> ReadPosition | None:
         offset = self._buffer.offset()
         if self._lost or offset is None:
             return None
-        return Place(offset, self._size, self._places, self._long, self._bare)
+        return ReadPosition(offset, self._size, self._places, self._long, self._bare)
 
     def _window(self, size: int) -> tuple[bytes, list[T]] | None:
         """Return all whole events in the next ``size`` bytes; None if decoding fails."""

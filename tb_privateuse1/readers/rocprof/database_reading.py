@@ -7,7 +7,7 @@ from typing import Any
 
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.readers.rocprof import schema
-from tb_privateuse1.readers.rocprof.process import Process, read_metadata
+from tb_privateuse1.readers.rocprof.process import ProcessTables, read_metadata
 from tb_privateuse1.readers.sqlite.columns import Names, Places, Strings
 from tb_privateuse1.readers.sqlite.database import Database
 from tb_privateuse1.readers.sqlite.event_tables import (
@@ -60,7 +60,7 @@ def _read(database: Database) -> Raw:
     working = 0
     for number, ending in enumerate(endings):
         names = Names(database, schema.STRINGS + ending, "string", strings)
-        process = Process(database, names, places, ending, number)
+        process = ProcessTables(database, names, places, ending, number)
         regions, times, rows = process.regions(events.begin(schema.REGIONS + ending))
         events.end(rows, times)
         for category, found in regions.items():

@@ -161,7 +161,7 @@ class Metadata(Record, frozen=True):
     node: Node = Node()
 
 
-class Process(Record, frozen=True):
+class ProcessRecord(Record, frozen=True):
     """A process with its tables, which are not decoded yet."""
 
     metadata: msgspec.Raw = _NO_OBJECT
@@ -172,7 +172,7 @@ class Process(Record, frozen=True):
 
 
 class _File(Record, frozen=True, gc=False, rename={"processes": "rocprofiler-sdk-tool"}):
-    processes: list[Process]
+    processes: list[ProcessRecord]
 
 
 _R = TypeVar("_R", bound=Record)
@@ -189,7 +189,7 @@ _LIST: dict[type[Record], Any] = {
 }
 
 
-def load(path: str, tally: Tally, progress: Progress | None = None) -> list[Process]:
+def load(path: str, tally: Tally, progress: Progress | None = None) -> list[ProcessRecord]:
     """Return the processes of a file; of one that is cut those records that are whole.
 
     Raises TraceError ``unreadable``, ``too_large``, ``not_json`` or ``not_a_trace``.
@@ -244,7 +244,7 @@ def one(text: msgspec.Raw, kind: type[_R], tally: Tally) -> _R:
     return decoded
 
 
-def tables(process: Process, tally: Tally) -> dict[str, msgspec.Raw]:
+def tables(process: ProcessRecord, tally: Tally) -> dict[str, msgspec.Raw]:
     """Return the tables of a process, not decoded yet."""
     try:
         return msgspec.json.decode(process.buffer_records, type=dict[str, msgspec.Raw])
@@ -282,7 +282,7 @@ def _record(text: msgspec.Raw, kind: type[_R], tally: Tally) -> _R | None:
     return decoded
 
 
-def _until_last_record(text: bytes) -> list[Process] | None:
+def _until_last_record(text: bytes) -> list[ProcessRecord] | None:
     end = len(text)
     for _ in range(_MOST_ENDS):
         end = text.rfind(b"}", 0, end)

@@ -92,7 +92,7 @@ class _Process:
     """One process: ``number`` keeps its ids apart from those of others in the file."""
 
     def __init__(
-        self, content: json_document.Process, number: int, strings: Strings, places: Places,
+        self, content: json_document.ProcessRecord, number: int, strings: Strings, places: Places,
         tally: Tally,
     ) -> None:  # fmt: skip
         self._content = content

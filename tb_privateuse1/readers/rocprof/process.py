@@ -29,7 +29,7 @@ _GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
 _BLOCK = ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z")
 
 
-class Process:
+class ProcessTables:
     """One process: ``number`` keeps its ids apart from those of others in the file.
 
     ``ending`` is that of its tables' names.

@@ -12,7 +12,7 @@ import pytest
 
 from tb_privateuse1 import inference
 from tb_privateuse1.inference.device_timeline import elapsed_kind, event_pipeline, streams
-from tb_privateuse1.inference.device_timeline.timeline_inputs import Work
+from tb_privateuse1.inference.device_timeline.timeline_inputs import StreamKernels
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Sidecar
@@ -110,12 +110,12 @@ def test_a_stream_that_is_refused_is_named_beside_all_figures_of_the_device(
     """Not the other one's: its timeline stands, and no second error says the same."""
     place, calls = event_pipeline.place_kernels, []
 
-    def refuse_second(*arguments: Any) -> Work:
+    def refuse_second(*arguments: Any) -> StreamKernels:
         work = place(*arguments)
         calls.append(work)
         if len(calls) < 2 or work.basis is None:
             return work
-        return Work.none(elapsed_kind.contradiction(90, 100), work.basis)
+        return StreamKernels.none(elapsed_kind.contradiction(90, 100), work.basis)
 
     monkeypatch.setattr(event_pipeline, "place_kernels", refuse_second)
     trace = Recorded("streams").trace()
