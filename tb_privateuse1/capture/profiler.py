@@ -267,7 +267,7 @@ class DeviceProfiler(torch_profile):
         return super().export_chrome_trace(path, *args, **options)
 
     def export_sidecar(self, path: str | os.PathLike[str]) -> None:
-        """Write the last cycle's sidecar by hand; ``sidecar_path`` says where it belongs.
+        """Write the last cycle's sidecar; ``sidecar_path`` says where it belongs.
 
         Raises ValueError outside the event route and OSError where it cannot be written.
         """

@@ -16,7 +16,7 @@ from tb_privateuse1.capture.warnings import Notes
 
 
 def write_sidecar(prof: DeviceProfiler, path: str | os.PathLike[str]) -> None:
-    """``prof.export_sidecar(path)`` for those who write their trace by hand."""
+    """``prof.export_sidecar(path)`` for programs that write their trace themselves."""
     prof.export_sidecar(path)
 
 

@@ -1,4 +1,4 @@
-"""``export``: write a trace, or a stretch of its time, in another format."""
+"""``export``: write a trace, or an interval of it, in another format."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Strings:
 
 
 _MOST_BYTES = 1 << 48
-"""256 TiB: no device has as much memory, and sums of such sizes would leave int64."""
+"""256 TiB: no device has that memory, and sums of such sizes would leave int64."""
 
 
 def impossible_sizes(column: I64) -> Bools:

@@ -28,7 +28,7 @@ from tb_privateuse1.trace.model import MISSING
 SCHEMA = "tb_privateuse1.kernel_event/"
 
 _MOST_BYTES = 256 << 20
-"""Enough for ten million operators; the decoded lists take ten times as much memory."""
+"""Enough for ten million operators; the decoded lists take ten times the memory."""
 
 _Recorded = TypeVar("_Recorded", HostLaunches, StepMarkers)
 

@@ -169,8 +169,8 @@ def touch(path: Path) -> None:
 def make_room(directory: Path, keep: Path | None = None) -> None:
     """Remove what dead writers left, then what was not used for longest, down to the bounds.
 
-    These are ``limit_bytes`` for traces and ``part_limit_bytes`` for parts, each at most as much as
-    is left free on the disk. ``keep`` stays with its part, even if it is larger alone. What cannot
+    These are ``limit_bytes`` for traces and ``part_limit_bytes`` for parts, and never more
+    than is free on the disk. ``keep`` stays with its part, even if it is larger alone. What cannot
     be removed (another user's) is passed over.
     """
     try:

@@ -84,7 +84,7 @@ class Method(Result, frozen=True):
     crossing: int | None
     """Marks that fit no schedule of one stream."""
     claims: int | None
-    """What was taken for certain: stretches that launched nothing, and calls that waited."""
+    """What was taken for certain: intervals that launched nothing, and calls that waited."""
     dropped_claims: int | None
     """Those that contradicted others; ``dropped`` lists the first ones."""
     dropped: tuple[DroppedClaim, ...]

@@ -81,7 +81,7 @@ class Totals(Struct, frozen=True):
     memcpys: int | None
     memsets: int | None
     unknown_activities: int | None
-    """Stretches in which the device worked and nothing tells for whom."""
+    """Intervals in which the device worked and nothing tells for whom."""
     linked: int | None
     unlinked: int | None
 

@@ -1,7 +1,7 @@
 """Match the calls of two traces by their neighbors: what took the place of what.
 
-Units that both traces call equally often are the fixed points. A stretch of other calls between two
-fixed points stands for the stretch between the same two in the other trace: ``bmm, softmax, bmm``
+Units that both traces call equally often are the fixed points. A segment of other calls between two
+fixed points stands for the segment between the same two in the other trace: ``bmm, softmax, bmm``
 between two products and one ``flash_attention`` between the same products are one change.
 """
 
@@ -98,10 +98,10 @@ def _fixed(old: _Sequence, new: _Sequence) -> Bools:
 
 
 class _Between(Struct, frozen=True):
-    """The stretches of calls between two fixed points, and the units in each."""
+    """The segments of calls between two fixed points, and the units in each."""
 
     cells: list[tuple[_Context, int]]
-    """A stretch, by the fixed units at its ends, and a unit in it."""
+    """A segment, by the fixed units at its ends, and a unit in it."""
     of_call: I64
     """By call the index of its cell, ``NONE`` for a fixed point."""
     units: dict[_Context, dict[int, float]]

@@ -31,7 +31,7 @@ _WAYS = (
 )
 """Directions of copies by their names: the first match counts."""
 _MOST_BYTES = 1 << 50
-"""No device has as much memory: a size from here on is an error, and would hide all others."""
+"""No device has that memory: a size from here on is an error, and would hide all others."""
 
 
 def build_curves(trace: Trace) -> tuple[Curve, ...]:

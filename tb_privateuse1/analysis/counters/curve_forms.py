@@ -167,9 +167,9 @@ def level(at_ns: I64, value: I64) -> CurveLevel:
 
 
 def concurrency(since_ns: I64, until_ns: I64) -> CurveLevel:
-    """Return the number of stretches that overlap an instant, as a level.
+    """Return the number of intervals that overlap an instant, as a level.
 
-    Stretches may be in any order; those without length do not count.
+    Intervals may be in any order; those without length do not count.
     """
     n = len(since_ns)
     # A stable sort is fast here: most input is in order, and two sorted runs are merged.
@@ -205,9 +205,9 @@ def flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> Flow:
 
 
 def mean(start_ns: I64, end_ns: I64, value: Floats) -> Mean:
-    """Return the sum of overlapping stretches as a level, at most 1 at any time.
+    """Return the sum of overlapping intervals as a level, at most 1 at any time.
 
-    Each stretch has a length.
+    Each interval has a length.
     """
     at, total, _ = _together(start_ns, end_ns, value)
     total = np.minimum(total, 1.0)
@@ -216,7 +216,7 @@ def mean(start_ns: I64, end_ns: I64, value: Floats) -> Mean:
 
 
 def _together(start_ns: I64, end_ns: I64, own: Floats) -> tuple[I64, Floats, Bools]:
-    """Return the times of starts and ends, the sum from each on, and whether any stretch runs."""
+    """Return the times of starts and ends, the sum from each on, and whether any interval runs."""
     at = np.concatenate((start_ns, end_ns))
     order = np.argsort(at, kind="stable")
     at, change = at[order], np.concatenate((own, -own))[order]
@@ -224,7 +224,7 @@ def _together(start_ns: I64, end_ns: I64, own: Floats) -> tuple[I64, Floats, Boo
     last = np.flatnonzero(np.diff(at, append=at[-1] + 1))
     active = np.cumsum(np.repeat((1, -1), len(own))[order])[last]
     total = np.cumsum(change)[last]
-    # Float sums do not return to exactly 0: subtract the rest at the start of each busy stretch.
+    # Float sums do not return to exactly 0: subtract the rest at the start of each busy interval.
     begins = previous(active, 0) == 0
     zero = previous(total, 0.0)[begins][np.cumsum(begins) - 1]
     return at[last], np.where(active > 0, np.maximum(total - zero, 0), 0.0), active > 0

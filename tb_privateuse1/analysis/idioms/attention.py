@@ -1,4 +1,4 @@
-"""Attention by hand: a product, a softmax of its result, and a product with that.
+"""Unfused attention: a product, a softmax of its result, and a product with that.
 
 Scaling, masks, casts and dropout may be between. A fused kernel (T. Dao: "FlashAttention-2", 2023)
 keeps the scores on the chip: it reads query, key and value, and writes the result. The backward
@@ -39,7 +39,7 @@ _RECOMPUTED = 1.25
 
 
 class Attentions(Table, frozen=True):
-    """Calls of attention by hand, by their softmax.
+    """Calls of unfused attention, by their softmax.
 
     ``fused_ns`` is a fused kernel's time: the longer one of its bytes and its products. Without
     sizes or rates it is that of the products here.
@@ -61,7 +61,7 @@ class Attentions(Table, frozen=True):
 
 
 class AttentionChains(Struct, frozen=True, eq=False):
-    """Attention by hand, and the row of ``table`` of each node of the graph (-1: none)."""
+    """Unfused attention, and the row of ``table`` of each node of the graph (-1: none)."""
 
     table: Attentions
     chain: I64
@@ -70,7 +70,7 @@ class AttentionChains(Struct, frozen=True, eq=False):
 
 @memoize
 def attention_chains(trace: Trace) -> AttentionChains:
-    """Return the calls of attention that are written by hand."""
+    """Return the calls of unfused attention."""
     found = graph(trace)
     center = np.flatnonzero(found.nodes.role == SOFTMAX)
     backward = np.array(["backward" in word for word in found.words] or [False], np.bool_)

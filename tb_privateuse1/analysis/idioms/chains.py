@@ -110,7 +110,7 @@ def _cut(found: Graph, flow: Flow, label: I64) -> Flow:
     reads = flow.external_read_bytes.copy()
     np.add.at(reads, reader[once], np.maximum(written[writer[once]], 0))
     inside = np.flatnonzero(label[links.writer] == label[links.reader])
-    return Flow(flow.stretch, links.take(inside), reads, writes)
+    return Flow(flow.segment, links.take(inside), reads, writes)
 
 
 def _joined(*links: Links) -> Links:
@@ -122,8 +122,8 @@ def _joined(*links: Links) -> Links:
 
 def _unsized(found: Graph, flow: Flow) -> Links:
     """Return links of neighbors whose sizes are unknown."""
-    stretch, known = flow.stretch, found.nodes.known
-    same = (stretch[1:] == stretch[:-1]) & (stretch[1:] >= 0)
+    segment, known = flow.segment, found.nodes.known
+    same = (segment[1:] == segment[:-1]) & (segment[1:] >= 0)
     at = np.flatnonzero(same & ~known[1:] & ~known[:-1])
     return Links(writer=at, reader=at + 1)
 
@@ -135,7 +135,7 @@ def _gates(found: Graph, flow: Flow) -> Links:
     """
     nodes, reads = found.nodes, found.reads
     outside = flow.external_written_bytes > 0
-    acts = np.flatnonzero(found.named(*ACTIVATIONS) & outside & (flow.stretch >= 0))
+    acts = np.flatnonzero(found.named(*ACTIVATIONS) & outside & (flow.segment >= 0))
     sized = nodes.written_bytes[reads.node] == reads.bytes
     takes = sums(np.where(sized, reads.node, -1), np.ones(len(reads), np.int64), len(nodes))
     is_gate = found.named("mul") & (nodes.role == ELEMENTWISE) & (takes == 2) & nodes.known

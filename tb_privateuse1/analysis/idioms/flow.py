@@ -1,7 +1,7 @@
 """Chains: nodes connected by tensors that one writes and the next one reads.
 
-Within a stretch of fusible nodes of a thread, a read takes the most recent result of its size that
-nobody has read yet, or else the most recent one. What no node of the stretch has written comes from
+Within a segment of fusible nodes of a thread, a read takes the most recent result of its size that
+nobody has read yet, or else the most recent one. What no node of the segment has written comes from
 outside. So a chain's external tensors are at least those that a fused kernel must read and write.
 """
 
@@ -19,30 +19,30 @@ from tb_privateuse1.trace.table import I64, Bools, Table
 
 
 class Links(Table, frozen=True):
-    """Reads of results of the same stretch: the writing node and the reading one."""
+    """Reads of results of the same segment: the writing node and the reading one."""
 
     writer: I64
     reader: I64
 
 
 class Flow(Struct, frozen=True, eq=False):
-    """How tensors pass between the nodes of each stretch.
+    """How tensors pass between the nodes of each segment.
 
-    ``stretch`` is each node's, -1 for nodes that are not fusible. Bytes are per node: of what it
+    ``segment`` is each node's, -1 for nodes that are not fusible. Bytes are per node: of what it
     reads from outside, and of its result if it is needed outside.
     """
 
-    stretch: I64
+    segment: I64
     links: Links
     external_read_bytes: I64
     external_written_bytes: I64
 
 
-def stretches(graph: Graph) -> I64:
-    """Return the stretch of each node, or -1.
+def segments(graph: Graph) -> I64:
+    """Return the segment of each node, or -1.
 
     Two equal calls in a row work on two tensors: profilers do not say otherwise. So do two copies
-    in a row, and the repeats of a stretch's first two calls, such as those of query and key. But a
+    in a row, and the repeats of a segment's first two calls, such as those of query and key. But a
     single such pair, whose second call can read the first one's result, is followed by what works
     on one tensor: the factors of a formula, not query and key.
     """
@@ -74,33 +74,33 @@ def _in_formula(graph: Graph, fusible: Bools, begins: Bools) -> Bools:
 
 
 def _repeats(call: I64, fusible: Bools, begins: Bools) -> Bools:
-    """Return where the first two calls of a stretch, which differ, occur again in it."""
-    stretch = np.cumsum(begins) - 1
+    """Return where the first two calls of a segment, which differ, occur again in it."""
+    segment = np.cumsum(begins) - 1
     heads = np.flatnonzero(begins)
-    head = heads[np.maximum(stretch, 0)]
+    head = heads[np.maximum(segment, 0)]
     second = following(call, -1)
     continues = following(fusible & ~begins, False)
     same = (call == call[head]) & (second == second[head]) & continues & continues[head]
-    repeats: Bools = same & (second != call) & fusible & (stretch >= 0)
+    repeats: Bools = same & (second != call) & fusible & (segment >= 0)
     return repeats
 
 
 def flow_of(graph: Graph) -> Flow:
-    """Return how tensors pass between nodes of the same stretch."""
-    return flow_within(graph, stretches(graph))
+    """Return how tensors pass between nodes of the same segment."""
+    return flow_within(graph, segments(graph))
 
 
-def flow_within(graph: Graph, stretch: I64) -> Flow:
-    """Return the same for given stretches, one number per node or -1; O(n log n)."""
+def flow_within(graph: Graph, segment: I64) -> Flow:
+    """Return the same for given segments, one number per node or -1; O(n log n)."""
     nodes, reads = graph.nodes, graph.reads
-    is_read = (stretch[reads.node] >= 0) & (reads.bytes > 0)
-    writers = np.flatnonzero((stretch >= 0) & (nodes.written_bytes > 0))
+    is_read = (segment[reads.node] >= 0) & (reads.bytes > 0)
+    writers = np.flatnonzero((segment >= 0) & (nodes.written_bytes > 0))
     node = np.concatenate((reads.node[is_read], writers))
     size = np.concatenate((reads.bytes[is_read], nodes.written_bytes[writers]))
     writes = np.arange(len(node)) >= int(is_read.sum())
-    order = np.lexsort((2 * node + writes, size, stretch[node]))
+    order = np.lexsort((2 * node + writes, size, segment[node]))
     node, size, writes = node[order], size[order], writes[order]
-    source = _sources(node, size, writes, stretch[node])
+    source = _sources(node, size, writes, segment[node])
     internal = source >= 0
     consumed = mask_of(node[source[internal]], len(nodes))
     outside = ~writes & ~internal
@@ -113,22 +113,22 @@ def flow_within(graph: Graph, stretch: I64) -> Flow:
     residual &= graph.named("add", "sub") & (nodes.role == ELEMENTWISE)
     keeps = ~consumed | residual
     return Flow(
-        stretch=stretch,
+        segment=segment,
         links=Links(writer=node[source[internal]], reader=node[internal]),
         external_read_bytes=read_bytes,
-        external_written_bytes=np.where((stretch >= 0) & keeps, written, 0),
+        external_written_bytes=np.where((segment >= 0) & keeps, written, 0),
     )
 
 
-def _sources(node: I64, size: I64, writes: Bools, stretch: I64) -> I64:
+def _sources(node: I64, size: I64, writes: Bools, segment: I64) -> I64:
     """Return by event the event that wrote what it reads, or -1.
 
-    Results wait on a stack for each size and stretch: a write pushes, a read takes the top.
+    Results wait on a stack for each size and segment: a write pushes, a read takes the top.
     """
     source = np.full(len(node), -1, np.int64)
     if not len(node):
         return source
-    new = starts_run(size, stretch)
+    new = starts_run(size, segment)
     part = np.cumsum(new) - 1
     height = np.cumsum(np.where(writes, 1, -1))
     height -= (height - np.where(writes, 1, -1))[np.flatnonzero(new)][part]

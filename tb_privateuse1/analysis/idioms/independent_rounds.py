@@ -112,12 +112,12 @@ def _by_places(trace: Trace, top: I64) -> Iterator[_Loop]:
         ops.step[top[anchors]],
     )
     # The last round has no place behind it that would end it.
-    stretches = find_rounds(symbol, _LONGEST, ROUNDS - 1)
+    segments = find_rounds(symbol, _LONGEST, ROUNDS - 1)
     read = _Places(trace)
-    for i, loop in enumerate(zip(*_whole(top, anchors, hashes, stretches), strict=True)):
+    for i, loop in enumerate(zip(*_whole(top, anchors, hashes, segments), strict=True)):
         first, second, end, rounds = (int(one) for one in loop)
-        begin, period = int(stretches.first[i]), int(stretches.period[i])
-        places = top[anchors[begin : begin + period * int(stretches.rounds[i])]]
+        begin, period = int(segments.first[i]), int(segments.period[i])
+        places = top[anchors[begin : begin + period * int(segments.rounds[i])]]
         items = read.items(places.reshape(-1, period)) if rounds >= ROUNDS else {}
         if items != {}:
             yield _Loop(first, second, end, rounds, items)
@@ -172,20 +172,20 @@ def _parts(call: Arguments | None) -> tuple[int, int]:
 
 
 def _whole(
-    top: I64, anchors: I64, hashes: RangeHashes, stretches: Rounds
+    top: I64, anchors: I64, hashes: RangeHashes, segments: Rounds
 ) -> tuple[I64, I64, I64, I64]:
     """Return the first operator, that of the second round, the end, and the number of rounds.
 
     All but the number are indices into ``top``.
     """
-    first, second = anchors[stretches.first], anchors[stretches.first + stretches.period]
+    first, second = anchors[segments.first], anchors[segments.first + segments.period]
     length = second - first
-    behind = stretches.first + stretches.period * stretches.rounds
+    behind = segments.first + segments.period * segments.rounds
     last = lookup(anchors, np.minimum(behind, len(anchors)), len(top))
     fits = last + length <= len(top)
     until = np.where(fits, last + length, last)
     one_more = fits & (hashes.of(last, until) == hashes.of(first, second))
-    return first, second, np.where(one_more, until, last), stretches.rounds + one_more
+    return first, second, np.where(one_more, until, last), segments.rounds + one_more
 
 
 class _Places:

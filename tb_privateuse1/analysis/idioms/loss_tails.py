@@ -1,6 +1,6 @@
-"""The cross entropy by hand: from the largest score of each row to the mean, and its gradient.
+"""Unfused cross entropy: from the largest score of each row to the mean, and its gradient.
 
-By hand, the backward pass has an operator or more for each of the forward pass. That of
+Unfused, the backward pass has an operator or more for each of the forward pass. That of
 ``cross_entropy`` is one pass: the softmax less the target.
 """
 
@@ -40,7 +40,7 @@ class LossTails(Struct, frozen=True, eq=False):
 
 @memoize
 def loss_tails(trace: Trace) -> LossTails:
-    """Return losses by hand with their gradients; the forward and the backward pass each count."""
+    """Return unfused losses with their gradients; the forward and the backward pass each count."""
     chains = chains_of(trace)
     found, nodes = chains.graph, chains.graph.nodes
     rows = np.flatnonzero(chains.of("loss") & chains.table.sized)

@@ -1,4 +1,4 @@
-"""Logarithms of a softmax by hand: exponentials, their sum over each row, and a logarithm.
+"""Unfused logarithms of a softmax: exponentials, their sum over each row, and a logarithm.
 
 torch (``log_softmax``, ``cross_entropy``) and Liger compute it in one or two kernels.
 """

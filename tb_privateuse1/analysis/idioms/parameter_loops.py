@@ -23,7 +23,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 LONGEST = 12
-"""Operators of a round: Adam by hand takes as many."""
+"""Operators of a round: an unfused Adam takes that many."""
 ROUNDS = 8
 """Rounds of a loop, by convention: fewer have few launches to save."""
 _CHANGES = 0.25
@@ -79,7 +79,7 @@ def _in_lists(trace: Trace) -> Bools:
 
 
 def _changes(found: Graph, equal: Rounds, loop: I64) -> I64:
-    """Return how many calls of each stretch have other sizes than a round before."""
+    """Return how many calls of each segment have other sizes than a round before."""
     rows = np.flatnonzero(loop >= 0)
     period, first = equal.period[loop[rows]], equal.first[loop[rows]]
     later = rows - first >= period
@@ -89,7 +89,7 @@ def _changes(found: Graph, equal: Rounds, loop: I64) -> I64:
 
 
 def _together_ns(trace: Trace, found: Graph, equal: Rounds, loop: I64) -> I64:
-    """Return the time of one operator on all tensors of each stretch.
+    """Return the time of one operator on all tensors of each segment.
 
     It starts once and reads no result of its own: each call takes its share of bytes from outside,
     of its time beyond the start-up. At the memory's rate it may take less.

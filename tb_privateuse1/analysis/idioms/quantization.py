@@ -1,4 +1,4 @@
-"""Quantization by hand: scaled, rounded, limited, and often scaled back at once."""
+"""Unfused quantization: scaled, rounded, limited, and often scaled back at once."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ _INVERSE = pow(_BASE, -1, 1 << 64)
 
 
 class Rounds(Table, frozen=True):
-    """Stretches of equal rounds, by their first row; no row is in two of them.
+    """Segments of equal rounds, by their first row; no row is in two of them.
 
-    A stretch has ``rounds`` times ``period`` rows. Where its first round begins is not known: any
+    A segment has ``rounds`` times ``period`` rows. Where its first round begins is not known: any
     of its first ``period`` rows may be the one.
     """
 
@@ -25,18 +25,18 @@ class Rounds(Table, frozen=True):
     rounds: I64
 
     def of_rows(self, count: int) -> I64:
-        """Return the stretch of each of ``count`` rows, or -1."""
+        """Return the segment of each of ``count`` rows, or -1."""
         found = np.full(count, -1, np.int64)
         length = self.period * self.rounds
-        stretch, rows = range_rows(self.first, length)
-        found[rows] = stretch
+        segment, rows = range_rows(self.first, length)
+        found[rows] = segment
         return found
 
 
 def find_rounds(symbols: I64, longest: int, least: int) -> Rounds:
-    """Return the stretches of ``least`` or more equal rounds of at most ``longest`` rows.
+    """Return the segments of ``least`` or more equal rounds of at most ``longest`` rows.
 
-    Rows with a negative symbol are in none. Of stretches that overlap, the one with most rows
+    Rows with a negative symbol are in none. Of segments that overlap, the one with most rows
     counts, then the one with the shortest rounds. O(n) for each period.
     """
     first, period, rounds = [], [], []
@@ -63,7 +63,7 @@ def _alike(symbols: I64, period: int) -> tuple[I64, I64]:
 
 
 def _apart(first: I64, period: I64, rounds: I64, count: int) -> Rounds:
-    """Return the stretches without a row of one that counts more."""
+    """Return the segments without a row of one that counts more."""
     length = period * rounds
     # The last one that is written counts.
     order = np.lexsort((-period, length))

@@ -1,4 +1,4 @@
-"""Rotary embedding by hand: pairs of channels turned by an angle, element by element.
+"""Unfused rotary embedding: pairs of channels turned by an angle, element by element.
 
 ``x * cos + cat((-x2, x1)) * sin``, or ``cat((x1 * cos - x2 * sin, x2 * cos + x1 * sin))``
 (J. Su et al.: "RoFormer", 2021).

@@ -180,7 +180,8 @@ def _kinds_of_passes(found: Accumulations) -> I64:
 def _read_by_user(trace: Trace, found: Accumulations, shape: I64, backward: I64) -> Bools:
     """Return which pairs have a tensor of their shape read behind the pass, by no optimizer.
 
-    It may be the gradient: an adversarial example, a norm for a log, an update by hand.
+    It may be the gradient: an adversarial example, a norm for a log, an update outside
+    of the optimizer.
     """
     ops, passes = trace.ops, found.passes
     end, begin = passes.end_ns, following(passes.forward_ns, groupby.LAST)

@@ -77,22 +77,22 @@ def unread_rows(trace: Trace) -> UnreadRows:
     """
     reads = _reads(trace)
     writes = reads.what < 0
-    stretch = np.cumsum(writes | starts_run(reads.thread, reads.elements)) - 1
-    count = int(stretch[-1]) + 1 if len(stretch) else 0
-    written = mask_of(stretch[writes], count)
-    part = np.bincount(stretch, weights=reads.part, minlength=count)
+    segment = np.cumsum(writes | starts_run(reads.thread, reads.elements)) - 1
+    count = int(segment[-1]) + 1 if len(segment) else 0
+    written = mask_of(segment[writes], count)
+    part = np.bincount(segment, weights=reads.part, minlength=count)
     takes = reads.what == _PART
-    first_part = groupby.minima(stretch[takes], np.flatnonzero(takes), count, len(stretch))
-    late = np.arange(len(stretch)) > first_part[stretch]
+    first_part = groupby.minima(segment[takes], np.flatnonzero(takes), count, len(segment))
+    late = np.arange(len(segment)) > first_part[segment]
     columns, rowwise = np.zeros((2, count), np.bool_)
-    columns[stretch[takes & ~reads.of_rows]] = True
-    rowwise[stretch[reads.what == _ROWWISE]] = True
+    columns[segment[takes & ~reads.of_rows]] = True
+    rowwise[segment[reads.what == _ROWWISE]] = True
     whole = mask_of(
-        stretch[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))], count
+        segment[(reads.what == _WHOLE) | (late & np.isin(reads.what, (_ALONG, _ROWWISE)))], count
     )
     good = written & (part > 0) & (part <= _LITTLE) & ~whole & ~(columns & rowwise)
-    chosen = good[stretch] & (writes | np.isin(reads.what, (_ALONG, _ROWWISE)))
-    rows, shares = reads.op[chosen], 1 - part[stretch[chosen]]
+    chosen = good[segment] & (writes | np.isin(reads.what, (_ALONG, _ROWWISE)))
+    rows, shares = reads.op[chosen], 1 - part[segment[chosen]]
     products = writes[chosen]
     shares[products] = np.minimum(shares[products], _beyond_reading(trace, rows[products]))
     rows, place = np.unique(rows, return_index=True)

@@ -1,9 +1,9 @@
 """Find when device work limits a program: while somebody waits for it.
 
-If instead the host is late behind a stretch of work, faster kernels only make the gap longer. What
-limits while the device is idle is the account's (``analysis.account``). Inferred times are used
-cautiously: an instant counts as idle or busy only if it is so at all times that the bounds allow
-(docs/guide/advice.md).
+If instead the host is late behind an interval of work, faster kernels only make the gap longer.
+What limits while the device is idle is the account's (``analysis.account``). Inferred times are
+used cautiously: an instant counts as idle or busy only if it is so at all times that the bounds
+allow (docs/guide/advice.md).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Limits(Struct, frozen=True):
     """Times in which the device works or waits for itself, up to an instant at which the host waits
     for it."""
     spare: Shares
-    """By stretch of ``chain``, the share of its busy time to save before the host limits."""
+    """By interval of ``chain``, the share of its busy time to save before the host limits."""
     waits: Waits
 
     def of_device(self, spent: intervals.Set) -> intervals.Set:
@@ -101,7 +101,7 @@ def find_limits(trace: Trace, window: intervals.Set) -> Limits:
 
 
 def _ends(kernels: Kernels, busy: intervals.Set) -> tuple[I64, I64]:
-    """Return an activity that begins each busy stretch, and one that ends it."""
+    """Return an activity that begins each busy interval, and one that ends it."""
     first = np.searchsorted(kernels.start_ns, busy[0])
     by_end = np.argsort(kernels.end_ns, kind="stable")
     return first, by_end[np.searchsorted(kernels.end_ns[by_end], busy[1])]
@@ -115,7 +115,7 @@ def _chains(
     waits: Waits,
     trace: Trace,
 ) -> tuple[intervals.Set, Shares]:
-    """Return stretches without a late host inside that end in a wait, and their spare share.
+    """Return intervals without a late host inside that end in a wait, and their spare share.
 
     The spare share is the time that the host was ahead of the device: from the last launch to that
     activity's end, and while the host waited before.

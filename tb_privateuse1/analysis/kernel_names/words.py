@@ -1,4 +1,4 @@
-"""Names by their words: engines, Triton kernels by hand, MTIA and Ascend operators.
+"""Names by their words: engines, hand-written Triton kernels, MTIA and Ascend operators.
 
 ``vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>`` is ``fused add rms norm bf16``. A name whose
 words are of no known work keeps its form.

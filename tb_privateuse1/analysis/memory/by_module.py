@@ -116,7 +116,7 @@ class ModuleClass(Struct, frozen=True):
 def repeated_class(trace: Trace, ops: I64, size: I64) -> ModuleClass | None:
     """Return the class of several instances with most memory.
 
-    ``ops`` are the operators that made blocks of ``size`` bytes. Of classes with as much memory the
+    ``ops`` are the operators that made blocks of ``size`` bytes. Of classes with equal memory the
     one with the fewest instances counts, which is the outermost. None without such modules.
     """
     block, string = _modules_around(trace, trace.ops.frame[ops])

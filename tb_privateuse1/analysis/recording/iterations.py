@@ -47,7 +47,7 @@ _FEWEST_STEPS = 3
 _MOST_PER_ITERATION = 4
 """Optimizer steps: a GAN takes one or two for each of its two networks."""
 _ALIKE = 0.9
-"""Share of the stretches between steps that equal the one an iteration later, and of a stretch's
+"""Share of the segments between steps that equal the one an iteration later, and of a segment's
 operators that the first one may not lack."""
 
 _DIGITS = re.compile(r"\d+")
@@ -119,22 +119,22 @@ def optimizer_iterations(trace: Trace) -> tuple[I64, I64] | None:
     ends = np.sort(ops.end_ns[rows])
     own = np.flatnonzero((ops.kind == OPERATOR) & (ops.thread == ops.thread[rows[0]]))
     own = own[np.argsort(ops.start_ns[own], kind="stable")]
-    stretch = np.searchsorted(ends, ops.start_ns[own], side="right")
+    segment = np.searchsorted(ends, ops.start_ns[own], side="right")
     if len(ends) < _FEWEST_STEPS or not len(own):
         return None
-    ends = ends[:: _per_iteration(stretch, ops.name[own], len(ends))]
+    ends = ends[:: _per_iteration(segment, ops.name[own], len(ends))]
     if len(ends) < _FEWEST_STEPS:
         return None
-    stretch = np.searchsorted(ends, ops.start_ns[own], side="right")
-    first = _first_start(stretch, ops.name[own], ops.start_ns[own], len(ends))
+    segment = np.searchsorted(ends, ops.start_ns[own], side="right")
+    first = _first_start(segment, ops.name[own], ops.start_ns[own], len(ends))
     starts = ends[:-1] if first is None else np.concatenate(([first], ends[:-1]))
     return starts, ends[len(ends) - len(starts) :]
 
 
-def _per_iteration(stretch: I64, name: I32, count: int) -> int:
+def _per_iteration(segment: I64, name: I32, count: int) -> int:
     """Return how many optimizer steps an iteration takes: 1 if nothing repeats exactly."""
-    inner = (stretch > 0) & (stretch < count)
-    texts = [tuple(part.tolist()) for part in _parts(stretch[inner], name[inner], count)[1:]]
+    inner = (segment > 0) & (segment < count)
+    texts = [tuple(part.tolist()) for part in _parts(segment[inner], name[inner], count)[1:]]
     _, kind = np.unique([hash(text) for text in texts], return_inverse=True)
     for steps in range(1, _MOST_PER_ITERATION + 1):
         alike = kind[steps:] == kind[:-steps]
@@ -143,21 +143,21 @@ def _per_iteration(stretch: I64, name: I32, count: int) -> int:
     return 1
 
 
-def _parts(stretch: I64, name: I32, count: int) -> list[I32]:
-    """Return the names of each stretch in front of a step."""
-    return np.split(name, np.searchsorted(stretch, np.arange(1, count)))
+def _parts(segment: I64, name: I32, count: int) -> list[I32]:
+    """Return the names of each segment in front of a step."""
+    return np.split(name, np.searchsorted(segment, np.arange(1, count)))
 
 
-def _first_start(stretch: I64, name: I32, start_ns: I64, count: int) -> int | None:
+def _first_start(segment: I64, name: I32, start_ns: I64, count: int) -> int | None:
     """Return when the first iteration begins; None if the recording began in the middle of it.
 
     It has about as many operators as later ones (what follows an optimizer step, such as the loss's
     reading, is the end of the iteration before), and begins behind the last one before these that
     no later iteration has. Its own operators may be new: the first optimizer step makes state.
     """
-    later = (stretch > 0) & (stretch < count)
-    least = math.ceil(_ALIKE * int(np.bincount(stretch[later], minlength=count)[1:].min()))
-    first = np.flatnonzero(stretch == 0)
+    later = (segment > 0) & (segment < count)
+    least = math.ceil(_ALIKE * int(np.bincount(segment[later], minlength=count)[1:].min()))
+    first = np.flatnonzero(segment == 0)
     alien = np.flatnonzero(~np.isin(name[first], groupby.distinct_values(name[later])))
     alien = alien[alien < len(first) - least]
     begun = int(alien[-1]) + 1 if len(alien) else 0

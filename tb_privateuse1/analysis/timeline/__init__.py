@@ -2,7 +2,7 @@
 
 ``tracks`` lists the tracks and their names. ``level_of_detail`` finds the rectangles of a window,
 and ``rectangles`` merges short ones. ``appearance`` has the class, name and certainty of a range.
-``window`` cuts ranges and activities to a stretch of time.
+``window`` cuts ranges and activities to an interval.
 """
 
 __all__ = [

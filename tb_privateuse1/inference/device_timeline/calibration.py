@@ -256,7 +256,7 @@ def _event_cost(
 def _with_slower_events(
     c: Calibration, ops: Ops, events: EventPairs, launch_free_ops: I64
 ) -> Calibration | None:
-    """Return the constants if events cost as much as the trace allows, or None if that is known.
+    """Return the constants with the largest possible cost of an event, or None if it is known.
 
     No operator runs through faster than its events cost. On a device that is never behind that is
     far more than they do.
@@ -283,8 +283,8 @@ def _jitter(
     host = ops.end_ns[launch_free_ops] - ops.start_ns[launch_free_ops]
     elapsed = ops.elapsed_ns[launch_free_ops]
     excess = elapsed + resolution // 2 - host
-    # Shorter than on the host: the device was behind for a while. Events that cost as much as the
-    # host takes make it late, whatever its jitter.
+    # Shorter than on the host: the device was behind for a while. Events whose cost is the
+    # host's time make it late, whatever its jitter.
     idle = (host >= 4_000) & (excess > -1_000) & (excess < 15_000)
     idle &= elapsed > (events.end - events.start)[launch_free_ops] * event_high
     if idle.sum() < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:

@@ -98,7 +98,7 @@ class Spans(Struct, frozen=True):
     high: I64
     segments: int
     paths: tuple[Path, ...] = ()
-    """Per level, if they are asked for times: they need as much memory as all spans."""
+    """Per level, if they are asked for times: they need the memory of all spans."""
 
     @property
     def segment_low(self) -> I64:

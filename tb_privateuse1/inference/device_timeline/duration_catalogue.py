@@ -141,7 +141,7 @@ def _slowness(instances: Instances) -> NDArray[np.float64] | None:
 def _pooled_limits(instances: Instances, count: int) -> tuple[I64, I64]:
     """Return limits per key that the limits of all its calls have in common; -1 if there are none.
 
-    A call that hides in a long stretch of host time may be bounded in a shorter one: the same work
+    A call that hides in a long range of host time may be bounded in a shorter one: the same work
     on the same shapes takes about as long.
     """
     rows = np.flatnonzero(instances.shaped)

@@ -239,7 +239,7 @@ def consistent(dropped: int, claims: int) -> bool:
 def contradiction(dropped: int, claims: int) -> Finding | None:
     """Return why there is no timeline if too many claims contradict a single stream.
 
-    A claim says that a stretch of the host's time launched nothing, or that a call waited.
+    A claim says that a range of the host's time launched nothing, or that a call waited.
     """
     if consistent(dropped, claims):
         return None

@@ -85,8 +85,8 @@ def _repeats(stream: StreamInput, solution: Solution) -> I64:
     scatters does not: then it is 1.
     """
     elapsed = stream.ops.elapsed_ns
-    stretch = np.cumsum(solution.anchors)[stream.events.start]
-    pair = stream.keys * (int(stretch.max(initial=0)) + 1) + stretch
+    section = np.cumsum(solution.anchors)[stream.events.start]
+    pair = stream.keys * (int(section.max(initial=0)) + 1) + section
     _, group, count = np.unique(pair, return_inverse=True, return_counts=True)
     least, most = np.full(len(count), MISSING), np.full(len(count), MISSING)
     order = np.argsort(group, kind="stable")
@@ -180,7 +180,7 @@ def _combine(
     ``share`` is that of the later one. The errors of the paths' spans are independent; those
     of the two events (``own``) may be one. What all spans have in common has opposite signs on the
     two and cancels. If the paths differ by more than both may be off, their spans hold something
-    else: the error grows by as much.
+    else: the error grows by the same amount.
     """
     early, late = before.error(), after.error()
     apart = after.time - before.time

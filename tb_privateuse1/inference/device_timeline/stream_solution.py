@@ -3,7 +3,7 @@
 A claim says that nothing was launched in a segment, or that a call waited. A wrong one ties events
 to the host that ran late, so that their earliest time is after their latest one. All events between
 the claim and the reason of the earliest time cross then: their number says little. The claims at
-the two ends of such a stretch are dropped, and the events are solved again, until none cross.
+the two ends of such a range are dropped, and the events are solved again, until none cross.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def contradicted_ends(excess_ns: I64) -> Bools:
     """Return the events at the ends of contradictions, and their neighbors outside.
 
     Between a wrong claim and the reason that it contradicts, all events cross by the same time;
-    beyond, by less with each elapsed time. So the ends are those of the stretch of largest excess,
+    beyond, by less with each elapsed time. So the ends are those of the range of largest excess,
     looked for at several levels, as one large contradiction covers smaller ones.
     """
     ends = np.zeros(len(excess_ns), np.bool_)

@@ -59,7 +59,7 @@ class Calibration(Struct, frozen=True):
     constants: tuple[Constant, ...] = ()
     """The same values as pages show them, with their evidence."""
     slower: Calibration | None = None
-    """The constants if an event costs as much as the trace allows, where the cost is assumed."""
+    """The constants with the largest cost of an event that the trace allows, if it is assumed."""
 
 
 class EventPairs(Struct, frozen=True):

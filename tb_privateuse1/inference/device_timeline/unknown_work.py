@@ -79,7 +79,7 @@ def add_unknown_work(
 
 
 def waiting_segments(stream: StreamInput, cautious: Cautious) -> LaunchSites:
-    """Return the stretches between events that surely hold unknown work, one after the other."""
+    """Return the ranges between events that surely hold unknown work, one after the other."""
     events, c, solution = cautious.events, stream.c, cautious.solution
     first, last = _candidates(len(events), cautious)
     bounds = solution.bounds
@@ -116,9 +116,9 @@ def _foreign_code(stream: StreamInput, events: EventPairs) -> Bools:
 
 
 def _candidates(count: int, cautious: Cautious) -> tuple[I64, I64]:
-    """Return the first and last events of stretches without a launch site, in order.
+    """Return the first and last events of ranges without a launch site, in order.
 
-    They are single segments, and stretches between claims that were dropped together: then the
+    They are single segments, and ranges between claims that were dropped together: then the
     work was in one of these segments, and nothing tells in which.
     """
     covered = _covered(count, cautious.sites)

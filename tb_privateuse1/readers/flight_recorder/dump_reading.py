@@ -23,7 +23,7 @@ from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I32
 
 _MOST_BYTES = 1 << 30
-"""Some millions of entries; the containers take about ten times as much memory."""
+"""Some millions of entries; the containers take about ten times the memory."""
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:

@@ -19,7 +19,7 @@ from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.trace.errors import TraceError
 
 _MOST_BYTES = 1 << 30
-"""The text is held while a table's records are decoded: together about three times as much."""
+"""The text is held while a table's records are decoded: together about three times its size."""
 _MOST_ENDS = 24
 """A record has fewer closing brackets: of as many at the end of a cut file one ends a record."""
 _CLOSING = b"]}}]}"

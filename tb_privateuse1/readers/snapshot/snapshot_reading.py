@@ -21,7 +21,7 @@ from tb_privateuse1.trace.model import MISSING, Threads
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
 _MOST_BYTES = 1 << 30
-"""Some millions of entries; the containers take about ten times as much memory."""
+"""Some millions of entries; the containers take about ten times the memory."""
 _KEYS = {"segments", "device_traces"}
 
 

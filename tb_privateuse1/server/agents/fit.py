@@ -34,7 +34,7 @@ def fit(
     later: Sequence[str] = (),
     columns: Collection[str] = (),
 ) -> bytes:
-    """Return an object of JSON with as much of ``parts`` as fits into ``size`` bytes.
+    """Return an object of JSON with the ``parts`` that fit into ``size`` bytes.
 
     ``main`` has the names of the parts with the most room, ``later`` the paths of parts that are
     only listed. ``size`` is at least 1,000.
@@ -115,7 +115,7 @@ class _Cutter:
         return {name: kept[name] for name in values if name in kept}
 
     def _cut(self, value: Any, room: int, part: ResultPart) -> Any:
-        """Return as much of a value as fits into its room, or ``_MISSING``."""
+        """Return the part of a value that fits into its room, or ``_MISSING``."""
         if room < _LEAST:
             return _MISSING
         if isinstance(value, Table):

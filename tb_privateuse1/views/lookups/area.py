@@ -1,4 +1,4 @@
-"""Sum up a selected stretch of time, on all tracks or some: a row per kind and name."""
+"""Sum up a selected interval, on all tracks or some: a row per kind and name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sum up a selected stretch of time by operator, stream, runtime call and recorded counter."""
+"""Sum up a selected interval by operator, stream, runtime call and recorded counter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The critical path in a stretch of time, where the timeline draws it."""
+"""The critical path in an interval, where the timeline draws it."""
 
 from __future__ import annotations
 

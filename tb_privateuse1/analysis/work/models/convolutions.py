@@ -1,6 +1,6 @@
 """Convolutions: two operations per multiplication, as ``torch.utils.flop_counter`` counts.
 
-A gradient by input, and one by weight, each cost as much as the forward pass. ``flop_counter``
+A gradient by input, and one by weight, each cost the work of the forward pass. ``flop_counter``
 multiplies the gradient by weight of a grouped convolution by the number of groups; this does not.
 """
 

@@ -21,7 +21,7 @@ def copy_from(call: Arguments) -> Work:
 
 
 def same(call: Arguments) -> Work:
-    """Return the work of an operator that writes as much as it reads: ``clone``, ``flip``, …"""
+    """Return the work of an operator that writes the bytes that it reads: ``clone``, ``flip``, …"""
     x = call.tensor(0)
     return Work(0, read_of([x]), written_of((x.shape, x.dtype)), dtype=x.dtype)
 

@@ -71,7 +71,7 @@ class Canvas:
         return float(self._font.getlength(text)) / self._by
 
     def clipped(self, text: str, room: float) -> str:
-        """Return as much of a text as fits, with an ellipsis if it is cut; else nothing."""
+        """Return the part of a text that fits, with an ellipsis if it is cut; else nothing."""
         if self.text_width(text) <= room:
             return text
         low, high = 0, len(text)

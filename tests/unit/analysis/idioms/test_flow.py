@@ -44,10 +44,10 @@ def test_external_bytes_are_a_part_of_all_bytes(calls: list[tuple[str, int]]) ->
     every = np.bincount(reads.node, reads.bytes, len(nodes))
     assert (flow.external_read_bytes <= every).all()
     assert (flow.external_written_bytes <= np.maximum(nodes.written_bytes, 0)).all()
-    # A read is of a result before it, of the same stretch and size.
+    # A read is of a result before it, of the same segment and size.
     links = flow.links
     assert (links.writer < links.reader).all()
-    assert (flow.stretch[links.writer] == flow.stretch[links.reader]).all()
+    assert (flow.segment[links.writer] == flow.segment[links.reader]).all()
     assert found.reads_size(links.reader, nodes.written_bytes[links.writer]).all()
 
 

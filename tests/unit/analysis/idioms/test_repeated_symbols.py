@@ -9,33 +9,33 @@ from hypothesis import strategies as st
 from tb_privateuse1.analysis.idioms.repeated_symbols import find_rounds
 
 
-def stretches(symbols: list[int], longest: int = 4, least: int = 3) -> list[tuple[int, int, int]]:
+def segments(symbols: list[int], longest: int = 4, least: int = 3) -> list[tuple[int, int, int]]:
     found = find_rounds(np.array(symbols, np.int64), longest, least)
     columns = (found.first.tolist(), found.period.tolist(), found.rounds.tolist())
     return list(zip(*columns, strict=True))
 
 
 def test_the_shortest_period_counts() -> None:
-    assert stretches([9, 1, 2, 1, 2, 1, 2, 1, 2, 8]) == [(1, 2, 4)]
+    assert segments([9, 1, 2, 1, 2, 1, 2, 1, 2, 8]) == [(1, 2, 4)]
 
 
 def test_rows_of_a_greater_stretch_are_in_no_other() -> None:
-    assert stretches([1, 1, 1, 2] * 3) == [(0, 4, 3)]
+    assert segments([1, 1, 1, 2] * 3) == [(0, 4, 3)]
 
 
 def test_negative_symbols_end_a_stretch() -> None:
-    assert stretches([1, 1, 1, -1, -1, -1, 1, 1, 1]) == [(0, 1, 3), (6, 1, 3)]
+    assert segments([1, 1, 1, -1, -1, -1, 1, 1, 1]) == [(0, 1, 3), (6, 1, 3)]
 
 
 def test_too_few_rounds_are_none() -> None:
-    assert stretches([1, 2, 1, 2]) == []
-    assert stretches([]) == []
+    assert segments([1, 2, 1, 2]) == []
+    assert segments([]) == []
 
 
 @given(st.lists(st.integers(-1, 2), max_size=40))
 def test_rounds_are_equal_and_apart(symbols: list[int]) -> None:
     used: set[int] = set()
-    for first, period, rounds in stretches(symbols):
+    for first, period, rounds in segments(symbols):
         assert rounds >= 3
         rows = range(first, first + period * rounds)
         assert not used & set(rows)
