@@ -2,7 +2,6 @@
 
 __all__ = [
     "chrome",
-    "collapsed",
     "formats",
     "formulas",
     "query",
@@ -10,5 +9,4 @@ __all__ = [
     "sql",
     "time_window",
     "trace_tables",
-    "work_columns",
 ]

@@ -43,22 +43,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "READERS",
-    "Reader",
-    "ascend",
     "choose_reader",
-    "chrome",
     "complete",
-    "flight_recorder",
-    "memory_timeline",
-    "nsight",
-    "perfetto",
     "raw",
     "read",
     "reader",
     "reader_named",
-    "rocprof",
     "sidecar",
-    "snapshot",
 ]
 
 READERS: tuple[Reader, ...] = (

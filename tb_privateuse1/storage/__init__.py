@@ -10,7 +10,6 @@ __all__ = [
     "ingest",
     "jobs",
     "memory_limit",
-    "part_file",
     "part_groups",
     "store",
 ]

@@ -100,18 +100,6 @@ def is_module(trace: Trace) -> Bools:
     return modules
 
 
-def started_in(trace: Trace, start_ns: I64, step: int | None) -> Bools:
-    """Return a mask of ranges that start in the host range of a row of ``trace.steps``.
-
-    Without a step (None) all ranges count.
-    """
-    if step is None:
-        return np.ones(len(start_ns), np.bool_)
-    steps = trace.steps
-    inside: Bools = (start_ns >= steps.host_start_ns[step]) & (start_ns < steps.host_end_ns[step])
-    return inside
-
-
 def class_of(name: str) -> str:
     """Return the class in a module's name: ``Linear`` of ``Linear_12``."""
     head, _, number = name.rpartition("_")

@@ -10,7 +10,6 @@ from tb_privateuse1.trace.registry import Registry
 __all__ = [
     "VIEWS",
     "advice",
-    "computations",
     "diff",
     "distributed",
     "encoding",
@@ -24,7 +23,6 @@ __all__ = [
     "result",
     "roofline",
     "signature",
-    "sources",
     "timeline",
     "user_models",
     "whatif",

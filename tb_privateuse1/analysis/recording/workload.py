@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -19,7 +19,6 @@ from tb_privateuse1.trace.model import ANNOTATION, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 WorkloadKind = Literal["training", "inference", "serving", "unknown"]
-WORKLOADS: tuple[WorkloadKind, ...] = get_args(WorkloadKind)
 
 _PREFILL = re.compile(r"prefill|\bextend\b|context_[1-9]", re.IGNORECASE)
 _DECODE = re.compile(r"\bdecode|generation_[1-9]", re.IGNORECASE)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.peaks import Rates
-from tb_privateuse1.trace.table import I8
 
 RATE_TYPES = Rates.__struct_fields__
 """Names of rates; a column of types holds indices into them."""
@@ -37,7 +34,6 @@ _NAMES = {
 }
 """C++ names of ``Input type`` and Python names, in lower case. Wider integers and bool have no
 rate: data sheets give none."""
-_WIDTHS = np.array([8, 4, 4, 2, 2, 1, 0, 1], np.int8)
 
 
 def rate_type(name: str) -> int:
@@ -50,16 +46,3 @@ def rate_type(name: str) -> int:
         if plain.removeprefix("c10::").startswith(prefix):
             return index
     return _NAMES.get(plain, NONE)
-
-
-def product_types(first: I8, second: I8) -> I8:
-    """Return the type in which a product of two operands of these types is computed.
-
-    The narrower operand is converted to the wider one: 8-bit weights times bfloat16 run at the
-    rate of bfloat16. Two different types of one width are computed in float32. NONE if either has
-    no rate.
-    """
-    wide = np.where(_WIDTHS[first] >= _WIDTHS[second], first, second)
-    clash = (_WIDTHS[first] == _WIDTHS[second]) & (first != second)
-    known = (first != NONE) & (second != NONE)
-    return np.where(known, np.where(clash, FP32, wide), NONE).astype(np.int8)

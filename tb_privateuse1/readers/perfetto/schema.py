@@ -59,7 +59,6 @@ GROUPS = {
     "runtime": "runtime",
 }
 """Our export's categories, as Kineto's traces spell them."""
-OF_EXPORT = frozenset({*GROUPS, "step"})
 
 COLUMN_OF = {spelling: column for column, spelling in {**NUMBERS, **JSON, **TEXTS}.items()} | {
     "Input shapes": "shapes",

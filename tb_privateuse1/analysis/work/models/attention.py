@@ -167,10 +167,3 @@ MODELS: Mapping[str, Model] = {
     **{name: _model(layout) for name, layout in _VARIANTS.items()},
     "paged_attention_v1": paged,
 }
-
-
-def sizes_of_attention(call: Arguments, word: str) -> AttentionSizes:
-    """Return the sizes of a call of this reduced name; raises UnknownWork."""
-    if word not in _VARIANTS:
-        raise UnknownWork
-    return _sizes(call, _VARIANTS[word])
