@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_privateuse1.cli.commands import COMMANDS, UsageError, add_command, add_vendor, write
@@ -13,6 +13,7 @@ from tb_privateuse1.cli.flags import add_flags, add_step, chosen, described, fla
 from tb_privateuse1.cli.selection import add_selection, add_selection_options, opened, selected
 
 if TYPE_CHECKING:
+    from tb_privateuse1.advice.rules.rule import Rule
     from tb_privateuse1.cli.commands import Commands, Parser
 
 
@@ -69,8 +70,13 @@ def _add_forms(view: Parser, *, tables: bool) -> None:
     view.add_argument("-o", "--output", metavar="FILE", help="instead of the standard output")
 
 
+def _load_rules() -> Sequence[Rule]:
+    from tb_privateuse1.advice import user_rules  # which few views read
+
+    return user_rules.from_environment().load()
+
+
 def _view(options: argparse.Namespace) -> int:
-    from tb_privateuse1.advice import user_rules
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.readers import READERS
     from tb_privateuse1.views.encoding import encode
@@ -93,12 +99,11 @@ def _view(options: argparse.Namespace) -> int:
     here, there = selected(options), selected(options, "base_")
     if options.base is None and there == Selection():
         there = here
-    rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
         base = (
             discovery_catalog.scan(options.base, READERS) if options.base is not None else catalog
         )
-        reader = Reader(store, catalog, rules.load, base_catalog=base)
+        reader = Reader(store, catalog, _load_rules, base_catalog=base)
         result = reader.run(Request(view, here, there, asked))
     if options.json:
         body = encode(result)

@@ -98,10 +98,11 @@ _PACKED = "application/octet-stream"
 
 
 class _Route(Struct, frozen=True):
-    """What answers the paths that begin with ``prefix``; it gets the rest of the path."""
+    """A prefix of paths, the function that answers them, and who may ask."""
 
     prefix: str
     answer: Callable[[Request, str], Response]
+    """Gets the request and the rest of its path."""
     check: Callable[[Request], None]
     """Raises TraceError for a request that must not be answered."""
     methods: tuple[str, ...] = _READ

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage.jobs import canceled_error
 from tb_privateuse1.storage.store import Store
@@ -19,7 +18,6 @@ from tb_privateuse1.views.request import Request, Selection, seconds_left
 from tb_privateuse1.views.signature import is_heavy
 from tb_privateuse1.views.sources import find_inputs
 from tb_privateuse1.views.sources.source import Catalogs, Source, find_files
-from tb_privateuse1.views.sources.trace_parts import Parts
 
 if TYPE_CHECKING:
     from tb_privateuse1.advice.rules.rule import Rule
@@ -47,21 +45,21 @@ class _Key(Struct, frozen=True):
 class Reader:
     """Runs requests on the traces of ``catalog``. Its methods may be called from any thread.
 
-    ``rules`` returns the rules for views that read ``rules``. ``base_catalog`` has the traces to
-    compare with, by default those of ``catalog``.
+    ``rules`` returns the rules for views that read ``rules``, by default the built-in ones.
+    ``base_catalog`` has the traces to compare with, by default those of ``catalog``.
     """
 
     def __init__(
         self,
         store: Store,
         catalog: Catalogs,
-        rules: Callable[[], Sequence[Rule]] = lambda: tuple(RULES.values()),
+        rules: Callable[[], Sequence[Rule]] | None = None,
         *,
         base_catalog: Catalogs | None = None,
         memory: MemoryBudget = BUDGET,
     ) -> None:
         self._store = store
-        self.source = Source(store, catalog, base_catalog, rules, Parts(store, memory))
+        self.source = Source(store, catalog, base_catalog, rules or _built_in_rules, memory)
         self._computations = Computations[_Key]()
         self._heavy = Turns(_HEAVY_AT_A_TIME)
 
@@ -118,3 +116,9 @@ class Reader:
             for own in key.files:
                 self._store.cancel(own, parts=True)
         return was_read or bool(ended)
+
+
+def _built_in_rules() -> Sequence[Rule]:
+    from tb_privateuse1.advice.rules import RULES  # which few views read
+
+    return tuple(RULES.values())

@@ -1,4 +1,4 @@
-"""What views read: one trace and perhaps its base, all ranks of a span, or recordings."""
+"""The inputs of views: one trace and perhaps its base, all ranks of a span, or recordings."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,17 +14,18 @@ from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.memory_budget import MemoryBudget
 from tb_privateuse1.views.computations import Report
 from tb_privateuse1.views.request import Selection, seconds_left
-from tb_privateuse1.views.sources.trace_parts import Parts
 
 if TYPE_CHECKING:
     from tb_privateuse1.advice.rules.rule import Rule
+    from tb_privateuse1.views.sources.trace_parts import Parts
 
 Catalogs = Catalog | Scanner
 
 
-class Source(Struct, eq=False):
+class Source(Struct, eq=False, dict=True):
     """All that requests may read."""
 
     store: Store
@@ -31,7 +33,16 @@ class Source(Struct, eq=False):
     base_catalog: Catalogs | None
     """The traces to compare with; None: those of ``catalog``."""
     rules: Callable[[], Sequence[Rule]]
-    parts: Parts
+    memory: MemoryBudget
+    """Of the parts of traces."""
+
+    @functools.cached_property
+    def parts(self) -> Parts:
+        """Return the parts of the store's traces."""
+        # Most requests read one trace, and need none of these modules.
+        from tb_privateuse1.views.sources.trace_parts import Parts
+
+        return Parts(self.store, self.memory)
 
 
 class Inputs(Protocol):
