@@ -16,8 +16,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.computations import Computations, Report, Turns, open_trace
 from tb_privateuse1.views.request import Request, Selection, seconds_left
 from tb_privateuse1.views.signature import is_heavy
-from tb_privateuse1.views.sources import find_inputs
-from tb_privateuse1.views.sources.source import Catalogs, Source, find_files
+from tb_privateuse1.views.sources import Catalogs, Source, find_files, find_inputs
 
 if TYPE_CHECKING:
     from tb_privateuse1.advice.rules.rule import Rule

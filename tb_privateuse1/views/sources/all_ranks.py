@@ -16,7 +16,7 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.views.computations import Report
 from tb_privateuse1.views.request import Request, Selection
 from tb_privateuse1.views.signature import reduction_of
-from tb_privateuse1.views.sources.source import Source, await_run
+from tb_privateuse1.views.sources import Source, await_run
 from tb_privateuse1.views.sources.trace_parts import Parts, Reduction, sum_progress
 from tb_privateuse1.views.view_inputs import Rank, chosen_ranks
 

@@ -14,7 +14,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.computations import Report, open_trace
 from tb_privateuse1.views.request import Request
 from tb_privateuse1.views.signature import reads_of
-from tb_privateuse1.views.sources.source import Source, find_files
+from tb_privateuse1.views.sources import Source, find_files
 
 if TYPE_CHECKING:
     from tb_privateuse1.advice.rules.rule import Rule
