@@ -13,6 +13,8 @@ another reason.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from msgspec import Struct
 
@@ -28,7 +30,6 @@ from tb_privateuse1.trace.table import I8, I64, Bools, Table
 
 LEAST_FACTOR = 1.05
 """The median of the last third by that of the first: less is left to chance."""
-LEAST_CALLS = 36
 LEAST_SCORE = 4.0
 """Standard deviations of the rank test: chance has this in 3 of 100,000 kernels."""
 DEVICE_SHARE = 0.5
@@ -36,6 +37,12 @@ DEVICE_SHARE = 0.5
 _LEAST_SHARE = 0.002
 """Kernels with less of the device time are not named."""
 _THIRDS = 3
+"""The fewest parts with a middle: a drift passes it, a step does not return."""
+LEAST_CALLS = _THIRDS * math.ceil(
+    (LEAST_SCORE**2 + LEAST_SCORE * math.sqrt(LEAST_SCORE**2 + 3)) / _THIRDS
+)
+"""36: fewer cannot reach the score, even if all calls of the last third are the longer ones. With n
+calls in each third, they score sqrt(3) n / sqrt(2 n + 1)."""
 
 
 class Slowdown(Struct, frozen=True):

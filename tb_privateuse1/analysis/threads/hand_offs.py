@@ -25,8 +25,9 @@ _CHANCE = 0.05
 _OVERLAP = 0.1
 """They may overlap by this part of what independent threads would: a range can end late."""
 
-
 _LONGER = 0.75
+"""The quantile that stands for the longer pauses. With 0.25 and 0.5 all threads of 117 recordings
+have the same roles, with 0.9 those of one have others."""
 
 
 class Turns(Table, frozen=True):

@@ -45,6 +45,8 @@ _SHORT_UNIT = 10
 """Device and host times of all short ranges together that differ by less are in one unit."""
 
 _LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
+"""Parts of a step, and their mean time, that tell a sum from an elapsed time: idle time and the
+rounding of few short parts may be equal. Half or twice changes none of 50 recordings."""
 _LEAST_STEPS = 3
 """In fewer steps, idle time may be absent rather than not counted."""
 _EQUAL_NS = 2_000
