@@ -34,6 +34,8 @@ LEAST_SCORE = 4.0
 """Standard deviations of the rank test: chance has this in 3 of 100,000 kernels."""
 DEVICE_SHARE = 0.5
 """The device became slower if this share of the time that can be judged did."""
+_MOST_FASTER = 0.2
+"""A device that lowers its clock makes hardly anything faster."""
 _LEAST_SHARE = 0.002
 """Kernels with less of the device time are not named."""
 _THIRDS = 3
@@ -82,7 +84,7 @@ class Slowdowns(Struct, frozen=True):
     def of_device(self) -> bool:
         """Return whether the device became slower, not single kernels."""
         most = self.slower_ns >= DEVICE_SHARE * self.judged_ns and self.slower_ns > 0
-        return most and len(self.kernels) > 1 and self.faster_ns < 0.2 * self.slower_ns
+        return most and len(self.kernels) > 1 and self.faster_ns < _MOST_FASTER * self.slower_ns
 
 
 class _Calls(Table, frozen=True):

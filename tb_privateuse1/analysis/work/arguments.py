@@ -71,6 +71,8 @@ _SCALAR_TYPES = (
 )  # fmt: skip
 """Element types by number (c10/core/ScalarType.h), as values of arguments have them."""
 
+_MOST_DIGITS = 19
+"""Of the largest int64, which torch writes for an open end."""
 _LONGEST_TEXT = 1 << 20
 """Characters. The longest shapes in the shared recordings have 3,301; a longer text is damage."""
 
@@ -269,7 +271,7 @@ def _stored(dims: list[int], steps: Any, elements: int) -> int:
 
 def _whole(text: str) -> int:
     stripped = text.strip()
-    if not stripped.removeprefix("-").isdecimal() or len(stripped) > 19:
+    if not stripped.removeprefix("-").isdecimal() or len(stripped) > _MOST_DIGITS:
         raise UnknownWork
     return int(stripped)
 

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.inference.device_timeline.timeline_inputs import TORCH_RESOLUTION_NS
 from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
@@ -86,7 +87,7 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
     resolution = int(np.gcd.reduce(values))
     if len(values) < _VALUES and resolution % _MILLISECOND_NS:
         # A few values have a common divisor by chance.
-        resolution = min(resolution, 1_000)
+        resolution = min(resolution, TORCH_RESOLUTION_NS)
     if resolution >= _COARSE_NS and len(values) > 1:
         message = say(
             "All elapsed times are multiples of {step_ms:g} ms: too coarse.",

@@ -84,10 +84,13 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.3g} %" if whole else "0 %"
 
 
+_MICROSECOND, _SECOND = 1_000, 1_000_000_000  # ns
+
+
 def microseconds(ns: int) -> str:
     """Return ``12.3 µs``; ns below a microsecond, seconds from one second on."""
-    if ns < 1000:
+    if ns < _MICROSECOND:
         return f"{ns} ns"
-    if ns < 10**9:
-        return f"{ns / 1000:,.6g} µs"
-    return f"{ns / 10**9:,.6g} s"
+    if ns < _SECOND:
+        return f"{ns / _MICROSECOND:,.6g} µs"
+    return f"{ns / _SECOND:,.6g} s"
