@@ -18,9 +18,9 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 Measure = Literal["step", "computation", "communication", "exposed", "idle", "waiting"]
 
 _CELLS = 200_000
-"""Cells of a grid, 2 MB as JSON: as many as a screen has pixels to tell them apart."""
+"""Cells of a grid: 2 MB as JSON."""
 _MOST_COLUMNS = 400
-"""A column is 2 or 3 pixels wide on the page; with more steps, it shows the mean of several."""
+"""A page of a thousand pixels cannot show more apart: a column is then a mean of several steps."""
 
 
 class RankSteps(Struct, frozen=True):

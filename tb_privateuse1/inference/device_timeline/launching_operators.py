@@ -54,7 +54,7 @@ _LAUNCH_NS, _QUICK_SHARE = 2_500, 0.4
 Real launches take 4 µs and more of host time."""
 
 _WAIT_NS = 20_000
-"""Host time of a copy beyond its device time that shows a wait: no launch took as long. Half of it
+"""Host time of a copy beyond its device time that shows a wait: launches take some µs. Half of it
 moves activities in 1 of 50 recordings, twice in none."""
 
 _COPIES = frozenset(("aten::_copy_from", "aten::copy_", "aten::_to_cpu"))

@@ -99,9 +99,8 @@ def host_paced(events: EventPairs, ops: Ops, c: Calibration) -> Bools:
     """
     host = ops.end_ns - ops.start_ns
     excess = ops.elapsed_ns + c.resolution_ns // 2 - host
-    same = (np.abs(excess - _PACED_EXCESS_NS) <= max(c.jitter_ns, _PACED_SCATTER_NS)) & (
-        host >= _PACED_NS
-    )
+    same = np.abs(excess - _PACED_EXCESS_NS) <= max(c.jitter_ns, _PACED_SCATTER_NS)
+    same &= host >= _PACED_NS
     same &= ops.elapsed_ns != MISSING
     leaf = events.end - events.start == 1
     order = np.flatnonzero(leaf & (host >= _PACED_NS))
