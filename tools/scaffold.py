@@ -22,11 +22,12 @@ ROOT = Path(__file__).parents[1]
 TEMPLATES = Path(__file__).parent / "templates"
 PAGES = "frontend/src/pages"
 TEXTS = "frontend/src/i18n/en"
+EVIDENCE = "benchmarks/planted/evidence.py"
 ICON = "M8 2.5a5.5 5.5 0 1 0 .01 0z"
 
 
 def write_rule(root: Path, name: str, cause: str = "device") -> list[str]:
-    """Write a rule, its line in the registry and its test; return the files' paths.
+    """Write a rule, its lines in the registry and the evidence, and its test; return the paths.
 
     ``RULES`` is sorted by cause: the line goes behind the last rule of the same cause.
     Raises ValueError for a name or cause that cannot be used.
@@ -44,7 +45,8 @@ def write_rule(root: Path, name: str, cause: str = "device") -> list[str]:
     last = [key for key, other in RULES.items() if CAUSES.index(other.cause) <= rank][-1]
     text = insert_after(text, f'        "{last}",\n', f'        "{name}",\n')
     (root / registry).write_text(text)
-    return [rule, registry, test]
+    edit(root / EVIDENCE, lambda text: register_evidence(text, name, test))
+    return [rule, registry, test, EVIDENCE]
 
 
 def write_view(root: Path, name: str) -> list[str]:
@@ -63,9 +65,9 @@ def write_view(root: Path, name: str) -> list[str]:
     create(root / page, "page.tsx", values)
     create(root / texts, "page_texts.ts", values)
     create(root / test, "test_view.py", values)
-    guide = "docs/guide/pages.md"
-    section = string.Template((TEMPLATES / "page_guide.md.txt").read_text()).substitute(values)
-    (root / guide).write_text((root / guide).read_text() + section)
+    guide, definitions = "docs/guide/pages.md", "docs/reference/definitions.md"
+    edit(root / guide, lambda text: text + filled("page_guide.md", values))
+    edit(root / definitions, lambda text: text + filled("definitions.md", values))
     views, pages, english = (
         "tb_privateuse1/views/__init__.py",
         f"{PAGES}/index.ts",
@@ -74,7 +76,14 @@ def write_view(root: Path, name: str) -> list[str]:
     edit(root / views, lambda text: register_view(text, name))
     edit(root / pages, lambda text: register_page(text, name, kind, key))
     edit(root / english, lambda text: register_texts(text, name, key))
-    return [view, views, page, pages, texts, english, guide, test]
+    return [view, views, page, pages, texts, english, guide, definitions, test]
+
+
+def register_evidence(text: str, name: str, test: str) -> str:
+    """Return ``evidence.py`` with a test as the recording in which a rule is right."""
+    why = "FILL IN: a real recording, or a program with the fault"
+    entry = f'    "{name}": Evidence(\n        "test", "{test}",\n        "{why}",\n    ),\n'
+    return insert_before(text, "}  # fmt: skip\n", entry)
 
 
 def register_view(text: str, name: str) -> str:
@@ -120,7 +129,12 @@ def create(path: Path, template: str, values: dict[str, str]) -> None:
     """Write a file from a template. Raises FileExistsError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("x") as file:
-        file.write(string.Template((TEMPLATES / f"{template}.txt").read_text()).substitute(values))
+        file.write(filled(template, values))
+
+
+def filled(template: str, values: dict[str, str]) -> str:
+    """Return the text of a template with a name's values."""
+    return string.Template((TEMPLATES / f"{template}.txt").read_text()).substitute(values)
 
 
 def edit(path: Path, change: Callable[[str], str]) -> None:
@@ -158,7 +172,7 @@ AFTER = {
     "Chinese is optional: tb_privateuse1/i18n/zh/rules/{name}.toml, or a maintainer adds it.",
     "view": "Fill in, run `make api` (types.ts, options), and\n"
     "`python -m pytest tests/unit/views tests/contract/test_contract.py -k {name}`.\n"
-    "A figure with a new name needs a line in docs/reference/definitions.md.\n"
+    "A new figure needs a line in the view's section of docs/reference/definitions.md.\n"
     "A page with its own URL keys needs url-keys.ts beside it and a line in pages/url-keys.ts.\n"
     "Chinese is optional: frontend/src/i18n/zh/pages/{name}.ts, or a maintainer adds it.",
 }

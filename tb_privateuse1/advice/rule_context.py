@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import groupby, intervals, labels
-from tb_privateuse1.trace.findings import Example, TableName
+from tb_privateuse1.trace.findings import LONGEST_NAME, Example, TableName
 from tb_privateuse1.trace.model import MEMCPY, OPERATOR
 from tb_privateuse1.trace.table import I32, I64, Bools
 
@@ -24,8 +24,6 @@ _RANGES = r"^(enumerate\(DataLoader\)|Optimizer\.)"
 
 _MOST_EXAMPLES = 5
 """A finding shows one typical event and a few of the longest."""
-_LONGEST_NAME = 200
-"""Characters: names of C++ templates have thousands."""
 
 
 class RuleContext(JudgedTrace):
@@ -219,8 +217,8 @@ class RuleContext(JudgedTrace):
                 row=int(row),
                 name="[memory]"
                 if table == "memory"
-                else self.trace.text(columns.name[row])[:_LONGEST_NAME],
-                thread=labels.place(self.trace, columns, row, _LONGEST_NAME),
+                else self.trace.text(columns.name[row])[:LONGEST_NAME],
+                thread=labels.place(self.trace, columns, row, LONGEST_NAME),
                 start_ns=int(times[row]),
                 note=notes[i] if i < len(notes) else None,
             )

@@ -21,7 +21,8 @@ from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.columns import lookup, mask_of
 from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Ops
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.process_groups import RANK_LIMIT
+from tb_privateuse1.trace.table import HALF_INT64, I32, I64, Bools
 from tb_privateuse1.vendors.kernel_names import OTHER, collective_kind
 
 _HOSTED = re.compile(r"^(gloo|mpi):")
@@ -40,9 +41,6 @@ _ELEMENT_BYTES = {
     **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "c10::float8_e4m3fn", "c10::float8_e5m2"), 1),
 }
 """torch's names of element types, in lower case."""
-_MOST_BYTES = 1 << 62
-"""No tensor has more: a larger argument is an error and would not fit into a column."""
-_MOST_RANKS = 1 << 31
 
 
 def build_collectives(
@@ -146,7 +144,7 @@ def _by_arguments(claims: MetadataClaims, row: I32, strings: Strings) -> _Source
     source.bytes = _sizes(np.where(known, np.maximum(sent, received), MISSING), length)
     target, origin = chosen.id("target_rank"), chosen.id("source_rank")
     peer = np.where(target >= 0, target, origin)
-    source.peer = np.where(known & (peer >= 0) & (peer < _MOST_RANKS), peer, NONE)
+    source.peer = np.where(known & (peer >= 0) & (peer < RANK_LIMIT), peer, NONE)
     return source
 
 
@@ -154,7 +152,7 @@ def _sizes(elements: I64, length: I64) -> I64:
     """Return the bytes of elements of a length; ``MISSING`` where one is unknown or impossible."""
     sizes = np.full(len(elements), MISSING, np.int64)
     known = (length > 0) & (elements >= 0)
-    known[known] = elements[known] <= _MOST_BYTES // length[known]
+    known[known] = elements[known] <= HALF_INT64 // length[known]
     sizes[known] = elements[known] * length[known]
     return sizes
 
@@ -185,7 +183,7 @@ def _bytes(strings: Strings, shapes: int, dtypes: int, whole: Callable[..., int]
         if isinstance(kind, str) and kind.lower() in _ELEMENT_BYTES and _is_shape(one)
     ]
     total = whole(sizes) if sizes else int(MISSING)
-    return total if total <= _MOST_BYTES else int(MISSING)
+    return total if total <= HALF_INT64 else int(MISSING)
 
 
 def _is_shape(dims: object) -> bool:

@@ -32,7 +32,7 @@ from tb_privateuse1.trace.model import (
     Ops,
 )
 from tb_privateuse1.trace.step_names import step_strings
-from tb_privateuse1.trace.table import I8, I32, I64, Bools
+from tb_privateuse1.trace.table import HALF_INT64, I8, I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
 _OPERATORS = frozenset({"cpu_op", "operator"})
@@ -268,7 +268,7 @@ def _recorded(raw: Raw, texts: I32, unit: float) -> I64:
             number = float(raw.strings[text]) * unit
         except ValueError:
             continue
-        if 1 <= number < 1 << 62:
+        if 1 <= number < HALF_INT64:
             numbers[text] = round(number)
     return numbers[texts]
 

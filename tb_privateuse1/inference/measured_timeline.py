@@ -203,8 +203,12 @@ def _device_and_stream(raw: Raw, events: Group) -> tuple[I64, I64]:
     return device, stream
 
 
+_MOST_DIGITS = 18
+"""Any number of as many fits into int64."""
+
+
 def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else NONE
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else NONE
 
 
 def _communication(events: Group, kind: I8, vendor: Vendor, strings: Strings) -> Bools:

@@ -24,6 +24,7 @@ from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.process_groups import (
     MOST_GROUPS,
     MOST_RANKS,
+    RANK_LIMIT,
     ProcessGroup,
     Run,
     count_ranks,
@@ -31,8 +32,8 @@ from tb_privateuse1.trace.process_groups import (
 )
 from tb_privateuse1.vendors.kernel_names import OTHER, collective_kind
 
-_LARGEST = 1 << 31
 _LONGEST_NAME = 256
+"""Characters of a group's name: torch's own are numbers, hashes, or ``mesh_`` with an axis."""
 _MOST_TEXT = 16 << 20
 """Of the JSON of all groups, where it is a text."""
 _CUT = re.compile(r"^\s*\[([\d,\s]+),\s*\.\.\.\s*,\s*(\d+)\s*\]\s*$")
@@ -115,7 +116,7 @@ def _named(events: Group, strings: Strings) -> list[ProcessGroup]:
         if not name or collective_kind(kind) == OTHER or not 0 < size <= MOST_RANKS:
             continue  # torch also writes a group beside ``wait``: of size 1, without ranks
         runs = _ranks(ranks, size)
-        if runs is None and 0 <= start < _LARGEST and (0 < stride < _LARGEST):
+        if runs is None and 0 <= start < RANK_LIMIT and (0 < stride < RANK_LIMIT):
             runs = ((start, size, stride if size > 1 else 1),)
         if runs is not None and count_ranks(runs) != size:
             runs = None
@@ -146,14 +147,14 @@ def _ranks(value: Any, size: int | None) -> Runs | None:
         value = _decoded(value)
     if not isinstance(value, list) or not 0 < len(value) <= MOST_RANKS:
         return None
-    if not all(type(rank) is int and 0 <= rank < _LARGEST for rank in value):
+    if not all(type(rank) is int and 0 <= rank < RANK_LIMIT for rank in value):
         return None
     return runs_of(value)
 
 
 def _regular(head: list[int], last: int, size: int | None) -> Runs | None:
     """Return the run of ``[0, 8, ..., 56]``; None if its size says that it is not regular."""
-    if len(head) < 2 or last >= _LARGEST:
+    if len(head) < 2 or last >= RANK_LIMIT:
         return None
     run = runs_of(head)
     first, _, stride = run[0]
@@ -172,7 +173,7 @@ def _decoded(value: Any) -> Any:
 
 
 def _size(value: Any) -> int | None:
-    return value if type(value) is int and 0 < value < _LARGEST else None
+    return value if type(value) is int and 0 < value < RANK_LIMIT else None
 
 
 def _text(value: Any) -> str:

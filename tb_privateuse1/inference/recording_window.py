@@ -8,11 +8,10 @@ from typing import Any
 from tb_privateuse1.i18n import Text, plural, say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.readers.raw import Raw
-from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.findings import LONGEST_INLINE, Finding
+from tb_privateuse1.trace.table import HALF_INT64
 
 _KEY = "tb_privateuse1_window"
-_LONGEST = 80
-_MOST_NS = 1 << 62
 
 
 def window_findings(raw: Raw) -> tuple[Finding, ...]:
@@ -33,7 +32,7 @@ def _findings(facts: dict[str, Any]) -> Iterator[Finding]:
         by = facts.get("by")
         message = say("This recording was requested while the job ran.")
         if isinstance(by, str) and by:
-            by = shorten(by, _LONGEST)
+            by = shorten(by, LONGEST_INLINE)
             message = say("This recording was requested while the job ran, by {by}.", by=by)
         yield Finding("requested_recording", message, hint, severity="info")
     yield from _cost(facts)
@@ -78,7 +77,7 @@ def _reason(reason: Any) -> Text | None:
     step = _count(reason, "step")
     kind = reason.get("kind")
     if kind == "error" and isinstance(reason.get("message"), str):
-        error = shorten(reason["message"], _LONGEST)
+        error = shorten(reason["message"], LONGEST_INLINE)
         return say("This recording was kept because the program ended with {error}.", error=error)
     if kind == "loss" and step is not None:
         return say(
@@ -97,7 +96,7 @@ def _reason(reason: Any) -> Text | None:
 
 def _count(values: dict[str, Any], name: str) -> int | None:
     found = values.get(name)
-    return found if type(found) is int and 0 <= found < _MOST_NS else None
+    return found if type(found) is int and 0 <= found < HALF_INT64 else None
 
 
 def _range(values: dict[str, Any], name: str) -> tuple[int, int] | None:

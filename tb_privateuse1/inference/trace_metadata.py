@@ -14,7 +14,7 @@ from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference.stage_inputs import Activities, impossible_sizes
 from tb_privateuse1.inference.validity import unread
 from tb_privateuse1.readers.raw import Raw, Sidecar
-from tb_privateuse1.trace.findings import DEVICE, PARTIAL, Finding
+from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, PARTIAL, Finding
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import MISSING, Meta, Trace
 from tb_privateuse1.trace.vendor import Vendor
@@ -22,8 +22,8 @@ from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
 _OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
 
-_MOST_CATEGORIES, _LONGEST = 50, 80
-"""Limits: a hostile file has a million categories with long names."""
+_MOST_CATEGORIES = 50
+"""A hostile file has a million categories."""
 
 _MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
 
@@ -174,7 +174,7 @@ def _impossible_sizes(raw: Raw) -> list[Finding]:
 
 def _events(raw: Raw) -> dict[str, int]:
     """Return the number of events by category; rare categories are summed as ``others``."""
-    listed = [(len(group), shorten(name, _LONGEST)) for name, group in raw.groups.items()]
+    listed = [(len(group), shorten(name, LONGEST_INLINE)) for name, group in raw.groups.items()]
     listed += [(len(raw.memory), "[memory]"), (len(raw.flows), "flow")]
     listed.append((len(raw.counters.samples), "counter"))
     listed.sort(key=lambda one: -one[0])

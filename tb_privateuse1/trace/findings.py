@@ -23,6 +23,12 @@ DEVICE: tuple[Figures, ...] = ("totals", "steps", "operators", "kernels")
 PARTIAL = ("snapshot_alone", "memory_timeline_alone", "flight_recorder_alone")
 """Codes of recordings that have no device activities by their nature, whatever the capture."""
 
+LONGEST_NAME = 200
+"""Characters of a name in a row of its own. All 7,844 names of operators in the shared recordings
+fit; of the 2,704 of kernels 29 % are cut: C++ templates have thousands of characters."""
+LONGEST_INLINE = 80
+"""Characters of a name, or of shapes, inside a sentence: 99.6 % of the operators' names fit."""
+
 TableName = Literal["ops", "frames", "launches", "kernels", "memory", "device_annotations"]
 """The tables of a Trace whose rows are events."""
 

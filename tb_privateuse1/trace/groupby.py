@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import containing, lookup, starts_run
 from tb_privateuse1.trace.model import NONE, OPERATOR, Ops, Trace
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import HALF_INT64, I32, I64, Bools
 
 Floats = NDArray[np.float64]
 T = TypeVar("T", bound=np.generic)
@@ -19,7 +19,6 @@ T = TypeVar("T", bound=np.generic)
 LAST = int(np.iinfo(np.int64).max)
 """The greatest number of an int64 column: no value is later."""
 
-_LIMIT = 1 << 62
 _SPARSE = 8
 
 
@@ -75,7 +74,7 @@ def group_rows(*columns: NDArray[Any]) -> tuple[I64, I64]:
     key, keys = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
         code, values = _codes(column)
-        if keys * (values + 1) >= _LIMIT:
+        if keys * (values + 1) >= HALF_INT64:
             key, keys = _codes(key)
         key, keys = key * values + code, keys * max(values, 1)
     group, groups = _codes(key)

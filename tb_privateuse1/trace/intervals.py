@@ -10,13 +10,12 @@ import numpy as np
 
 from tb_privateuse1.trace.columns import latest_not_after, range_rows, sums_before
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import HALF_INT64, I32, I64, Bools
 
 Set = tuple[I64, I64]
 
 EMPTY: Set = (np.empty(0, np.int64), np.empty(0, np.int64))
 
-_LIMIT = 1 << 62
 _MAX_ROUNDS = 2000
 _MAX_LOOKS = 16
 _SPARSE = 32
@@ -112,7 +111,7 @@ def nesting_order(group: I32, starts: I64, ends: I64) -> I64:
         return np.empty(0, np.int64)
     first = starts.min()
     span = int(starts.max()) - int(first) + 1
-    if (int(group.max()) + 1) * span >= _LIMIT or int(group.min()) < 0:
+    if (int(group.max()) + 1) * span >= HALF_INT64 or int(group.min()) < 0:
         return np.lexsort((-ends, starts, group))
     # Files have events almost in order, which one stable sort uses. lexsort would need three.
     key = (starts - first) + group * np.int64(span)

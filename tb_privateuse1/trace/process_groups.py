@@ -16,6 +16,8 @@ from tb_privateuse1.trace.table import I64, Bools
 Run = tuple[int, int, int]
 """First rank, number of ranks, stride."""
 
+RANK_LIMIT = 1 << 31
+"""All ranks are below: columns of ranks are int32."""
 MOST_RANKS = 1 << 20
 """The most ranks of a group; a group of more has no known ranks."""
 MOST_GROUPS = 4096

@@ -20,6 +20,8 @@ I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+HALF_INT64 = 1 << 62
+"""Below it, the sum and the difference of two numbers fit into int64."""
 
 _DTYPES: dict[Any, type[np.generic]] = {
     I8: np.int8,

@@ -36,6 +36,7 @@ from tb_privateuse1.views.lookups import LOOKUPS
 from tb_privateuse1.views.result import is_struct
 from tests.support.results import result as result_of
 from tests.support.sources import FILES, PACKAGE, nodes
+from tools import scaffold
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -60,13 +61,17 @@ _SECTIONS = ("quality", "method")
 """Views that are sections of the page ``recording``."""
 
 
+PAGE_LINE = "a line in frontend/src/pages/index.ts"
+
+
 def headings(document: str) -> list[str]:
     """The second-level headings of a document."""
     return re.findall(r"^## (.+)$", (DOCS / document).read_text(), re.MULTILINE)
 
 
 def test_every_view_is_registered() -> None:
-    assert sorted(VIEWS) == sorted(files("views", *AROUND_VIEWS))
+    wanted = "a line in tb_privateuse1/views/__init__.py"
+    assert sorted(VIEWS) == sorted(files("views", *AROUND_VIEWS)), wanted
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -75,15 +80,28 @@ def test_a_view_is_complete(name: str) -> None:
     assert (view.__name__, view.__module__) == (name, f"tb_privateuse1.views.{name}")
     assert view.__doc__
     assert name in headings("guide/pages.md"), "a section in docs/guide/pages.md"
-    assert (ROOT / "tests" / "unit" / "views" / f"test_{name}.py").exists()
+    assert (ROOT / "tests/unit/views" / f"test_{name}.py").exists(), "a test in tests/unit/views"
     pages = ROOT / "frontend" / "src" / "pages"
     if name in _SECTIONS:
         assert (pages / "recording" / f"{name}.tsx").exists()
         return
-    assert (pages / name / "index.tsx").exists()
+    assert (pages / name / "index.tsx").exists(), "a page in frontend/src/pages"
+    used = set(re.findall(r"\bt\.(\w+)", (pages / name / "index.tsx").read_text()))
+    assert used <= english_texts(), (
+        "texts in frontend/src/i18n/en/pages, and their line in index.ts"
+    )
     registry = (pages / "index.ts").read_text()
-    assert re.search(rf'(from |import\()"\./{name}"', registry)
-    assert re.search(rf"^  {name}: {{", registry, re.MULTILINE), "a line in the pages' registry"
+    assert re.search(rf'(from |import\()"\./{name}"', registry), PAGE_LINE
+    assert re.search(rf"^  {name}: {{", registry, re.MULTILINE), PAGE_LINE
+
+
+def english_texts() -> set[str]:
+    """The names of the texts that ``frontend/src/i18n/en/index.ts`` joins."""
+    folder = ROOT / "frontend" / "src" / "i18n" / "en"
+    joined = re.findall(r'from "\./([\w/-]+)"', (folder / "index.ts").read_text())
+    found = [folder / f"{one}{suffix}" for one in joined for suffix in (".ts", ".tsx")]
+    texts = (path.read_text() for path in found if path.exists())
+    return {name for text in texts for name in re.findall(r"export const (\w+)", text)}
 
 
 @pytest.mark.parametrize("name", [*VIEWS, *LOOKUPS])
@@ -109,7 +127,7 @@ def test_every_lookup_is_registered() -> None:
 
 
 def test_the_documented_views_exist() -> None:
-    assert headings("guide/pages.md") == list(VIEWS)
+    assert headings("guide/pages.md") == list(VIEWS), "a section in docs/guide/pages.md"
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -169,18 +187,57 @@ def figures(kind: Any) -> Iterator[str]:
                 yield from figures(part)
 
 
+SHARED = ("Time", "The window", "Device activities", "Bounds", "Links", "Quality", "Provenance")
+"""Sections of the definitions whose figures are on several pages."""
+IN_ANY_TABLE = {"rows", "total_rows", "calls", "longest_row", "parent", "bounded_share"}
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "overview": ("Steps", "Work and roofs", "Account of time", "Method"),
+    "advice": ("Advice", "Steps"),
+    "whatif": ("What if",),
+    "timeline": ("Timeline",),
+    "operators": ("Operators", "Work and roofs"),
+    "kernels": ("Kernels", "Work and roofs"),
+    "runtime": ("Runtime calls",),
+    "roofline": ("Roofline", "Work and roofs", "Operators"),
+    "memory": ("Memory",),
+    "modules": ("Modules", "Work and roofs"),
+    "counters": ("Timeline", "Operators"),
+    "flame": ("Flame graph",),
+    "distributed": ("Ranks", "Steps", "Account of time"),
+    "diff": ("Differences", "Memory"),
+    "history": ("Recordings over time", "Ranks", "Work and roofs", "Timeline"),
+    "quality": (),
+    "method": ("Method",),
+}
+"""Where the figures of a view are defined, besides ``SHARED``: a word of another page's section is
+no definition. A view without a line has the section of its title."""
+
+
 @pytest.mark.parametrize("name", VIEWS)
 def test_every_figure_is_defined(name: str) -> None:
-    defined = set(re.findall(r"`(\w+)`", (DOCS / "reference/definitions.md").read_text()))
+    text = (DOCS / "reference/definitions.md").read_text()
+    parts = (part.partition("\n") for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:])
+    words = {heading: set(re.findall(r"`(\w+)`", part)) for heading, _, part in parts}
+    own = SECTIONS.get(name, (scaffold.sentence(name),))
+    defined = IN_ANY_TABLE.union(*(words.get(section, set()) for section in (*SHARED, *own)))
     shown = set(figures(typing.get_type_hints(VIEWS[name])["return"]))
     assert len(shown) > 5
-    assert sorted(shown - defined) == [], "a line in docs/reference/definitions.md"
+    wanted = f"a line in docs/reference/definitions.md, section {own}"
+    assert sorted(shown - defined) == [], wanted
 
 
 def test_every_vendor_is_registered() -> None:
     around = ("user_file", "device_types")
     expected = {*files("vendors", *around), "generic"}
-    assert sorted(vendor.name for vendor in VENDORS) == sorted(expected)
+    found = sorted(vendor.name for vendor in VENDORS)
+    assert found == sorted(expected), "a line in tb_privateuse1/vendors/__init__.py"
+
+
+def test_every_vendor_has_its_row() -> None:
+    text = (DOCS / "reference/vendors.md").read_text().partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    names = sorted(vendor.name for vendor in VENDORS)
+    assert sorted(rows) == names, "a row in docs/reference/vendors.md"
 
 
 @pytest.mark.parametrize("folder", ["readers", "export", "advice/rules", "advice/rank_rules"])
@@ -188,7 +245,8 @@ def test_every_format_and_rule_has_a_test(folder: str) -> None:
     tests = {path.stem for path in (ROOT / "tests" / "unit" / folder).glob("test_*.py")}
     other = {"formats", "query", "raw", "reader", "decompress", "rule", "rank_rule"}
     """Types, and what is tested through the routes and the readers."""
-    assert {name for name in files(folder) if f"test_{name}" not in tests} <= other
+    missing = {name for name in files(folder) if f"test_{name}" not in tests} - other
+    assert missing == set(), f"a test in tests/unit/{folder}"
 
 
 def test_tests_mirror_the_package() -> None:

@@ -97,9 +97,13 @@ def _waiting(case: RankContext, culprit: Culprit) -> float:
     return float(case.waiting[other].mean()) if other.any() else 0.0
 
 
+_RAREST = 1e-9
+"""Once in a billion jobs: less often means the same to a reader."""
+
+
 def _times(p_value: float) -> int:
     """Return how many jobs would show this once by chance, rounded down to a power of ten."""
-    return int(10 ** min(max(np.floor(-np.log10(max(p_value, 1e-300))), 1), 9))
+    return int(10 ** max(np.floor(-np.log10(max(p_value, _RAREST))), 1))
 
 
 def _why(case: RankContext, culprit: Culprit) -> str:

@@ -12,7 +12,9 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.partial_sorts import partial_sorts
 from tb_privateuse1.i18n import plural, say
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import LONGEST_INLINE
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -32,7 +34,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         explanation=say(
             "A typical sort has inputs of {shapes}. Of its order, the operators behind it take a "
             "part, look up a few elements, or put a mask back.",
-            shapes=shapes[:80],
+            shapes=shorten(shapes, LONGEST_INLINE),
         ),
         events=len(sorts),
         evidence=case.examples("ops", sorts),

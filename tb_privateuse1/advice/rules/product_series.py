@@ -13,7 +13,9 @@ from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms import series
 from tb_privateuse1.analysis.idioms.nodes import PRODUCT
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import LONGEST_INLINE
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -35,7 +37,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "In a typical series, `{name}` of {shapes} runs {times:,} times and takes {now:,.3g} "
             "µs of device time. One batched product would need about {fused:,.3g} µs.",
             name=trace.text(trace.ops.name[ops[0]]),
-            shapes=trace.text(trace.ops.shapes[ops[0]])[:80],
+            shapes=shorten(trace.text(trace.ops.shapes[ops[0]]), LONGEST_INLINE),
             times=int(np.count_nonzero(is_product & (found.group == found.typical))),
             now=float(found.duration_ns[found.typical]) / 1e3,
             fused=float(found.fused_ns[found.typical]) / 1e3,

@@ -12,7 +12,9 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.idioms.unread_rows import unread_rows
 from tb_privateuse1.i18n import plural, say
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import LONGEST_INLINE
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
@@ -33,7 +35,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "The first reader of each result takes at most {part} of it, and nothing else reads "
             "the rest. A typical product has inputs of {shapes}.",
             part=percent(1 - float(work.shares[np.isin(work.rows, products)].max())),
-            shapes=case.trace.text(case.trace.ops.shapes[longest])[:80],
+            shapes=shorten(case.trace.text(case.trace.ops.shapes[longest]), LONGEST_INLINE),
         ),
         events=len(products),
         evidence=case.examples("ops", products),

@@ -31,6 +31,10 @@ def notes(trace: Trace, base: Trace, now_steps: int, base_steps: int) -> Iterato
         yield Finding("other_vendor", say("They come from different accelerators."), hint)
 
 
+_MOST_DECOMPOSED = 5
+"""The operators that a sentence lists, of those with most time first; it counts all."""
+
+
 def decomposed(trace: Trace, base: Trace, now_steps: I64, base_steps: I64) -> Iterator[Finding]:
     """Return a note on operators for which only the base has a kernel of their own."""
     if found := decompositions(base, trace, base_steps, now_steps):
@@ -49,6 +53,3 @@ def decomposed(trace: Trace, base: Trace, now_steps: I64, base_steps: I64) -> It
         )
         hint = say("The backend of the base has a kernel for each, which this one could register.")
         yield Finding("decomposed_operators", message, hint, len(found), severity="info")
-
-
-_MOST_DECOMPOSED = 5

@@ -284,9 +284,14 @@ def _from_to(calls: Calls) -> str:
     return say("{base} → {now}", base=_number(calls[0] or 0), now=_number(calls[1] or 0))
 
 
+_WITHOUT_DECIMAL = 100
+"""From here on a count has three digits without a decimal."""
+
+
 def _number(value: float) -> str:
     """Return a count per step; a fraction only of small ones."""
-    return f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:,.1f}"
+    is_short = value < _WITHOUT_DECIMAL and value != round(value)
+    return f"{value:,.1f}" if is_short else f"{value:,.0f}"
 
 
 def _copies(side: Side, name: str) -> float:

@@ -19,6 +19,8 @@ from tb_privateuse1.trace.table import I32, I64
 _COVERED = 0.95
 """Of the time: the rest are too many operators, each too short to judge."""
 _MOST = 40
+"""Each has its line of the program looked up. In 90 % of 208 sets of steady steps 40 operators or
+fewer cover the time; 71 were the most."""
 
 
 class RunOperator(Struct, frozen=True):

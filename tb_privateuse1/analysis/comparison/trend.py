@@ -23,6 +23,8 @@ _LEAST_LEVEL = 2
 """A single value is no level of its own: it may be an outlier."""
 _PENALTY = 3.0
 """Variances of the noise per unit of log(n): one for the level, two for where it begins."""
+_ROUNDING = 1e-6
+"""Of logarithms: equal values differ by the rounding of their sums."""
 _BAND = 2.0
 """Standard deviations: about 95 % of values without a change."""
 
@@ -70,7 +72,7 @@ def find_trend(values: Floats, errors: Floats) -> Trend:
         at
         for level in levels
         for at in range(level.first, level.last + 1)
-        if noise is not None and abs(logs[at] - math.log(level.median)) > _BAND * noise + 1e-6
+        if noise is not None and abs(logs[at] - math.log(level.median)) > _BAND * noise + _ROUNDING
     ]
     return Trend(noise, levels, tuple(outside))
 
@@ -92,8 +94,7 @@ def _smooth(logs: Floats) -> Floats:
 
 def _changes(logs: Floats, noise: float) -> list[int]:
     """Return where a new level begins, in order."""
-    # Equal values differ by the rounding of their sums.
-    penalty = max(_PENALTY * math.log(len(logs)) * noise**2, 1e-12)
+    penalty = max(_PENALTY * math.log(len(logs)) * noise**2, _ROUNDING**2)
     sums = np.concatenate(([0.0], np.cumsum(logs - logs.mean())))
     found, todo = [], [(0, len(logs))]
     while todo:

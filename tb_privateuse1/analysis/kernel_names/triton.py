@@ -60,6 +60,7 @@ _VIEWS = frozenset(_VIEW_NAMES.split())
 """They move nothing, so a kernel that does more is not named by them."""
 _SHORT = {"to_copy": "cast", "convert_element_type": "cast", "constant_pad_nd": "pad"}
 _MOST_OPERATORS = 6
+"""A name for people: 34 of 38 fused kernels in the shared recordings have as many or fewer."""
 
 
 def read_triton(kernel: Kernel) -> KernelName | None:

@@ -45,6 +45,7 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 PARAMETERS, STATE, GRADIENTS, ACTIVATIONS, INPUTS, TEMPORARIES, UNTOLD = range(len(CATEGORIES))
 
 _MOST_GRANULARITY = 512
+"""In bytes: the smallest block of torch's caching allocators (``kMinBlockSize``)."""
 
 
 class MemoryCategory(Struct, frozen=True):

@@ -23,8 +23,9 @@ class Blame(Struct, frozen=True):
 
 
 _LEAST_WAIT_NS = 1_000
+"""A shorter wait may be rounding: older traces have times in whole µs."""
 _LEAST_WAIT = 0.1
-"""A collective identifies the last ranks if a rank waited this long, and this share of it."""
+"""A collective identifies the last ranks if a rank also waited for this share of it."""
 _TOGETHER = 0.1
 """Ranks come last together if they wait at most this share of the longest wait."""
 

@@ -20,14 +20,14 @@ from tb_privateuse1.analysis.ranks.group_parts import MESSAGES
 from tb_privateuse1.trace import process_groups
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.process_groups import ProcessGroup, Run
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import HALF_INT64, I32, I64, Bools
 
 Evidence = Literal["description", "ranks", "collectives", "structure", "none"]
 Placement = Literal["node", "across", "unknown"]
 
 _KERNEL_ONLY = "send_recv"
 """The kind of a message whose arguments are not recorded: only the kernel's name is."""
-_BEYOND = (1 << 62) - 1
+_BEYOND = HALF_INT64 - 1
 """A rank that no group has, for numbers of any size that a file may claim."""
 
 

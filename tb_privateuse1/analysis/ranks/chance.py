@@ -32,6 +32,9 @@ LEAST_STEPS = 3
 _TILTS = np.geomspace(1e-4, 50.0, 160)
 """A Chernoff bound holds for any tilt; the best of these is at most some per cent off."""
 _TRIM = 0.2
+"""The share of the steps at each end. A fifth is the usual trimmed mean (Wilcox, Introduction to
+Robust Estimation): it bears a fifth of outliers, and loses little where there are none. With a
+tenth, one of 60 simulated jobs accuses an innocent rank; with two fifths none differs."""
 SPREADS = 4.0
 """An outlier is this many robust standard deviations beyond the others."""
 _PRIOR = 0.5

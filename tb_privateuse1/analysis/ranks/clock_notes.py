@@ -9,6 +9,7 @@ import numpy as np
 from tb_privateuse1.analysis.ranks.clock_alignment import Clocks
 from tb_privateuse1.analysis.ranks.collectives import RankPart
 from tb_privateuse1.analysis.ranks.notes import listed
+from tb_privateuse1.analysis.recording.durations import write_duration
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING
@@ -47,7 +48,7 @@ def clock_notes(
 
 
 def _note(host: str, ranks: Sequence[int], offset_ns: float) -> Finding:
-    time = _time(abs(offset_ns))
+    time = write_duration(round(abs(offset_ns)))
     who = say("of host {host} (ranks {ranks})", host=host, ranks=listed(ranks)) if host else ""
     who = who or say("of rank {rank}", rank=listed(ranks))
     if offset_ns > 0:
@@ -59,9 +60,3 @@ def _note(host: str, ranks: Sequence[int], offset_ns: float) -> Finding:
         "these ranks do; check its time service (chrony, NTP, PTP)."
     )
     return Finding("clock_far_off", message, hint, len(ranks))
-
-
-def _time(ns: float) -> str:
-    if ns >= 1e9:
-        return f"{ns / 1e9:.3g} s"
-    return f"{ns / 1e6:.3g} ms"

@@ -28,6 +28,7 @@ LEAST_COST = 0.02
 """The least time that others wait, as a share of the mean step: devices of one type differ by up to
 this much, and so do networks."""
 _MOST = 20
+"""Ranks for one run to repair: those that cost least are left out."""
 
 
 class Culprit(Struct, frozen=True):

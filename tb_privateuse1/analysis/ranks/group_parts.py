@@ -15,12 +15,12 @@ from tb_privateuse1.trace.columns import latest_before, lookup, previous, range_
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.trace.process_groups import ProcessGroup
-from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.trace.table import HALF_INT64, I32, I64, Bools
 
 MESSAGES = ("send", "recv", "send_recv")
 """Kinds of communication between two ranks."""
 EXCHANGE = "all_to_all"
-_EARLIEST = np.int64(-(1 << 62))
+_EARLIEST = np.int64(-HALF_INT64)
 
 
 def _no_numbers() -> I32:

@@ -19,6 +19,8 @@ from tb_privateuse1.trace.model import KERNEL, Trace
 from tb_privateuse1.trace.table import I64
 
 _NAMES = 40
+"""Kernels whose times are compared between ranks. In the shared recordings they have 97 % of the
+time of computation, except in five: 79 to 95 %. The excess of another kernel has no name."""
 _RETURN_NS = 100_000
 """A call that waits for a collective returns within this time behind it."""
 

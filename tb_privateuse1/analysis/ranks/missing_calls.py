@@ -48,7 +48,7 @@ def find_missed_calls(job: Job, error_rate: float) -> list[MissedCalls]:
         label_of[rows[missed.any(axis=1)]] = counts.label[first]
         lacks[rows] |= missed
     times = lacks.sum(axis=1).astype(np.float64)
-    chance = min(float(lacks.mean()), 0.999)
+    chance = float(lacks.mean())
     if not chance:
         return []
     p_value = np.minimum(p_of_count(times, steps, chance) * ranks, 1.0)

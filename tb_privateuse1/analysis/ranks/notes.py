@@ -10,6 +10,9 @@ from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING
 
+_MOST_LISTED = 10
+"""Runs of ranks in a sentence: it counts the others."""
+
 
 def rank_notes(
     numbers: Sequence[int],
@@ -88,10 +91,10 @@ def listed(ranks: Sequence[int]) -> str:
             ends[-1][1] = rank
         else:
             ends.append([rank, rank])
-    parts = [part for first, last in ends[:10] for part in _range(first, last)]
+    parts = [part for first, last in ends[:_MOST_LISTED] for part in _range(first, last)]
     listed = join_list(parts)
-    if len(ends) > 10:
-        listed = say("{names} and {count} more", names=listed, count=len(ends) - 10)
+    if len(ends) > _MOST_LISTED:
+        listed = say("{names} and {count} more", names=listed, count=len(ends) - _MOST_LISTED)
     return listed
 
 

@@ -30,7 +30,9 @@ Verdict = Literal["missing", "different", "circle", "behind", "unfinished"]
 other in two groups, members wait in another open collective, or all joined and it did not end."""
 
 MOST = 50
+"""A job that hangs waits in one collective per group; causes come first."""
 _MOST_RANKS = 20
+"""Ranks of a collective that are listed with their call. The other lists of ranks are whole."""
 _MESSAGE = re.compile(r"(send|recv) ([0-9]{1,9})(?:->|<-)([0-9]{1,9})$")
 _OF_TORCH = re.compile(r"(?:^|[/\\])torch[/\\]")
 _WHOLE_INPUT = {"all_reduce", "broadcast", "reduce", "reduce_scatter"}

@@ -18,8 +18,9 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 Measure = Literal["step", "computation", "communication", "exposed", "idle", "waiting"]
 
 _CELLS = 200_000
+"""Cells of a grid: 2 MB as JSON."""
 _MOST_COLUMNS = 400
-_LEAST_COLUMNS = 16
+"""A page of a thousand pixels cannot show more apart: a column is then a mean of several steps."""
 
 
 class RankSteps(Struct, frozen=True):
@@ -162,7 +163,7 @@ def step_grid(
 ) -> Grid:
     """Return the grid of the chosen steps; a column has several if there are too many."""
     used = np.unique(steps.step[chosen])
-    most = min(max(_CELLS // max(len(ranks), 1), _LEAST_COLUMNS), _MOST_COLUMNS)
+    most = min(max(_CELLS // max(len(ranks), 1), 1), _MOST_COLUMNS)
     each = max(-(-len(used) // most), 1)
     columns = -(-len(used) // each)
     place = np.searchsorted(used, steps.step) // each

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_privateuse1.i18n import say
 
-_SECOND, _MILLISECOND = 1_000_000_000, 1_000_000
+_SECOND, _MILLISECOND = 1_000_000_000, 1_000_000  # ns
 
 
 def write_duration(ns: int) -> str:

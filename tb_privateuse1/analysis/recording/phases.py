@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.recording.durations import write_duration
 from tb_privateuse1.analysis.recording.iterations import iterations
 from tb_privateuse1.i18n import join_list, join_sentences, plural, say
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.findings import LONGEST_INLINE, TableName
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Launches, Ops, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -36,10 +36,16 @@ _LEAST = 0.005
 """Share of the recording. A shorter phase is left out, unless it is a tenth of a step."""
 
 _OF_STEP = 0.1
+"""A tenth of a step is seen on the timeline. Half of it adds a phase to 1 of 117 recordings; twice
+changes none."""
 _MOST_ROWS = 5
-_LONGEST_NAME = 100
+"""Examples of a phase: no time depends on their number."""
 _FEW_STEPS = 3
+"""Of three one is the middle: with fewer, none can be called usual. Two or six change no phase of
+117 recordings, one changes 2."""
 _LITTLE = 0.01
+"""The share of a step that recompiles a part, or looks one up, in a loop that is compiled. A limit
+of 0 changes no phase of 117 recordings, twice changes 1."""
 _TIMES_ITERATION = 10
 """Iterations do the same work: an order of magnitude is no variation of it."""
 
@@ -193,7 +199,7 @@ def _startup(trace: Trace) -> Iterator[_Proof]:
         longest = order[0]
         first = say(
             "The first {name} took {longest}, a later one {usual}.",
-            name=trace.text(table.name[rows[longest]])[:_LONGEST_NAME],
+            name=trace.text(table.name[rows[longest]])[:LONGEST_INLINE],
             longest=write_duration(int(end[longest] - start[longest])),
             usual=write_duration(int(usual[longest])),
         )
@@ -229,7 +235,7 @@ def _before_iterations(trace: Trace) -> Iterator[_Proof]:
         name, table = "ops", trace.ops
         rows, length = _longest(trace.ops.start_ns, trace.ops.self_ns, first)
     calls = [
-        say("{name} takes {time}", name=trace.text(table.name[row])[:_LONGEST_NAME],
+        say("{name} takes {time}", name=trace.text(table.name[row])[:LONGEST_INLINE],
             time=write_duration(int(ns)))
         for row, ns in zip(rows.tolist(), length.tolist(), strict=True)
         if ns >= _OF_STEP * first

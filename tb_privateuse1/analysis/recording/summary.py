@@ -26,7 +26,7 @@ from tb_privateuse1.analysis.recording.phases import (
 from tb_privateuse1.analysis.recording.workload import WorkloadKind, workload
 from tb_privateuse1.i18n import join_list, join_sentences, plural, say
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.findings import LONGEST_NAME, TableName
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 
@@ -59,7 +59,6 @@ _WORKLOADS: dict[WorkloadKind, str] = {
 _RECORD_LATER = say(
     "Record later: schedule(wait=5, warmup=2, active=3) and prof.step() after each step."
 )
-_LONGEST_NAME = 200
 
 
 class RecordingPhase(Struct, frozen=True):
@@ -256,5 +255,5 @@ def _phase(trace: Trace, phase: Phase) -> RecordingPhase:
         sentence=phase.sentence,
         table=phase.table if row is not None else None,
         row=row,
-        event=trace.text(name)[:_LONGEST_NAME],
+        event=trace.text(name)[:LONGEST_NAME],
     )

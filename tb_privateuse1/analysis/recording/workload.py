@@ -12,8 +12,10 @@ from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.analysis.recording import capture_and_compilation
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import call_tree, groupby, intervals
 from tb_privateuse1.trace.columns import mask_of
+from tb_privateuse1.trace.findings import LONGEST_INLINE
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import ANNOTATION, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64, Bools
@@ -92,7 +94,10 @@ def _serving(trace: Trace) -> Workload | None:
     if not len(decode) and not len(prefill):
         return None
     row = int((decode if len(decode) else prefill)[0])
-    reason = say("The annotation {name} names an iteration.", name=trace.text(ops.name[row])[:80])
+    reason = say(
+        "The annotation {name} names an iteration.",
+        name=shorten(trace.text(ops.name[row]), LONGEST_INLINE),
+    )
     starts = ops.start_ns[np.union1d(prefill, decode)]
     return Workload(
         "serving", reason, row, prefill=len(prefill), decode=len(decode),

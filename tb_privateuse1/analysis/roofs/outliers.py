@@ -20,6 +20,7 @@ from tb_privateuse1.trace.table import Bools
 
 Kind = Literal["shape", "kernel_slower", "device_slower"]
 MOST = 20
+"""The shared recordings have 5 at most."""
 
 
 class Outlier(Struct, frozen=True):

@@ -36,6 +36,8 @@ LEAST_CALLS = 3
 _LEAST_SHARE = 0.002
 """Shapes with less of the device time are not looked at."""
 _SIMILAR = 2.0
+"""The work of peers by that of a shape, or the inverse. Efficiency depends on the size, so a shape
+twice as large is no model. With 1.5, 7 of 117 recordings have other outliers, with 4 two have."""
 
 
 class ShapeOutlier(Struct, frozen=True):

@@ -13,6 +13,8 @@ another reason.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from msgspec import Struct
 
@@ -28,14 +30,22 @@ from tb_privateuse1.trace.table import I8, I64, Bools, Table
 
 LEAST_FACTOR = 1.05
 """The median of the last third by that of the first: less is left to chance."""
-LEAST_CALLS = 36
 LEAST_SCORE = 4.0
 """Standard deviations of the rank test: chance has this in 3 of 100,000 kernels."""
 DEVICE_SHARE = 0.5
 """The device became slower if this share of the time that can be judged did."""
+_MOST_FASTER = 0.2
+"""A device that lowers its clock makes hardly anything faster. Half or twice of it changes none of
+117 recordings."""
 _LEAST_SHARE = 0.002
 """Kernels with less of the device time are not named."""
 _THIRDS = 3
+"""The fewest parts with a middle: a drift passes it, a step does not return."""
+LEAST_CALLS = _THIRDS * math.ceil(
+    (LEAST_SCORE**2 + LEAST_SCORE * math.sqrt(LEAST_SCORE**2 + 3)) / 3
+)
+"""36: fewer cannot reach the score, even if all calls of the last third are the longer ones. With n
+calls in each third, they score sqrt(3) n / sqrt(2 n + 1)."""
 
 
 class Slowdown(Struct, frozen=True):
@@ -75,7 +85,7 @@ class Slowdowns(Struct, frozen=True):
     def of_device(self) -> bool:
         """Return whether the device became slower, not single kernels."""
         most = self.slower_ns >= DEVICE_SHARE * self.judged_ns and self.slower_ns > 0
-        return most and len(self.kernels) > 1 and self.faster_ns < 0.2 * self.slower_ns
+        return most and len(self.kernels) > 1 and self.faster_ns < _MOST_FASTER * self.slower_ns
 
 
 class _Calls(Table, frozen=True):

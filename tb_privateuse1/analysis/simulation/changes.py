@@ -49,7 +49,9 @@ NAMED: tuple[Kind, ...] = ("operator", "kernel", "module", "category")
 """The kinds with a name."""
 
 _MOST = 100.0
+"""A mistake in typing, rather than a question, is beyond it."""
 _LONGEST = 100
+"""Lines: each is looked up in all names of the trace. People write a few."""
 
 
 class Change(Struct, frozen=True):

@@ -40,6 +40,7 @@ thread to thread, from stream to stream, and from the host to an activity whose 
 recorded. The last kind delays nothing, except under an assumption."""
 
 _SEVERAL = 2
+"""Streams between which there can be an edge."""
 
 _LATE = 20
 """A start later than this many usual latencies is not caused by the launch."""

@@ -43,6 +43,7 @@ _REPLAYS = 3
 removed in part."""
 
 _LEAST = 3
+"""The rows that also the largest step has, however long they take."""
 
 _EVENTS = 250_000
 """In a trace with more events, steps from the middle are ranked, so that every row can be

@@ -25,8 +25,12 @@ _CHANCE = 0.05
 _OVERLAP = 0.1
 """They may overlap by this part of what independent threads would: a range can end late."""
 
+_LEAST_ROOM = 1e-9
+"""A probability for its logarithm, where rounding leaves no room: any is less than chance."""
 
 _LONGER = 0.75
+"""The quantile that stands for the longer pauses. With 0.25 and 0.5 all threads of 117 recordings
+have the same roles, with 0.9 those of one have others."""
 
 
 class Turns(Table, frozen=True):
@@ -125,7 +129,7 @@ def takes_turns(own: intervals.Set, work: intervals.Set, turns: Turns, of: int) 
     run = turns.done_ns - turns.begin_ns
     at = np.searchsorted(pause, run)
     room = (longer[at] - (len(pause) - at) * run) / whole
-    return float(np.log(np.maximum(room, 1e-9)).sum()) <= math.log(_CHANCE / of)
+    return float(np.log(np.maximum(room, _LEAST_ROOM)).sum()) <= math.log(_CHANCE / of)
 
 
 def long_pauses(first: intervals.Set, second: intervals.Set) -> tuple[float, float]:

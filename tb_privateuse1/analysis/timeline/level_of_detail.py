@@ -31,11 +31,14 @@ _DEEPEST = 256
 MOST_OWNERS = 1000
 """Threads, and lanes, that are drawn: a page cannot show more. Those with most ranges are."""
 _FINEST_NS = 256
-_FACTOR = 2
+"""Bins of the first merged level: of 177,901 activities in the shared recordings 0.1 % are shorter,
+and of a million operators 12 %, so that finer bins would merge little."""
 _WORTH = 0.5
 """A level is used only if it has at most this share of the ranges of the level before."""
 _FEW = 2048
+"""A level with as many ranges is merged again for each window: an answer has up to 5,000."""
 _AT_ONCE = 1 << 20
+"""Ranges of a batch: it takes some 50 MB while it is merged."""
 
 
 class Tracks(Table, frozen=True):
@@ -123,7 +126,7 @@ def build_pyramid(trace: Trace) -> Pyramid:
     while len(levels[-1].ranges) > _FEW and bin_ns < span:
         if coarser := _coarser(levels[-1], bin_ns):
             levels.append(coarser)
-        bin_ns *= _FACTOR
+        bin_ns *= 2
     return Pyramid(tracks, tuple(levels))
 
 

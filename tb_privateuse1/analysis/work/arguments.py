@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from tb_privateuse1.trace.table import HALF_INT64
+
 ITEM_BYTES = {
     "": 0,
     "float64": 8,
@@ -69,8 +71,10 @@ _SCALAR_TYPES = (
 )  # fmt: skip
 """Element types by number (c10/core/ScalarType.h), as values of arguments have them."""
 
+_MOST_DIGITS = 19
+"""Of the largest int64, which torch writes for an open end."""
 _LONGEST_TEXT = 1 << 20
-_MOST = 1 << 62
+"""Characters. The longest shapes in the shared recordings have 3,301; a longer text is damage."""
 
 
 class UnknownWork(Exception):
@@ -245,10 +249,10 @@ def _lowered(kind: str) -> str:
 
 def _tensor(dims: list[Any], dtype: str, steps: Any) -> Tensor | None:
     for size in dims:
-        if type(size) is not int or not 0 <= size < _MOST:
+        if type(size) is not int or not 0 <= size < HALF_INT64:
             return None
     elements = math.prod(dims)
-    if elements > _MOST:
+    if elements > HALF_INT64:
         return None
     return Tensor(tuple(dims), dtype, _stored(dims, steps, elements))
 
@@ -259,7 +263,7 @@ def _stored(dims: list[int], steps: Any, elements: int) -> int:
         return elements
     extent = 1
     for size, step in zip(dims, steps, strict=True):
-        if type(step) is not int or not 0 <= step < _MOST:
+        if type(step) is not int or not 0 <= step < HALF_INT64:
             return elements
         extent += (size - 1) * step
     return min(elements, extent)
@@ -267,7 +271,7 @@ def _stored(dims: list[int], steps: Any, elements: int) -> int:
 
 def _whole(text: str) -> int:
     stripped = text.strip()
-    if not stripped.removeprefix("-").isdecimal() or len(stripped) > 19:
+    if not stripped.removeprefix("-").isdecimal() or len(stripped) > _MOST_DIGITS:
         raise UnknownWork
     return int(stripped)
 

@@ -92,6 +92,7 @@ def _shares(op: I32, weights: I64) -> tuple[I64, tuple[I64, I64]]:
 
 
 _UNIT_BITS = 30
+"""Work is below 2^62: its bits above these, times a share, remain below 2^62 as well."""
 
 
 def _scaled(part: I64, total: I64) -> I64:

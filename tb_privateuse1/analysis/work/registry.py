@@ -35,6 +35,7 @@ from tb_privateuse1.analysis.work.models import (
     softmax,
     transforms,
 )
+from tb_privateuse1.trace.table import HALF_INT64
 from tb_privateuse1.vendors import words
 
 FAMILIES: tuple[ModuleType, ...] = (
@@ -64,8 +65,6 @@ MODELS: Mapping[str, Model] = {
 
 _log = logging.getLogger(__name__)
 _NODE = re.compile(r"torch::autograd::CppNode<(?:[^<>]*::)?(\w+)")
-_MOST = 1 << 62
-"""No call has more operations or bytes: larger figures come from a damaged file."""
 
 
 @lru_cache(maxsize=4096)
@@ -157,4 +156,4 @@ def _checked(work: Callable[[], Work]) -> Work | None:
     except (ValueError, IndexError, OverflowError):  # shapes that this operator never has
         return None
     figures = (found.flops, found.read_bytes, found.written_bytes)
-    return found if all(f is None or 0 <= f < _MOST for f in figures) else None
+    return found if all(f is None or 0 <= f < HALF_INT64 for f in figures) else None

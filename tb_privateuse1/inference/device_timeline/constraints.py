@@ -18,13 +18,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.trace.model import NONE
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.table import HALF_INT64, I64, Bools
 
 UNKNOWN = 1 << 40
 """A span (18 minutes in ns) that stands for an unknown largest time."""
-
-_MOST = 1 << 62
-"""Sums of times on a level must stay below this: int64."""
 
 _ROWS, _LONG = 8, 1 << 13
 """The points of a column, and the least points of a level that has columns of more than one."""
@@ -312,7 +309,7 @@ def _parts(level: TreeLevel, low: I64, high: I64) -> _Parts:
 def _share(level: TreeLevel, parts: _Parts, low: I64, high: I64) -> tuple[I64, I64]:
     """Return the limits of a level's steps by those of its nodes: what the other parts leave."""
     least, most = parts.least, parts.most
-    whole = np.where(high < UNKNOWN, high, _MOST >> 1)
+    whole = np.where(high < UNKNOWN, high, HALF_INT64 >> 1)
     lacking = np.repeat(low - parts.most_sum, level.size)
     room = np.repeat(whole - parts.least_sum, level.size)
     lacking += most
@@ -327,7 +324,7 @@ def _path(level: TreeLevel, spans: Spans, reach: int) -> Path:
     shape = level.grid.shape
     least = _by_columns(np.cumsum(low), shape)
     inside = spans.node_low[level.node], spans.node_high[level.node]
-    if len(low) * reach >= _MOST:
+    if len(low) * reach >= HALF_INT64:
         return Path(least, None, *inside)
     # No step takes longer than ``reach``, so that it stands for an unknown limit.
     high = np.where(high < UNKNOWN, high, reach)

@@ -25,8 +25,9 @@ from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.trace.statistics import sort_groups
 from tb_privateuse1.trace.table import I64, Bools
 
-_SPREAD = 0.5
-"""Instances with an interquartile range above this share of their median are not used."""
+_SPREAD, _SPREAD_NS = 0.5, 2_000
+"""Instances with an interquartile range above this share of their median are not used, unless it is
+as short as the rounding of two times. Half or twice of that moves nothing in 50 recordings."""
 
 LEAST = 3
 """The least number of instances that bound the others."""
@@ -167,5 +168,5 @@ def _medians(group: I64, length: I64, seen: Bools) -> I64:
     middle = ordered.at(size // 2, -1)
     # Of four, one may be a stalled thread's.
     upper = ordered.at(np.where(size >= _POOLED, size - 1, size) * 3 // 4, -1)
-    narrow = upper - ordered.at(size // 4, -1) <= np.maximum(_SPREAD * middle, 2_000)
+    narrow = upper - ordered.at(size // 4, -1) <= np.maximum(_SPREAD * middle, _SPREAD_NS)
     return np.where(narrow, middle, -1).astype(np.int64)

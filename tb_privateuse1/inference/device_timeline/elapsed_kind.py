@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.inference.device_timeline.timeline_inputs import TORCH_RESOLUTION_NS
 from tb_privateuse1.inference.stage_inputs import Strings
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
@@ -45,6 +46,8 @@ _SHORT_UNIT = 10
 """Device and host times of all short ranges together that differ by less are in one unit."""
 
 _LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
+"""Parts of a step, and their mean time, that tell a sum from an elapsed time: idle time and the
+rounding of few short parts may be equal. Half or twice changes none of 50 recordings."""
 _LEAST_STEPS = 3
 """In fewer steps, idle time may be absent rather than not counted."""
 _EQUAL_NS = 2_000
@@ -84,7 +87,7 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
     resolution = int(np.gcd.reduce(values))
     if len(values) < _VALUES and resolution % _MILLISECOND_NS:
         # A few values have a common divisor by chance.
-        resolution = min(resolution, 1_000)
+        resolution = min(resolution, TORCH_RESOLUTION_NS)
     unusable = _unusable_kind(resolution, len(values), claim, unit)
     if unusable is not None:
         return unusable

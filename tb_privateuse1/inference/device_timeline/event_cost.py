@@ -28,6 +28,10 @@ _AGREED = 0.9
 """The share of the events under backlog that agree about their cost, unless it varies."""
 
 
+_TINY = 1e-12
+"""For no division by 0, where all weights are 0: the sums above are 0 as well."""
+
+
 class EventCost(Struct, frozen=True):
     """The mean cost of an event, its error, and the mean of what is cut from an elapsed time.
 
@@ -109,11 +113,11 @@ def _fit_cut(ranges: I64, resolution: int, usual: int) -> tuple[float, float, fl
         squares = (weight * count * count).sum(), (weight * more * more).sum() + 12 / resolution**2
         both = (weight * count * more).sum()
         lost = rest - usual * more
-        rank = max(squares[0] * squares[1] - both**2, 1e-12)
+        rank = max(squares[0] * squares[1] - both**2, _TINY)
         cut = (weight * (more * squares[0] - count * both) * lost).sum() / rank
         cut = cut if abs(cut) > _SURELY * (squares[0] / rank) ** 0.5 else 0.0
         weight = weight * times
-        total = max((weight * count * count).sum(), 1e-12)
+        total = max((weight * count * count).sum(), _TINY)
         cost = (weight * count * (lost - cut * more)).sum() / total
         # In a few ranges more than events ran, or the device waited after all.
         off = np.abs(lost - cost * count - cut * more)

@@ -29,6 +29,9 @@ Floats = NDArray[np.float64]
 _NOTHING = 1e12
 """The variance in ns² of a span without a known time."""
 
+_TINY = 1e-9
+"""For no division by 0, where nothing of a span is unknown."""
+
 _EVENT_NS = 30.0
 """The standard deviation of what an event costs a device that is behind."""
 
@@ -115,7 +118,7 @@ def likely_spans(tree: Tree, elapsed_ns: I64, marks: Bools, c: Calibration) -> I
     for level in inner:
         total = np.add.reduceat(mean[level.step], level.first)
         spread = np.add.reduceat(variance[level.step], level.first)
-        lacking = (mean[level.node + segments] - total) / np.maximum(spread, 1e-9)
+        lacking = (mean[level.node + segments] - total) / np.maximum(spread, _TINY)
         mean[level.step] += np.repeat(lacking, level.size) * variance[level.step]
         mean[-1] = 0.0
     result: I64 = np.rint(mean).astype(np.int64)

@@ -20,6 +20,8 @@ from tb_privateuse1.trace.table import I8, I32, I64, Bools
 NEVER, ANY = int(np.iinfo(np.int64).min), 1 << 62
 """An earliest and a latest time that bound nothing."""
 
+TORCH_RESOLUTION_NS = 1_000
+"""torch truncates elapsed times to microseconds."""
 CLOCK_NS = 1_000
 """How far a backend's time of a launch may be from the profiler's clock."""
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import labels
-from tb_privateuse1.trace.findings import Example, TableName
+from tb_privateuse1.trace.findings import LONGEST_NAME, Example, TableName
 from tb_privateuse1.trace.model import Memory, Trace
 from tb_privateuse1.trace.table import I32, I64
 
-_MOST_EXAMPLES = 3
-_LONGEST_NAME = 200
+MOST_EXAMPLES = 3
+"""Events, or names, that a finding shows of its kind: it counts the others."""
 
 LITTLE = 0.01
 """A smaller share of a figure changes no conclusion from it: an info, not a warning."""
@@ -66,17 +66,17 @@ def examples(
             table=table,
             row=int(row),
             name=_name(trace, columns, row),
-            thread=labels.place(trace, columns, row, _LONGEST_NAME),
+            thread=labels.place(trace, columns, row, LONGEST_NAME),
             start_ns=int(times[row]),
             note=notes[i] if i < len(notes) else None,
         )
-        for i, row in enumerate(rows[:_MOST_EXAMPLES].tolist())
+        for i, row in enumerate(rows[:MOST_EXAMPLES].tolist())
     )
 
 
 def _name(trace: Trace, table: Any, row: int) -> str:
     name = "[memory]" if isinstance(table, Memory) else trace.text(table.name[row])
-    return shorten(name, _LONGEST_NAME)
+    return shorten(name, LONGEST_NAME)
 
 
 def share(part: int, whole: int) -> str:
@@ -84,10 +84,13 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.3g} %" if whole else "0 %"
 
 
+_MICROSECOND, _SECOND = 1_000, 1_000_000_000  # ns
+
+
 def microseconds(ns: int) -> str:
     """Return ``12.3 µs``; ns below a microsecond, seconds from one second on."""
-    if ns < 1000:
+    if ns < _MICROSECOND:
         return f"{ns} ns"
-    if ns < 10**9:
-        return f"{ns / 1000:,.6g} µs"
-    return f"{ns / 10**9:,.6g} s"
+    if ns < _SECOND:
+        return f"{ns / _MICROSECOND:,.6g} µs"
+    return f"{ns / _SECOND:,.6g} s"

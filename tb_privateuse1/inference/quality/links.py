@@ -9,18 +9,24 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference import graph_captures
 from tb_privateuse1.inference.kernel_launches import launches_kernels
 from tb_privateuse1.inference.launch_links import starts_work
-from tb_privateuse1.inference.quality.check_subject import LITTLE, Subject, examples, share
+from tb_privateuse1.inference.quality.check_subject import (
+    LITTLE,
+    MOST_EXAMPLES,
+    Subject,
+    examples,
+    share,
+)
 from tb_privateuse1.readers.raw import Raw, Sidecar
-from tb_privateuse1.trace.findings import Figures, Finding
+from tb_privateuse1.trace.findings import LONGEST_INLINE, Figures, Finding
 from tb_privateuse1.trace.groupby import LAST, distinct_values, minima, named_rows
 from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Kernels, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 _GRAPH = re.compile("graph", re.IGNORECASE)
-_MOST_NAMES = 3
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -123,8 +129,8 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
     if not lost.any():
         return
     rows = np.flatnonzero(lost)
-    names = Counter(launches.name[rows].tolist()).most_common(_MOST_NAMES)
-    listed = ", ".join(f"{trace.text(name)[:80]} ({n:,})" for name, n in names)
+    names = Counter(launches.name[rows].tolist()).most_common(MOST_EXAMPLES)
+    listed = ", ".join(f"{shorten(trace.text(name), LONGEST_INLINE)} ({n:,})" for name, n in names)
     all_calls = int(starting.sum())
     message = say(
         "{count:,} of {total:,} calls left no activity on the device: {names}.",
@@ -238,7 +244,8 @@ def _allocations(trace: Trace) -> Iterator[Finding]:
     )
     hint = say("They are in the row without a name. Libraries that allocate by themselves do this.")
     notes = [
-        say("{bytes:,} bytes", bytes=int(memory.bytes[row])) for row in rows[:_MOST_NAMES].tolist()
+        say("{bytes:,} bytes", bytes=int(memory.bytes[row]))
+        for row in rows[:MOST_EXAMPLES].tolist()
     ]
     yield Finding(
         "allocations_without_operator", message, hint, len(rows), "info",

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.quality.check_subject import Subject, microseconds
-from tb_privateuse1.trace.findings import Finding
-
-_MOST_NAMES = 3
+from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.inference.quality.check_subject import MOST_EXAMPLES, Subject, microseconds
+from tb_privateuse1.trace.findings import LONGEST_INLINE, Finding
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -19,8 +18,8 @@ def check(subject: Subject) -> Iterator[Finding]:
     steps = trace.steps
 
     def named(rows: list[int]) -> str:
-        more = ", …" if len(rows) > _MOST_NAMES else ""
-        return ", ".join(trace.text(steps.name[r])[:80] for r in rows[:_MOST_NAMES]) + more
+        names = [shorten(trace.text(steps.name[r]), LONGEST_INLINE) for r in rows[:MOST_EXAMPLES]]
+        return ", ".join(names) + (", …" if len(rows) > MOST_EXAMPLES else "")
 
     if len(steps) > 1:
         reach = np.maximum.accumulate(steps.host_end_ns)[:-1]

@@ -13,11 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.i18n import join_list, join_sentences, say
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference import graph_captures
 from tb_privateuse1.inference.kernel_launches import launches_kernels
 from tb_privateuse1.inference.quality.check_subject import examples, share
 from tb_privateuse1.trace.columns import ends_run, latest_not_after, mask_of, previous, starts_run
-from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, Finding
 from tb_privateuse1.trace.groupby import LAST, minima, sums
 from tb_privateuse1.trace.model import OPERATOR, Trace
 from tb_privateuse1.trace.step_names import step_strings
@@ -158,7 +159,8 @@ def _finding(trace: Trace, missing: Missing) -> Finding:
             total=missing.launching,
             share=share(len(rows), missing.launching),
             names=join_list(
-                say("{name}: {count:,}", name=trace.text(name)[:80], count=n) for name, n in names
+                say("{name}: {count:,}", name=shorten(trace.text(name), LONGEST_INLINE), count=n)
+                for name, n in names
             ),
         )
     )

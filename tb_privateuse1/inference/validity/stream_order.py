@@ -15,11 +15,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference.host_events import Host
 from tb_privateuse1.inference.quality.check_subject import microseconds, share
 from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.trace.columns import following
-from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, Finding
 from tb_privateuse1.trace.groupby import named_rows, split_by_value
 from tb_privateuse1.trace.model import MEASURED, Kernels
 from tb_privateuse1.trace.table import I64
@@ -150,7 +151,7 @@ def _finding(before: Kernels, after: Kernels, rows: I64, strings: Strings) -> Fi
         count=len(rows),
         total=len(before),
         time=microseconds(int(before.end_ns[longest] - before.start_ns[longest])),
-        name=strings.all[before.name[longest]][:80],
+        name=shorten(strings.all[before.name[longest]], LONGEST_INLINE),
     )
     cut_off = say(
         "They end where the next activity of their stream starts, where a wait for the device "
@@ -175,7 +176,7 @@ def _doubt(kernels: Kernels, rows: list[int], strings: Strings) -> Finding:
         "({name}): nothing shows whether they did.",
         count=len(rows),
         time=microseconds(longest),
-        name=strings.all[kernels.name[rows[0]]][:80],
+        name=shorten(strings.all[kernels.name[rows[0]]], LONGEST_INLINE),
     )
     hint = say("Record a call that waits for the device behind them, or more of the program.")
     return Finding("doubtful_durations", message, hint, len(rows), "info", DEVICE)

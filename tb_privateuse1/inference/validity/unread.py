@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from tb_privateuse1.i18n import Text, join_list, say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.readers.raw import Raw
-from tb_privateuse1.trace.findings import ALL, Finding
+from tb_privateuse1.trace.findings import ALL, LONGEST_INLINE, Finding
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.vendor import Vendor
 
-_MOST_LISTED, _LONGEST = 5, 80
-"""Limits: a hostile file has a million categories with long names."""
+_MOST_LISTED = 5
+"""A hostile file has a million categories."""
 
 _KNOWN = frozenset(
     (
@@ -46,7 +46,7 @@ def unread_findings(raw: Raw, vendor: Vendor) -> Iterator[Finding]:
             unknown.append((len(group), category))
     unknown.sort(reverse=True)
     listed: list[tuple[int, str]] = [
-        (n, say("the unknown category {name!r}", name=shorten(name, _LONGEST)))
+        (n, say("the unknown category {name!r}", name=shorten(name, LONGEST_INLINE)))
         for n, name in unknown[:_MOST_LISTED]
     ]
     if rest := unknown[_MOST_LISTED:]:
@@ -68,7 +68,7 @@ def _without_category(raw: Raw) -> Iterator[tuple[int, str]]:
     names = [raw.strings[pid] if pid >= 0 else "" for pid, _ in pids]
     shown = [raw.process_names.get(name, name) for name in names[:_MOST_LISTED]]
     more = ", …" if len(pids) > _MOST_LISTED else ""
-    processes = join_list(shorten(name, _LONGEST) for name in shown) + more
+    processes = join_list(shorten(name, LONGEST_INLINE) for name in shown) + more
     yield len(events), say("no category, in the processes {names}", names=processes)
 
 
@@ -92,7 +92,9 @@ def nothing_read(raw: Raw, vendor: Vendor) -> Finding:
         count=sum(ranges.values()),
         names=join_list(
             say(
-                "{name}: {count:,}", name=shorten(name, _LONGEST) or say("none"), count=ranges[name]
+                "{name}: {count:,}",
+                name=shorten(name, LONGEST_INLINE) or say("none"),
+                count=ranges[name],
             )
             for name in names
         ),

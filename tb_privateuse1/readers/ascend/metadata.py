@@ -9,8 +9,8 @@ import msgspec
 
 from tb_privateuse1.readers.ascend import schema
 from tb_privateuse1.readers.sqlite.database import Database
+from tb_privateuse1.trace.process_groups import RANK_LIMIT
 
-_MOST_RANKS = 1 << 31
 _OPTIONS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 GROUPS = "parallel_group_info"
 """The key of the groups of ranks, by the library's names."""
@@ -23,7 +23,7 @@ def read_metadata(database: Database) -> tuple[dict[str, Any], dict[str, int]]:
         facts.setdefault(name, decoded(value.encode()))
     metadata: dict[str, Any] = {}
     ranks = database.numbers(schema.RANKS, ["rankId"])["rankId"]
-    rank = int(ranks[0]) if len(ranks) and 0 <= ranks[0] < _MOST_RANKS else None
+    rank = int(ranks[0]) if len(ranks) and 0 <= ranks[0] < RANK_LIMIT else None
     if group := distributed_info(rank, facts):
         metadata["distributedInfo"] = group
     devices = database.texts(schema.DEVICES, ["id", "name"])
@@ -69,7 +69,7 @@ def options(info: Mapping[str, Any]) -> dict[str, Any]:
     known = common if isinstance(common, dict) else {}
     found: dict[str, Any] = {k: known[k] for k in _OPTIONS if isinstance(known.get(k), bool)}
     rank = info.get("rank_id")
-    if type(rank) is int and 0 <= rank < _MOST_RANKS:
+    if type(rank) is int and 0 <= rank < RANK_LIMIT:
         found["distributedInfo"] = {"rank": rank}
     version = info.get("torch_npu_version")
     if isinstance(version, str):

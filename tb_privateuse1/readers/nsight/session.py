@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from tb_privateuse1.readers.nsight import schema
 from tb_privateuse1.readers.sqlite.columns import Times, valid_times
 from tb_privateuse1.readers.sqlite.database import Database
+from tb_privateuse1.trace.process_groups import RANK_LIMIT
 from tb_privateuse1.trace.table import I64
 
 _LIMIT_NS = 1 << 61
-_MOST_RANKS = 1 << 31
 _GPU_FACTS = {
     "totalGlobalMem": "totalMemory",
     "computeMajor": "computeMajor",
@@ -55,7 +55,7 @@ def read_metadata(database: Database, several_processes: bool) -> dict[str, Any]
         if name == "Hostname" and value:
             metadata["host_name"] = value
     ranks = np.unique(database.numbers(schema.RANKS, ["rank"])["rank"])
-    if len(ranks) == 1 and 0 <= ranks[0] < _MOST_RANKS:
+    if len(ranks) == 1 and 0 <= ranks[0] < RANK_LIMIT:
         metadata["distributedInfo"] = {"rank": int(ranks[0])}
     return metadata
 

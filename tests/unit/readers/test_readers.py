@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tb_privateuse1 import readers
 from tb_privateuse1.readers import READERS, Reader
+from tests.support.sources import PACKAGE
 
 HERE = Path(__file__).parent
 FORMATS = (HERE.parents[2] / "docs" / "reference" / "formats.md").read_text()
@@ -20,9 +22,15 @@ def sample(reader: Reader) -> Path:
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_a_reader_has_tests_a_section_and_a_sample(reader: Reader) -> None:
     files = [*HERE.glob(f"test_{reader.name}.py"), *HERE.glob(f"{reader.name}/test_*.py")]
-    assert files
-    assert f"(`{reader.name}`)\n" in FORMATS
-    assert sample(reader).is_file()
+    assert files, "a test in tests/unit/readers"
+    assert f"(`{reader.name}`)\n" in FORMATS, "a section in docs/reference/formats.md"
+    assert sample(reader).is_file(), "a sample in tests/unit/readers/samples"
+
+
+def test_every_reader_is_registered() -> None:
+    sources = [path.read_text() for path in sorted((PACKAGE / "readers").rglob("*.py"))]
+    names = [name for text in sources for name in re.findall(r"Reader\(\s*name=\"(\w+)\"", text)]
+    assert sorted(names) == sorted(reader.name for reader in READERS), "a line in READERS"
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)

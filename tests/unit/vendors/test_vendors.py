@@ -28,7 +28,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 def test_every_vendor_has_an_example_and_generic_is_last() -> None:
-    assert sorted(EXAMPLES) == sorted(v.name for v in VENDORS)
+    names = sorted(v.name for v in VENDORS)
+    assert sorted(EXAMPLES) == names, "an example in tests/unit/vendors/test_vendors.py"
     assert VENDORS[-1].name == "generic"
 
 

@@ -8,6 +8,7 @@ from tb_privateuse1.analysis.work.arguments import Arguments, UnknownWork
 from tb_privateuse1.analysis.work.call_work import Model, Work, read_of, written_of
 
 FORWARD, BACKWARD = 5, 4
+"""Operations per element. The gradient is y (g - sum of g y): two products, a sum, a difference."""
 
 
 def softmax(call: Arguments) -> Work:

@@ -20,7 +20,8 @@ FILES = {path.stem for path in (ROOT / "tb_privateuse1" / "advice" / "rules").gl
 
 
 def test_every_rule_is_registered_once() -> None:
-    assert sorted(RULES) == sorted(FILES - {"__init__", "rule"})
+    wanted = "a line in tb_privateuse1/advice/rules/__init__.py"
+    assert sorted(RULES) == sorted(FILES - {"__init__", "rule"}), wanted
 
 
 def test_rules_stand_by_cause() -> None:
