@@ -69,13 +69,18 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def find_reason(case: RuleContext, rows: I64) -> Reason | None:
-    """Return why steady steps call the driver; None in fewer than half of the steps.
+    """Return why steady steps call the driver; None if too few steps show it.
 
     ``rows`` are those calls, of ``trace.launches``.
     """
     launches, steps = case.trace.launches, case.trace.steps.take(case.steps)
     returns = case.named("launches", _RETURNS)[rows]
     step = np.searchsorted(steps.start_ns, launches.start_ns[rows], side="right")
+    takes, gives = int((~returns).sum()), int(returns.sum())
+    # A caching allocator serves nearly all tensors by itself. Where it starts, it returns nothing.
+    is_unused = takes > len(steps) and 2 * takes >= _tensors(case)
+    if is_unused and 2 * gives >= takes:
+        return "off"
     taken, given = np.unique(step[~returns]), np.unique(step[returns])
     if len(steps) < 2 or 2 * len(taken) <= len(steps):
         return None
@@ -83,10 +88,6 @@ def find_reason(case: RuleContext, rows: I64) -> Reason | None:
         return "grows"
     if len(_emptying(case, rows)):
         return "emptied"
-    # A caching allocator serves nearly all tensors by itself.
-    several = int((~returns).sum()) > len(steps)
-    if several and 2 * int((~returns).sum()) >= _tensors(case):
-        return "off"
     return "pieces" if _is_full(case) and _sizes_vary(case) else "limit"
 
 

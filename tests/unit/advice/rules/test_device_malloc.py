@@ -87,6 +87,18 @@ def test_an_allocator_without_a_cache_takes_each_tensor_from_the_driver() -> Non
     assert "as many of them as tensors" in reason(tensors=3)
 
 
+def test_one_recorded_step_shows_that_there_is_no_cache() -> None:
+    run = Program()
+    with run.step(), run.frame("train.py(7): step"):
+        for _ in range(20):
+            call(run, "hipMalloc")
+            run.op("aten::mm", 10, kernel=15)
+            call(run, "hipFree")
+    (row,) = found(RULE, run.trace())
+    assert "the caching allocator is off" in row.explanation
+    assert "Switch the caching allocator on" in row.fix
+
+
 def test_full_memory_and_changing_sizes_leave_pieces() -> None:
     assert "free pieces do not fit" in reason(reserved=15 * GIB, vary=True)
     assert "at the limit" in reason(reserved=15 * GIB)
