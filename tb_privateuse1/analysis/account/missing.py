@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tb_privateuse1.analysis.account.classes import ClassName
+import numpy as np
+
+from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
+from tb_privateuse1.analysis.account.pieces import Stretches
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.groupby import LAST, minima
+from tb_privateuse1.trace.model import NONE, Trace
 
 _LEAST = 0.05
 """The share of the window from which a lack is worth a sentence."""
 
 
-def missing_records(trace: Trace, shares: Mapping[ClassName, float]) -> Iterator[str]:
+def missing_records(
+    trace: Trace, shares: Mapping[ClassName, float], inside: Stretches
+) -> Iterator[str]:
     """Yield a sentence for each class whose reason is not recorded.
 
-    ``shares`` are the classes' shares of the window, 0 to 1.
+    ``shares`` are the classes' shares of the window, 0 to 1, and ``inside`` is its time.
     """
 
     def share(name: ClassName) -> str | None:
-        part = shares.get(name, 0.0)
-        return f"{100 * part:.0f} %" if part >= _LEAST else None
+        return _percent(shares.get(name, 0.0))
 
     if text := share("unattributed"):
         yield say(
@@ -34,7 +40,15 @@ def missing_records(trace: Trace, shares: Mapping[ClassName, float]) -> Iterator
             "ProfilerActivity.CPU; on a PrivateUse1 device, the backend's launches.",
             share=text,
         )
-    if text := share("queued_gap"):
+    in_graphs = _share_in_graphs(trace, inside)
+    if text := _percent(in_graphs):
+        yield say(
+            "In {share} of the time the device stands still between two nodes of a graph that it "
+            "replays. Nodes that are not recorded may run there, or a branch of the graph waits "
+            "for another one.",
+            share=text,
+        )
+    if text := _percent(shares.get("queued_gap", 0.0) - in_graphs):
         yield say(
             "In {share} of the time the device stands still with work in its queue. What it waits "
             "for is not recorded: an event of another stream, another process, or its clock.",
@@ -46,3 +60,18 @@ def missing_records(trace: Trace, shares: Mapping[ClassName, float]) -> Iterator
             "lines.",
             share=text,
         )
+
+
+def _percent(part: float) -> str | None:
+    return f"{100 * part:.0f} %" if part >= _LEAST else None
+
+
+def _share_in_graphs(trace: Trace, inside: Stretches) -> float:
+    """Return the share of gaps with queued work before activities of a replay that has begun."""
+    own = inside.take(np.flatnonzero(inside.time_class == NUMBER["queued_gap"]))
+    launch = lookup(trace.kernels.launch, own.row, NONE)
+    begun = minima(trace.kernels.launch, trace.kernels.start_ns, len(trace.launches))
+    length = own.end_ns - own.start_ns
+    in_graph = lookup(begun, launch, LAST) < own.start_ns
+    whole = int((inside.end_ns - inside.start_ns).sum())
+    return int(length[in_graph].sum()) / whole if whole else 0.0

@@ -144,7 +144,7 @@ def account_table(
         idle_ns=idle,
         idle_bound_ns=None if doubt is None else min(doubt.busy_ns, whole),
         classes=tuple(classes),
-        missing=tuple(missing_records(trace, shares)),
+        missing=tuple(missing_records(trace, shares, inside)),
     )
 
 
