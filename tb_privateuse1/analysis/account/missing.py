@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -10,9 +11,10 @@ from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
 from tb_privateuse1.analysis.account.pieces import Stretches
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.columns import lookup
-from tb_privateuse1.trace.groupby import LAST, minima
+from tb_privateuse1.trace.groupby import named_rows
 from tb_privateuse1.trace.model import NONE, Trace
 
+_GRAPH = re.compile("graph", re.IGNORECASE)
 _LEAST = 0.05
 """The share of the window from which a lack is worth a sentence."""
 
@@ -43,8 +45,8 @@ def missing_records(
     in_graphs = _share_in_graphs(trace, inside)
     if text := _percent(in_graphs):
         yield say(
-            "In {share} of the time the device stands still between two nodes of a graph that it "
-            "replays. Nodes that are not recorded may run there, or a branch of the graph waits "
+            "In {share} of the time the device stands still before a recorded node of a graph that "
+            "it replays. Nodes that are not recorded may run there, or a branch of the graph waits "
             "for another one.",
             share=text,
         )
@@ -67,11 +69,11 @@ def _percent(part: float) -> str | None:
 
 
 def _share_in_graphs(trace: Trace, inside: Stretches) -> float:
-    """Return the share of gaps with queued work before activities of a replay that has begun."""
+    """Return the share of gaps with queued work before activities of a graph's replay."""
     own = inside.take(np.flatnonzero(inside.time_class == NUMBER["queued_gap"]))
     launch = lookup(trace.kernels.launch, own.row, NONE)
-    begun = minima(trace.kernels.launch, trace.kernels.start_ns, len(trace.launches))
+    replays = named_rows(trace.strings, trace.launches.name, _GRAPH.search)
     length = own.end_ns - own.start_ns
-    in_graph = lookup(begun, launch, LAST) < own.start_ns
+    in_graph = lookup(replays, launch, False)
     whole = int((inside.end_ns - inside.start_ns).sum())
     return int(length[in_graph].sum()) / whole if whole else 0.0
