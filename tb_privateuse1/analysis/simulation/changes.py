@@ -48,6 +48,9 @@ RECORDING: tuple[Kind, ...] = ("profiler", "stacks")
 NAMED: tuple[Kind, ...] = ("operator", "kernel", "module", "category")
 """The kinds with a name."""
 
+UNSCALED: tuple[Kind, ...] = ("synchronization",)
+"""The kinds that can be removed and not scaled: a wait ends when the device is done."""
+
 _MOST = 100.0
 """A mistake in typing, rather than a question, is beyond it."""
 _LONGEST = 100
@@ -102,7 +105,7 @@ def _change(trace: Trace, line: str) -> Change:
     else:
         found, name = _guessed(trace, what), what
     _check(trace, found, name)
-    if found == "synchronization" and factor not in (0, 1):
+    if found in UNSCALED and factor not in (0, 1):
         hint = say("A wait ends when the device is done: only synchronization=0 means something.")
         raise TraceError("bad_change", say("A wait cannot be scaled."), hint)
     return Change(found, name, factor)

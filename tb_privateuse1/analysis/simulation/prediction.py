@@ -8,6 +8,7 @@ never narrower than the replay fits the recording.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -38,6 +39,12 @@ _FEWEST = 2
 def step_durations(graph: Graph, weights: Weights) -> I64:
     """Return the length of each step's window in a replay, by the rules of ``inference.steps``."""
     return _lengths(graph, graph.network.replay(weights), weights.length)
+
+
+def durations_each(graph: Graph, weights: Sequence[Weights]) -> Iterator[I64]:
+    """Yield the length of each step's window in each of several replays."""
+    for one, time in zip(weights, graph.network.replay_each(weights), strict=True):
+        yield _lengths(graph, time, one.length)
 
 
 def _lengths(graph: Graph, time: I64, own: I64) -> I64:
@@ -78,7 +85,7 @@ def replay_baseline(
     """
     recorded = _lengths(graph, graph.time_ns, graph.weights.length)
     made = find_assumptions(trace, graph, apart, profiled=profiled)
-    others = tuple(step_durations(graph, other) for other in made.under(graph.weights))
+    others = tuple(durations_each(graph, list(made.under(graph.weights))))
     return Baseline(made, recorded, others)
 
 
@@ -88,10 +95,8 @@ def change_baseline(
     """Return the graph and its replays with changes: what comes next gains on top of them."""
     changed = changes.apply_changes(graph, trace, made)
     weights = base.assumptions.judged(graph.weights, changed)
-    held = step_durations(graph, weights)
-    under = base.assumptions.under(weights)
-    others = tuple(step_durations(graph, other) for other in under)
-    return replace(graph, weights=weights), Baseline(base.assumptions, held, others)
+    held, *others = durations_each(graph, [weights, *base.assumptions.under(weights)])
+    return replace(graph, weights=weights), Baseline(base.assumptions, held, tuple(others))
 
 
 class GainRange(Struct, frozen=True):
@@ -159,66 +164,120 @@ class Prediction(Struct, frozen=True):
 
 def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> Prediction:
     """Return the gain of changes in each step."""
-    with_callers = changes.apply_changes(graph, trace, made, with_callers=True)
-    weights = changes.apply_changes(graph, trace, made)
-    # Without the profiler, there is nothing of it to take away.
-    without: tuple[Name, ...] = ()
-    if any(change.kind in changes.RECORDING for change in made):
-        without = ("no_profiler",)
-    found = predict_weights(
-        trace,
-        graph,
-        base,
-        weights,
-        with_callers,
-        without=without,
-        of_loader=any(
-            one.kind == "data_loader" or one.name.startswith(call_tree.LOADER) for one in made
-        ),
-    )
+    return predict_each(trace, graph, base, [made])[0]
+
+
+def predict_each(
+    trace: Trace, graph: Graph, base: Baseline, wanted: Sequence[tuple[Change, ...]]
+) -> list[Prediction]:
+    """Return the gain of each set of changes in each step; one set does not count for another."""
+    plans = [_plan(trace, graph, base, made) for made in wanted]
+    return [_middle(found) for found in _predicted(trace, graph, base, plans)]
+
+
+def _middle(found: Prediction) -> Prediction:
+    """Return the prediction with the gain in the middle of the likely ones."""
     if not found.likely:
         return found
     least, most = (limit.reduce(found.likely) for limit in (np.minimum, np.maximum))
     return replace(found, gain=np.rint((least + most) / 2).astype(np.int64))
 
 
-def predict_weights(
-    trace: Trace,
+def predict_weights(trace: Trace, graph: Graph, base: Baseline, weights: Weights) -> Prediction:
+    """Return the gain of other weights in each step."""
+    return _predicted(trace, graph, base, [_plan_weights(graph, base, weights)])[0]
+
+
+class _Plan(Struct, frozen=True):
+    """What a prediction replays: a change, under each assumption, and made in other ways."""
+
+    weights: Weights
+    shortens: bool
+    lengthens: bool
+    under: dict[Name, Weights]
+    alternatives: tuple[Weights, ...]
+    """The range holds their gains, too."""
+    partly: Weights | None
+    of_loader: bool
+
+    @property
+    def replays(self) -> tuple[Weights, ...]:
+        """Return all of these weights; none if nothing changes."""
+        if not (self.shortens or self.lengthens):
+            return ()
+        partly = () if self.partly is None else (self.partly,)
+        return (self.weights, *self.under.values(), *self.alternatives, *partly)
+
+
+def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> _Plan:
+    with_callers = changes.apply_changes(graph, trace, made, with_callers=True)
+    weights = changes.apply_changes(graph, trace, made)
+    # Without the profiler, there is nothing of it to take away.
+    without: tuple[Name, ...] = ()
+    if any(change.kind in changes.RECORDING for change in made):
+        without = ("no_profiler",)
+    of_loader = any(
+        one.kind == "data_loader" or one.name.startswith(call_tree.LOADER) for one in made
+    )
+    return _plan_weights(graph, base, weights, with_callers, without=without, of_loader=of_loader)
+
+
+def _plan_weights(
     graph: Graph,
     base: Baseline,
     weights: Weights,
     *alternatives: Weights,
     without: tuple[Name, ...] = (),
     of_loader: bool = False,
-) -> Prediction:
-    """Return the gain of other weights in each step.
-
-    ``alternatives`` are other ways to make the same change: the range holds their gains, too.
-    ``without`` are assumptions that contradict the change, which is one of the data loader if
-    ``of_loader``.
-    """
+) -> _Plan:
+    """Return what is to be replayed. ``without`` are assumptions that contradict the change."""
     made = base.assumptions
     weights = made.judged(graph.weights, weights)
-    alternatives = tuple(made.judged(graph.weights, one) for one in alternatives)
     shortens, lengthens = _directions(graph.weights, weights)
-    if not (shortens or lengthens):
+    under = dict(zip(made.names, made.under(weights), strict=True))
+    return _Plan(
+        weights=weights,
+        shortens=shortens,
+        lengthens=lengthens,
+        under={name: one for name, one in under.items() if name not in without},
+        alternatives=tuple(made.judged(graph.weights, one) for one in alternatives),
+        partly=made.partly_loaded(weights),
+        of_loader=of_loader,
+    )
+
+
+def _predicted(
+    trace: Trace, graph: Graph, base: Baseline, plans: Sequence[_Plan]
+) -> list[Prediction]:
+    """Return the gains of plans, all of whose replays are made together."""
+    lengths = durations_each(graph, [one for plan in plans for one in plan.replays])
+    return [
+        _of_plan(trace, graph, base, plan, [next(lengths) for _ in plan.replays]) for plan in plans
+    ]
+
+
+def _of_plan(
+    trace: Trace, graph: Graph, base: Baseline, plan: _Plan, lengths: list[I64]
+) -> Prediction:
+    """Return the gain of a plan; ``lengths`` are the steps' in each of its replays."""
+    if not lengths:
         nothing = np.zeros(len(base.held), np.int64)
         return Prediction(nothing, (), (), nothing, nothing, 0, True, False, False, False)
-    gain = (base.held - step_durations(graph, weights)).astype(np.float64)
+    made = base.assumptions
+    gain = (base.held - lengths[0]).astype(np.float64)
     others, likely = [gain], [gain]
-    for name, before, under in zip(made.names, base.others, made.under(weights), strict=True):
-        if name in without:
-            continue
-        other = before - step_durations(graph, under)
+    befores = dict(zip(made.names, base.others, strict=True))
+    count = 1 + len(plan.under)
+    for name, length in zip(plan.under, lengths[1:count], strict=True):
+        before = befores[name]
+        other = before - length
         others.append(other.astype(np.float64))
         if name == "no_profiler":  # the same share of the recorded step
             likely = others[-1:] if made.overhead_is_known else likely
             others.append(other * (base.held / np.maximum(before, 1)))
-    for weights_ in alternatives:
-        others.append((base.held - step_durations(graph, weights_)).astype(np.float64))
-    if (partly := made.partly_loaded(weights)) is not None:
-        others.append((base.held - step_durations(graph, partly)).astype(np.float64))
-        likely += others[-1:] if of_loader else []
+    others += [(base.held - length).astype(np.float64) for length in lengths[count:]]
+    if plan.partly is not None:
+        likely += others[-1:] if plan.of_loader else []
     may_vanish = not len(trace.kernels) and device_times.known_times(trace) != "host"
     if may_vanish:
         likely.append(np.zeros(len(gain)))
@@ -226,13 +285,13 @@ def predict_weights(
         gain=likely[0].astype(np.int64),
         others=tuple(others),
         likely=tuple(likely),
-        waits=_by_step(trace, graph.time_ns, made.waits(weights)),
+        waits=_by_step(trace, graph.time_ns, made.waits(plan.weights)),
         error=base.bare - base.held,
         least_ns=graph.latency_ns,
         has_bounds=not bool((trace.kernels.duration_bound_ns == MISSING).any()),
         may_vanish=may_vanish,
-        shortens=shortens,
-        lengthens=lengthens,
+        shortens=plan.shortens,
+        lengthens=plan.lengthens,
     )
 
 

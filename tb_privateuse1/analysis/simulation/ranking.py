@@ -7,7 +7,7 @@ steps are replayed, which limits time and memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -24,10 +24,10 @@ from tb_privateuse1.analysis.simulation import (
     excerpt,
     prediction,
 )
-from tb_privateuse1.analysis.simulation.changes import Change, Kind
+from tb_privateuse1.analysis.simulation.changes import UNSCALED, Change, Kind
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, outside
-from tb_privateuse1.analysis.simulation.prediction import Baseline
+from tb_privateuse1.analysis.simulation.prediction import Baseline, GainRange
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import sums
@@ -44,6 +44,9 @@ removed in part."""
 
 _LEAST = 3
 """The rows that also the largest step has, however long they take."""
+
+_TOGETHER = 1 << 19
+"""Nodes times rows that are replayed together: their weights take 200 MB at most."""
 
 _EVENTS = 250_000
 """In a trace with more events, steps from the middle are ranked, so that every row can be
@@ -112,32 +115,58 @@ def rank_gains(
     wanted = sorted(_candidates(trace, path), key=lambda found: -found[2])
     gained = float((recorded.held[rows] - base.held[rows]).mean())
     step = max(float(judged.lengths_ns.mean()) - gained, 1.0)
-    found = []
     tried = wanted[: min(most, limit)]
-    for done, (kind, name, most_ns) in enumerate(tried):
-        checkpoint(done, len(tried))
-        half = Change(kind, name, 0.5)
-        on_path = _on_path(path, changes.change_scope(trace, half)) if kind in _RANGED else most_ns
-        free = Change(kind, name, 0)
-        predicted = prediction.predict(trace, graph, base, (free,)).mean(rows)
-        gain = predicted.gain_ns
-        # A wait cannot be scaled.
-        scaled = gain if kind == "synchronization" else _half(trace, graph, base, half, rows, gain)
+    gains = _gains(trace, graph, base, rows, [(kind, name) for kind, name, _ in tried])
+    found = []
+    for (kind, name, most_ns), (free, half) in zip(tried, gains, strict=True):
+        is_ranged = kind in _RANGED
+        scope = changes.change_scope(trace, Change(kind, name, 0)) if is_ranged else None
+        on_path = most_ns if scope is None else _on_path(path, scope)
         found.append(
             Gain(
                 kind=kind,
                 **name_fields(name, kernel=kind == "kernel"),
                 on_path_ns=round(on_path / len(rows)),
-                half_gain_ns=scaled,
-                half_gain_share=scaled / step,
-                free_gain_ns=gain,
-                free_gain_share=gain / step,
-                free_gain_low_ns=predicted.low_ns,
-                free_gain_high_ns=predicted.high_ns,
+                half_gain_ns=half,
+                half_gain_share=half / step,
+                free_gain_ns=free.gain_ns,
+                free_gain_share=free.gain_ns / step,
+                free_gain_low_ns=free.low_ns,
+                free_gain_high_ns=free.high_ns,
             )
         )
     found.sort(key=lambda row: (-row.free_gain_ns, row.kind, row.name))
     return Ranking(tuple(found), len(rows), min(len(wanted), limit) - len(found))
+
+
+def _gains(
+    trace: Trace, graph: Graph, base: Baseline, rows: I64, items: Sequence[tuple[Kind, str]]
+) -> Iterator[tuple[GainRange, int]]:
+    """Yield the gain of each item removed, and that of it twice as fast.
+
+    With half of an item's time the gain is at most that without it. A device that was behind
+    catches up in the first steps, which may not be judged: the more of an item stays, the more of
+    that falls into the judged ones.
+    """
+    halves = [(Change(kind, name, 0.5),) for kind, name in items if kind not in UNSCALED]
+    weights = [
+        base.assumptions.judged(graph.weights, changes.apply_changes(graph, trace, made))
+        for made in halves
+    ]
+    lengths = prediction.durations_each(graph, weights)
+    size = max(_TOGETHER // len(graph.time_ns), 1)
+    for first in range(0, len(items), size):
+        checkpoint(first, len(items))
+        some = items[first : first + size]
+        free = [(Change(kind, name, 0),) for kind, name in some]
+        found = prediction.predict_each(trace, graph, base, free)
+        for (kind, _), predicted in zip(some, found, strict=True):
+            gain = predicted.mean(rows)
+            if kind in UNSCALED:
+                yield gain, gain.gain_ns
+            else:
+                scaled = round(float((base.held - next(lengths))[rows].mean()))
+                yield gain, min(scaled, max(gain.gain_ns, 0))
 
 
 _RANGED = ("operator", "category", "kernel")
@@ -153,24 +182,6 @@ def _on_path(path: Path, scope: changes.Scope) -> int:
         own = path.thread == thread
         total += int(intervals.covered_length(set_, path.start_ns[own], path.end_ns[own]).sum())
     return total
-
-
-def _half(
-    trace: Trace, graph: Graph, base: Baseline, change: Change, rows: I64, free_ns: int
-) -> int:
-    """Return the gain with half of an item's time: at most ``free_ns``, the gain without it.
-
-    A device that was behind catches up in the first steps, which may not be judged: the more of an
-    item stays, the more of that falls into the judged ones.
-    """
-    weights = changes.apply_changes(graph, trace, (change,))
-    weights = base.assumptions.judged(graph.weights, weights)
-    half = _mean((base.held - prediction.step_durations(graph, weights))[rows])
-    return min(half, max(free_ns, 0))
-
-
-def _mean(values: I64) -> int:
-    return round(float(values.mean()))
 
 
 def _candidates(trace: Trace, path: Path) -> Iterator[tuple[Kind, str, int]]:
