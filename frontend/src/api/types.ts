@@ -321,13 +321,20 @@ export interface CauseRow {
 
 /** A change that was asked for, and what it touches in the chosen steps, per step. */
 export interface ChangeAsked {
-  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "profiler" | "stacks";
+  kind: "operator" | "kernel" | "module" | "function" | "call" | "category" | "class" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "rank_waits" | "profiler" | "stacks";
   name: string;
   factor: number;
   text: string;
   host_ns: number;
   device_ns: number;
   activities: number;
+}
+
+/** A change to choose, per step. */
+export interface Choice {
+  text: string;
+  on_path_ns: number;
+  free_gain_ns: number | null;
 }
 
 /** The time of one class in the window. */
@@ -851,7 +858,7 @@ export interface Found {
 
 /** The saving of one item, per step. */
 export interface Gain {
-  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "profiler" | "stacks";
+  kind: "operator" | "kernel" | "module" | "function" | "call" | "category" | "class" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "rank_waits" | "profiler" | "stacks";
   name: string;
   full_name: string | null;
   on_path_ns: number;
@@ -861,6 +868,7 @@ export interface Gain {
   free_gain_share: number;
   free_gain_low_ns: number | null;
   free_gain_high_ns: number | null;
+  aliases: string[];
 }
 
 /** Ranks by steps, for a heat map. */
@@ -2253,6 +2261,7 @@ export interface Verdict {
 export interface WhatIf {
   provenance: Provenance;
   rows: Gain[];
+  choices: Choice[];
   changes: ChangeAsked[];
   is_steady: boolean;
   measured_ns: number | null;

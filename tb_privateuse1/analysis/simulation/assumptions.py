@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.simulation import changes, delays, rank_waits
+from tb_privateuse1.analysis.simulation import delays, rank_waits, scopes
 from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Graph
 from tb_privateuse1.analysis.simulation.profiler_time import Shares, is_dense, profiler_shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
@@ -93,6 +93,17 @@ class Assumptions(Struct, frozen=True):
                 length = weights.length.copy()
                 length[n:] = np.maximum(length[n:] + (error if name == "long" else -error), 0)
                 return replace(weights, length=length)
+
+    @property
+    def is_net(self) -> bool:
+        """Whether the profiler takes time, and it is known how much."""
+        return self.overhead_is_known and "no_profiler" in self.names
+
+    def net(self, weights: Weights) -> Weights:
+        """Return weights without the profiler's time, if it is known."""
+        if not self.is_net:
+            return weights
+        return self.judged(weights, self._under("no_profiler", weights))
 
     def partly_loaded(self, weights: Weights) -> Weights | None:
         """Return weights in which a part of the data loader's saved time stays; None if none is."""
@@ -178,7 +189,7 @@ def find_assumptions(
         names=tuple(name for name, used in is_used.items() if used),
         overhead=overhead,
         overhead_is_known=profiled and is_dense(trace),
-        inputs=changes.thread_shares(graph, Ranges.of(trace.ops, loads)),
+        inputs=scopes.thread_shares(graph, Ranges.of(trace.ops, loads)),
         error_ns=error if inferred else np.zeros(len(kernels), np.int64),
         waiting_ns=waiting,
         apart=find_apart(graph, apart),

@@ -74,6 +74,12 @@ class Baseline(Struct, frozen=True):
         """The lengths without the delays that have no mechanism."""
         return self.others[0]
 
+    @property
+    def net(self) -> I64:
+        """The lengths that likely gains are of: without the profiler, if its time is known."""
+        made = self.assumptions
+        return self.others[made.names.index("no_profiler")] if made.is_net else self.held
+
 
 def replay_baseline(
     trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY, *, profiled: bool = True
@@ -172,20 +178,53 @@ def predict_each(
 ) -> list[Prediction]:
     """Return the gain of each set of changes in each step; one set does not count for another."""
     plans = [_plan(trace, graph, base, made) for made in wanted]
-    return [_middle(found) for found in _predicted(trace, graph, base, plans)]
-
-
-def _middle(found: Prediction) -> Prediction:
-    """Return the prediction with the gain in the middle of the likely ones."""
-    if not found.likely:
-        return found
-    least, most = (limit.reduce(found.likely) for limit in (np.minimum, np.maximum))
-    return replace(found, gain=np.rint((least + most) / 2).astype(np.int64))
+    return [
+        replace(found, gain=_between(found.likely)) if found.likely else found
+        for found in _predicted(trace, graph, base, plans)
+    ]
 
 
 def predict_weights(trace: Trace, graph: Graph, base: Baseline, weights: Weights) -> Prediction:
     """Return the gain of other weights in each step."""
     return _predicted(trace, graph, base, [_plan_weights(graph, base, weights)])[0]
+
+
+def likely_gains(
+    trace: Trace, graph: Graph, base: Baseline, wanted: Sequence[tuple[Weights, bool]]
+) -> list[I64]:
+    """Return the gains of weights in each step as ``predict`` does, without their ranges.
+
+    The flag says whether the change is one of the data loader.
+    """
+    made = base.assumptions
+    replays: list[Weights] = []
+    places: list[list[int]] = []
+    for weights, of_loader in wanted:
+        judged = made.judged(graph.weights, weights)
+        partly = made.partly_loaded(judged) if of_loader else None
+        places.append([len(replays)])
+        replays.append(made.net(judged))
+        if partly is not None:
+            places[-1].append(len(replays))
+            replays.append(partly)
+    lengths = list(durations_each(graph, replays))
+    none = [np.zeros(len(base.held))] if _may_vanish(trace) else []
+    return [
+        _between([base.net - lengths[first], *(base.held - lengths[i] for i in more), *none])
+        for first, *more in places
+    ]
+
+
+def _may_vanish(trace: Trace) -> bool:
+    """Return whether the device's work is not known: it may take up any gain."""
+    return not len(trace.kernels) and device_times.known_times(trace) != "host"
+
+
+def _between(likely: Sequence[Times | I64]) -> I64:
+    """Return the middle of the least and the greatest of equally likely gains."""
+    least, most = (limit.reduce(likely) for limit in (np.minimum, np.maximum))
+    middle: I64 = np.rint((least + most) / 2).astype(np.int64)
+    return middle
 
 
 class _Plan(Struct, frozen=True):
@@ -216,10 +255,18 @@ def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) 
     without: tuple[Name, ...] = ()
     if any(change.kind in changes.RECORDING for change in made):
         without = ("no_profiler",)
-    of_loader = any(
-        one.kind == "data_loader" or one.name.startswith(call_tree.LOADER) for one in made
-    )
+    of_loader = is_of_loader(made)
     return _plan_weights(graph, base, weights, with_callers, without=without, of_loader=of_loader)
+
+
+def is_of_loader(made: tuple[Change, ...]) -> bool:
+    """Return whether one of the changes is of the data loader."""
+    return any(
+        one.kind == "data_loader"
+        or (one.kind, one.name) == ("class", "input")
+        or one.name.startswith(call_tree.LOADER)
+        for one in made
+    )
 
 
 def _plan_weights(
@@ -278,7 +325,7 @@ def _of_plan(
     others += [(base.held - length).astype(np.float64) for length in lengths[count:]]
     if plan.partly is not None:
         likely += others[-1:] if plan.of_loader else []
-    may_vanish = not len(trace.kernels) and device_times.known_times(trace) != "host"
+    may_vanish = _may_vanish(trace)
     if may_vanish:
         likely.append(np.zeros(len(gain)))
     return Prediction(

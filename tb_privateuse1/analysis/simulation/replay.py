@@ -174,7 +174,7 @@ class Network:
         late = np.iinfo(np.int64).max
         floor = at.min(axis=0, initial=late, where=is_given)
         earliest = np.where(is_given, at - delay, np.where(floor < late, floor, 0))
-        given = is_given.any(axis=1).tolist()
+        given: list[bool] = np.any(is_given, axis=1).tolist()
         to, source = place[self._order[self._to]], place[self._order[self._from]]
         by_target = np.argsort(to, kind="stable")
         wait = np.stack([one.edge_gap[self._edges] for one in weights], axis=1)[by_target]
