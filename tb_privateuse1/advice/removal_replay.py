@@ -54,7 +54,7 @@ class RemovalReplay:
     """The replay of an excerpt, with more work removed at each call."""
 
     def __init__(self, whole: Trace, part: Excerpt, graph: Graph, apart: intervals.Set) -> None:
-        net = without_profiler(whole, graph)  # an excerpt has no frames of Python
+        net = without_profiler(whole, graph)
         self.is_net = net is not graph
         """Whether the profiler's time is known, and not replayed."""
         self._part, self._graph = part, net

@@ -337,6 +337,14 @@ export interface Choice {
   free_gain_ns: number | null;
 }
 
+/** A class of the account, and what the steps gain without it. */
+export interface ClassGain {
+  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  label: string;
+  gain_ns: number;
+  gain_share: number;
+}
+
 /** The time of one class in the window. */
 export interface ClassTime {
   name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
@@ -2243,8 +2251,11 @@ export interface UnknownWork {
 
 /** The limit of the judged part of a recording. */
 export interface Verdict {
-  kind: "device" | "copies" | "communication" | "blocked" | "host" | "queue" | "outside" | "undecided" | "host_only";
+  kind: "device" | "copies" | "communication" | "blocked" | "host" | "queue" | "outside" | "balanced" | "undecided" | "host_only";
   time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  gains: ClassGain[];
+  alike: ("kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed")[];
+  replayed_steps: number;
   sentence: string;
   ns: number;
   bound_ns: number | null;

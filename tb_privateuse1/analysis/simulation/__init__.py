@@ -8,13 +8,14 @@ durations. ``changes`` parses what changes, and ``scopes`` has what that affects
 has what a recording does not say, and ``prediction`` gives the saving as a range.
 ``replayed_account`` divides the time of replayed steps. ``candidates`` are what may gain;
 ``ranking`` sorts the largest savings, for long traces on an ``excerpt``. ``time_apart`` holds the
-time of steps that is not judged.
+time of steps that is not judged. ``verdict`` says what limits a recording, by ``class_gains``.
 """
 
 __all__ = [
     "assumptions",
     "candidates",
     "changes",
+    "class_gains",
     "critical_path",
     "delays",
     "dependency_graph",
@@ -31,4 +32,6 @@ __all__ = [
     "scopes",
     "submissions",
     "time_apart",
+    "verdict",
+    "verdict_words",
 ]

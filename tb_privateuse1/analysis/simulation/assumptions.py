@@ -6,7 +6,7 @@ keeps all delays as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal
 
 import numpy as np
@@ -96,7 +96,7 @@ class Assumptions(Struct, frozen=True):
 
     @property
     def is_net(self) -> bool:
-        """Whether the profiler takes time, and it is known how much."""
+        """Return whether the profiler takes time, and it is known how much."""
         return self.overhead_is_known and "no_profiler" in self.names
 
     def net(self, weights: Weights) -> Weights:
@@ -157,7 +157,12 @@ def _host_launches(graph: Graph, weights: Weights) -> Weights:
 
 
 def find_assumptions(
-    trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY, *, profiled: bool = True
+    trace: Trace,
+    graph: Graph,
+    apart: intervals.Set = intervals.EMPTY,
+    *,
+    profiled: bool = True,
+    only: Collection[Name] | None = None,
 ) -> Assumptions:
     """Return the assumptions for a trace; the first one is ``no_nameless_delays``.
 
@@ -186,7 +191,9 @@ def find_assumptions(
     }
     return Assumptions(
         graph=graph,
-        names=tuple(name for name, used in is_used.items() if used),
+        names=tuple(
+            name for name, used in is_used.items() if used and (only is None or name in only)
+        ),
         overhead=overhead,
         overhead_is_known=profiled and is_dense(trace),
         inputs=scopes.thread_shares(graph, Ranges.of(trace.ops, loads)),

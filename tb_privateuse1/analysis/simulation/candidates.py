@@ -1,4 +1,4 @@
-"""What may gain: the operators, calls, functions and classes with time on the critical path."""
+"""Find what may gain: operators, calls, functions and classes with time on the critical path."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ never narrower than the replay fits the recording.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -28,9 +28,12 @@ from tb_privateuse1.trace.table import I64
 
 Times = NDArray[np.float64]
 
-_MARGIN = 0.2
+MARGIN = 0.2
 """Changed code meets other caches, clocks and schedules. A gain is known no better than this share:
 the median error of the developed pairs was 18 % when it was chosen (docs/internals/pairs.md)."""
+
+CENTRAL: tuple[Name, ...] = ("no_nameless_delays", "no_profiler")
+"""The assumptions that ``likely_gains`` and the replay's error need."""
 
 _FEWEST = 2
 """Steps with which the error of their mean is known."""
@@ -82,15 +85,20 @@ class Baseline(Struct, frozen=True):
 
 
 def replay_baseline(
-    trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY, *, profiled: bool = True
+    trace: Trace,
+    graph: Graph,
+    apart: intervals.Set = intervals.EMPTY,
+    *,
+    profiled: bool = True,
+    only: Collection[Name] | None = None,
 ) -> Baseline:
     """Return the replays without changes; the one with delays is the recording.
 
     No change and no assumption reaches the time ``apart``, which is not judged. ``profiled``: the
-    host's times of the graph are those under the profiler.
+    host's times of the graph are those under the profiler. ``only`` limits the assumptions.
     """
     recorded = _lengths(graph, graph.time_ns, graph.weights.length)
-    made = find_assumptions(trace, graph, apart, profiled=profiled)
+    made = find_assumptions(trace, graph, apart, profiled=profiled, only=only)
     others = tuple(durations_each(graph, list(made.under(graph.weights))))
     return Baseline(made, recorded, others)
 
@@ -147,7 +155,7 @@ class Prediction(Struct, frozen=True):
         low, high = min(others), max(others)
         low -= max(low, 0.0) if self.may_vanish else min(max(low, 0.0), self._waiting_ns(rows))
         error = abs(float(self.error[rows].mean()))
-        margin = max(error, _MARGIN * abs(gain), float(self.least_ns))
+        margin = max(error, MARGIN * abs(gain), float(self.least_ns))
         # How steps differ is independent of what the recording does not say.
         noise = self._noise_ns(rows)
         low = gain - math.hypot(max(gain - low, margin), noise)
@@ -228,7 +236,7 @@ def _between(likely: Sequence[Times | I64]) -> I64:
 
 
 class _Plan(Struct, frozen=True):
-    """What a prediction replays: a change, under each assumption, and made in other ways."""
+    """The replays of a prediction: a change, under each assumption, and made in other ways."""
 
     weights: Weights
     shortens: bool

@@ -47,12 +47,13 @@ _LEAST = 3
 """The rows that also the largest step has, however long they take."""
 
 _ALIASES = 2
-"""So many candidates are replayed for each row that is wanted: some are of one thing."""
+"""Candidates that are replayed for each row that is wanted: some are of one thing."""
 
 _ALIKE = 0.01
 """Gains that differ by a lesser share are those of one thing."""
 
 _CHOICES = 500
+"""Names offered for completion: more cannot be read."""
 
 _TOGETHER = 1 << 19
 """Nodes times rows that are replayed together: their weights take 200 MB at most."""

@@ -1,4 +1,4 @@
-"""What a change affects, and the weights of a replay with it.
+"""Find what a change affects, and scale the weights of a replay by it.
 
 A scope has ranges of host threads, shares of activities, waits, and times between activities. The
 scope of a class of time is where the account would have the class, whether the device is idle
@@ -50,7 +50,7 @@ class Scope(Struct, frozen=True):
     kernels: Shares
     """By activity, the share of its time."""
     frees: Literal["nothing", "inside", "all"] = "nothing"
-    """Which waits for the device end at once if it is removed: those in the ranges, or all."""
+    """Waits for the device that end at once if it is removed: those in the ranges, or all."""
     between: tuple[Between, ...] = ()
 
 
