@@ -49,7 +49,7 @@ _PRODUCT_RULES = ("slow_products", "weight_reads", "double_precision")
 
 _CONTRADICTS: Mapping[str, Collection[str]] = {
     "host": ("launching",),
-    "blocking": ("waiting",),
+    "blocking": ("waiting", "memory"),
     "loader": ("input",),
     "copies": ("input",),
     "communication": ("communication",),
@@ -89,7 +89,8 @@ def _host(case: RuleContext) -> Iterator[FineRow]:
 def _blocking(case: RuleContext) -> Iterator[FineRow]:
     if not len(case.trace.launches):
         return
-    share = case.share(intervals.length(case.in_classes("synchronization", "blocking_copy")))
+    blocked = case.in_classes("synchronization", "blocking_copy", "device_memory")
+    share = case.share(intervals.length(blocked))
     if share < _LITTLE:
         text = say(
             "No call of the judged steps blocks the host while the device idles: {share} of the "

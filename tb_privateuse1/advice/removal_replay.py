@@ -11,13 +11,14 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.simulation import changes, prediction
+from tb_privateuse1.analysis.simulation import prediction, scopes
 from tb_privateuse1.analysis.simulation.assumptions import without_profiler
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass, replayed_account
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import lookup
@@ -53,7 +54,7 @@ class RemovalReplay:
     """The replay of an excerpt, with more work removed at each call."""
 
     def __init__(self, whole: Trace, part: Excerpt, graph: Graph, apart: intervals.Set) -> None:
-        net = without_profiler(whole, graph)  # an excerpt has no frames of Python
+        net = without_profiler(whole, graph)
         self.is_net = net is not graph
         """Whether the profiler's time is known, and not replayed."""
         self._part, self._graph = part, net
@@ -109,14 +110,10 @@ class RemovalReplay:
         self, host: Ranges, device: NDArray[np.float64], ops: Bools, launches: Bools
     ) -> Weights:
         """Return the weights without these host ranges, shares of activities, and waits."""
-        graph, part = self._graph, self._part
-        return changes.scale_weights(
-            graph,
-            1 - changes.thread_shares(graph, host),
-            device[part.kernels],
-            np.ones(len(graph.edges.kind)),
-            self._freed(ops, launches),
-        )
+        factors = scopes.Factors(self._graph)
+        factors.scale(Scope(host, 1 - device[self._part.kernels]), 0)
+        factors.freed = self._freed(ops, launches)
+        return factors.weights()
 
     def _freed(self, ops: Bools, launches: Bools) -> Bools:
         """Return a flag per wait of the graph: it is removed."""

@@ -27,9 +27,11 @@ def add(commands: Commands) -> None:
     add_selection(whatif)
     whatif.add_argument(
         "--scale", action="append", default=[], metavar="WHAT=FACTOR",
-        help="aten::mm=0.5 (twice as fast), kernel:NAME=0 (free), module:NAME=…, category:gemm=…, "
-        "communication=…, copies=…, data_loader=…, launches=…, "
-        "synchronization=0, profiler=0, stacks=0 (recorded without them); may be repeated",
+        help="aten::mm=0.5 (twice as fast), kernel:NAME=0 (free), module:NAME=…, function:NAME=… "
+        "(of Python), call:NAME=… (of the runtime), category:gemm=…, class:python=… (a class of "
+        "the account), communication=…, copies=…, data_loader=…, launches=…, synchronization=0, "
+        "rank_waits=0 (waits for other ranks), profiler=0, stacks=0 (recorded without them); may "
+        "be repeated",
     )  # fmt: skip
     add_flags(whatif, "whatif", without="changes")
     add_vendor(whatif)

@@ -70,7 +70,6 @@ def _names(trace: Trace) -> I64:
     return appearance.name_counts(trace)
 
 
-@memoize
 def _dependencies(trace: Trace) -> dependency_graph.Graph:
     from tb_privateuse1.analysis.simulation import dependency_graph
 

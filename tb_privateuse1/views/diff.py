@@ -24,9 +24,10 @@ from tb_privateuse1.analysis.comparison.rows import (
     total_time,
 )
 from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
+from tb_privateuse1.analysis.recording.window import Window
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
     OffsetOption,
@@ -81,7 +82,8 @@ class Diff(Result, frozen=True):
     figures: tuple[DiffFigure, ...]
     """The step, and its parts, which sum to it."""
     account: tuple[DiffFigure, ...]
-    """The classes of time that either has, which sum to the step."""
+    """The classes of time that either has, which sum to the step: those of the account of each
+    window, per complete step."""
     memory: tuple[DiffMemory, ...]
     """Of each device, per step."""
     allocators: tuple[DiffAllocator, ...]
@@ -131,7 +133,8 @@ def diff(
     counts = len(base_steps), len(now_steps)
     page = slice(offset, offset + limit)
     rows, total = compare_rows(old, now, by, unit, counts, base_names, page)
-    why = explain_change(base, trace, base_steps, now_steps)
+    now_time, base_time = (one.time for one in windows)
+    why = explain_change(base, trace, base_steps, now_steps, (base_time, now_time))
     return Diff(
         provenance=provenance(trace, windows[0]),
         base=provenance(base, windows[1]),
@@ -140,12 +143,13 @@ def diff(
         rows=rows,
         total_rows=total,
         figures=_figures(
-            items_per_step.step_parts(base, base_steps), items_per_step.step_parts(trace, now_steps)
+            items_per_step.step_parts(base, base_steps, base_time),
+            items_per_step.step_parts(trace, now_steps, now_time),
         ),
-        account=_account(base, trace, base_steps, now_steps),
+        account=_account(windows[1], windows[0]),
         memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
         allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
-        steps=tuple(_paired(base, trace, base_steps, now_steps)),
+        steps=tuple(_paired(windows[1], windows[0])),
         by=by,
         time=unit,
         base_steps=len(base_steps),
@@ -170,14 +174,13 @@ def _compared_time(
     return "device" if len(trace.kernels) and len(base.kernels) else "host"
 
 
-def _account(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple[DiffFigure, ...]:
-    """Return the classes of time that one of the traces has; without device times none."""
-    if not (account_table.has_account(base) and account_table.has_account(trace)):
+def _account(base: Window, now: Window) -> tuple[DiffFigure, ...]:
+    """Return the classes of time that one of the windows has; without device times none."""
+    if not all(account_table.has_account(one.trace) for one in (base, now)):
         return ()
-    figures = _figures(
-        items_per_step.step_classes(base, base_steps),
-        items_per_step.step_classes(trace, now_steps),
-    )
+    figures = _figures(*(
+        items_per_step.step_classes(one.trace, one.compared_steps, one.time) for one in (base, now)
+    ))  # fmt: skip
     labels = (one.label for one in CLASSES)
     return tuple(
         replace(one, label=label)
@@ -214,16 +217,17 @@ def _figure(
     )
 
 
-def _paired(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> Iterator[DiffStep]:
+def _paired(base: Window, now: Window) -> Iterator[DiffStep]:
     """Return pairs: the n-th of the one beside the n-th of the other."""
-    for n in range(max(len(base_steps), len(now_steps))):
-        a, b = _one(base, base_steps, n), _one(trace, now_steps, n)
+    for n in range(max(len(base.compared_steps), len(now.compared_steps))):
+        a, b = _one(base, n), _one(now, n)
         change = None if a[1] is None or b[1] is None else b[1] - a[1]
         yield DiffStep(base=a[0], now=b[0], base_ns=a[1], now_ns=b[1], change_ns=change)
 
 
-def _one(trace: Trace, steps: I64, n: int) -> tuple[str | None, int | None]:
-    if n >= len(steps):
+def _one(window: Window, n: int) -> tuple[str | None, int | None]:
+    if n >= len(window.compared_steps):
         return None, None
-    table, row = trace.steps, steps[n]
-    return trace.text(table.name[row]), int(table.end_ns[row] - table.start_ns[row])
+    table, row = window.trace.steps, window.compared_steps[n : n + 1]
+    length = intervals.covered_length(window.time, table.start_ns[row], table.end_ns[row])
+    return window.trace.text(table.name[row[0]]), int(length[0])

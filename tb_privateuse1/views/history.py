@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.advice import engine
-from tb_privateuse1.analysis.account.verdict import steady_verdict
 from tb_privateuse1.analysis.comparison.trend import Trend, TrendLevel, find_trend
 from tb_privateuse1.analysis.memory import allocations, devices
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.device_use import device_use
+from tb_privateuse1.analysis.simulation.verdict import steady_verdict
 from tb_privateuse1.analysis.steps.table import step_spread, step_table
 from tb_privateuse1.analysis.steps.utilization import utilization
 from tb_privateuse1.trace import device_times, labels

@@ -18,7 +18,6 @@ from tb_privateuse1.analysis.account.table import (
     has_account,
     step_accounts,
 )
-from tb_privateuse1.analysis.account.verdict import Verdict, steady_verdict, verdict
 from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.analysis.recording.iterations import has_steps
 from tb_privateuse1.analysis.recording.judged_part import iteration_spread
@@ -26,6 +25,7 @@ from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
 from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.device_use import DeviceUse, device_use
 from tb_privateuse1.analysis.roofs.rates import ModeledTime, modeled_time
+from tb_privateuse1.analysis.simulation.verdict import Verdict, steady_verdict, verdict
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.steps.table import (
     Average,

@@ -97,7 +97,9 @@ class WhatIf(Result, frozen=True):
 
     provenance: Provenance
     rows: tuple[Gain, ...]
-    """What gains most first, on top of the changes."""
+    """What gains most first, on top of the changes; several names of one thing are one row."""
+    choices: tuple[simulation_ranking.Choice, ...]
+    """What can be changed, at most 500: what gains most first. Empty without the ranking."""
     changes: tuple[ChangeAsked, ...]
     is_steady: bool
     """Whether the steps are steady: else they have their whole lengths."""
@@ -142,6 +144,7 @@ def whatif(
     part = time.part
     rows = part.steps
     made = changing.parse_changes(trace, changes)
+    changing.check_matches(dependencies, trace, made)
     base = prediction.replay_baseline(trace, dependencies, part.apart)
     forecast = prediction.predict(trace, dependencies, base, made)
     measured, total = _mean(part.lengths_ns), forecast.mean(rows)
@@ -149,7 +152,7 @@ def whatif(
     replayed = _mean(part.lengths_ns + (base.bare - base.held)[rows])
     own = outside(critical.take(np.isin(critical.step, rows)), part.apart)
     table = _path(trace, own, len(rows))
-    ranked: simulation_ranking.Ranking | Failure = simulation_ranking.Ranking((), len(rows), 0)
+    ranked: simulation_ranking.Ranking | Failure = simulation_ranking.Ranking((), (), len(rows), 0)
     if ranking:
         ranked = _ranking(
             trace, time.key, (dependencies, critical, base, part), max(limit, 0), made
@@ -158,6 +161,7 @@ def whatif(
     return WhatIf(
         provenance=provenance(trace, time),
         rows=() if isinstance(ranked, Failure) else ranked.rows,
+        choices=() if isinstance(ranked, Failure) else ranked.choices,
         changes=tuple(_asked(trace, change, part) for change in made),
         is_steady=part.is_steady,
         measured_ns=measured,
@@ -225,11 +229,12 @@ def _asked(trace: Trace, change: changing.Change, part: JudgedPart) -> ChangeAsk
         judged = intervals.subtract(times, part.apart)
         inside = intervals.covered_length(judged, steps.host_start_ns, steps.host_end_ns)
         host += int(inside.sum())
-    own = trace.kernels.take(touched.kernels & np.isin(trace.kernels.step, rows))
+    touches = (touched.kernels > 0) & np.isin(trace.kernels.step, rows)
+    own, share = trace.kernels.take(touches), touched.kernels[touches]
     apart = intervals.covered_length(part.apart, own.start_ns, own.end_ns)
     length = own.end_ns - own.start_ns
     own = own.take((apart < length) | (length == 0))
-    device = int((length - apart).sum())
+    device = round(float(((length - apart) * share).sum()))
     count = max(len(rows), 1)
     return ChangeAsked(
         kind=change.kind,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import inference, readers
-from tb_privateuse1.analysis.account.verdict import steady_verdict
 from tb_privateuse1.analysis.recording.summary import summary
+from tb_privateuse1.analysis.simulation.verdict import steady_verdict
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.overview import Overview, overview

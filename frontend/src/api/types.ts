@@ -321,13 +321,28 @@ export interface CauseRow {
 
 /** A change that was asked for, and what it touches in the chosen steps, per step. */
 export interface ChangeAsked {
-  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "profiler" | "stacks";
+  kind: "operator" | "kernel" | "module" | "function" | "call" | "category" | "class" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "rank_waits" | "profiler" | "stacks";
   name: string;
   factor: number;
   text: string;
   host_ns: number;
   device_ns: number;
   activities: number;
+}
+
+/** A change to choose, per step. */
+export interface Choice {
+  text: string;
+  on_path_ns: number;
+  free_gain_ns: number | null;
+}
+
+/** A class of the account, and what the steps gain without it. */
+export interface ClassGain {
+  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  label: string;
+  gain_ns: number;
+  gain_share: number;
 }
 
 /** The time of one class in the window. */
@@ -851,7 +866,7 @@ export interface Found {
 
 /** The saving of one item, per step. */
 export interface Gain {
-  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "profiler" | "stacks";
+  kind: "operator" | "kernel" | "module" | "function" | "call" | "category" | "class" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "rank_waits" | "profiler" | "stacks";
   name: string;
   full_name: string | null;
   on_path_ns: number;
@@ -861,6 +876,7 @@ export interface Gain {
   free_gain_share: number;
   free_gain_low_ns: number | null;
   free_gain_high_ns: number | null;
+  aliases: string[];
 }
 
 /** Ranks by steps, for a heat map. */
@@ -2235,8 +2251,11 @@ export interface UnknownWork {
 
 /** The limit of the judged part of a recording. */
 export interface Verdict {
-  kind: "device" | "copies" | "communication" | "blocked" | "host" | "queue" | "outside" | "undecided" | "host_only";
+  kind: "device" | "copies" | "communication" | "blocked" | "host" | "queue" | "outside" | "balanced" | "undecided" | "host_only";
   time_class: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  gains: ClassGain[];
+  alike: ("kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed")[];
+  replayed_steps: number;
   sentence: string;
   ns: number;
   bound_ns: number | null;
@@ -2253,6 +2272,7 @@ export interface Verdict {
 export interface WhatIf {
   provenance: Provenance;
   rows: Gain[];
+  choices: Choice[];
   changes: ChangeAsked[];
   is_steady: boolean;
   measured_ns: number | null;

@@ -18,6 +18,5 @@ __all__ = [
     "stretches",
     "table",
     "top_lists",
-    "verdict",
     "work_apart",
 ]

@@ -201,13 +201,18 @@ def step_accounts(trace: Trace) -> tuple[StepAccount, ...]:
     )
 
 
-def class_times(trace: Trace, start_ns: I64, end_ns: I64) -> Mapping[ClassName, I64]:
+def class_times(
+    trace: Trace, start_ns: I64, end_ns: I64, within: intervals.Set | None = None
+) -> Mapping[ClassName, I64]:
     """Return the ns of each class in each interval [start, end); they sum to its length.
 
-    Only classes with time in the recording are there. The intervals may overlap.
+    Only classes with time in the recording are there. The intervals may overlap. With ``within``,
+    only these instants count.
     """
     return {
-        name: intervals.covered_length(times, start_ns, end_ns)
+        name: intervals.covered_length(
+            times if within is None else intervals.intersect(times, within), start_ns, end_ns
+        )
         for name, times in time_stretches.class_sets(trace).items()
     }
 

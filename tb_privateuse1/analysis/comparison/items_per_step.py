@@ -21,7 +21,7 @@ from tb_privateuse1.analysis.roofs.achieved import Figures as Work
 from tb_privateuse1.analysis.roofs.rates import group_figures
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import call_tree, device_times, sum_bounds
+from tb_privateuse1.trace import call_tree, device_times, intervals, sum_bounds
 from tb_privateuse1.trace.columns import containing, lookup, positions
 from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
@@ -252,19 +252,22 @@ Figures = dict[str, tuple[Sample, float | None]]
 The sample of a figure that is not known is empty."""
 
 
-def step_parts(trace: Trace, steps: I64) -> Figures:
-    """Return the length of these steps, and the parts that sum to it."""
+def step_parts(trace: Trace, steps: I64, time: intervals.Set) -> Figures:
+    """Return the length of these steps, and the parts that sum to it; only ``time`` counts."""
     parts = breakdown.step_breakdown(trace)
-    length = trace.steps.end_ns - trace.steps.start_ns
+    length = intervals.covered_length(time, trace.steps.start_ns, trace.steps.end_ns)
     bounds = steps_bounds.part_bounds(trace, parts)
     bounds["step"] = steps_bounds.step_windows(trace).bound(trace.steps)
-    return _figures({"step": length, **breakdown.known_parts(trace)}, bounds, steps)
+    return _figures({"step": length, **breakdown.known_parts_within(trace, time)}, bounds, steps)
 
 
-def step_classes(trace: Trace, steps: I64) -> Figures:
-    """Return the time of each class of the account in these steps; it is 0 for absent ones."""
+def step_classes(trace: Trace, steps: I64, time: intervals.Set) -> Figures:
+    """Return the time of each class of the account in these steps; it is 0 for absent ones.
+
+    Only ``time`` counts, as in the account of a window.
+    """
     bounds = account_bounds.step_bounds(trace)
-    times = account_table.class_times(trace, trace.steps.start_ns, trace.steps.end_ns)
+    times = account_table.class_times(trace, trace.steps.start_ns, trace.steps.end_ns, time)
     nothing = np.zeros(len(trace.steps), np.int64)
     return _figures({name: times.get(name, nothing) for name in NAMES}, bounds, steps)
 

@@ -20,6 +20,7 @@ from tb_privateuse1.analysis.comparison.reason_groups import Group, Groups, Reas
 from tb_privateuse1.analysis.comparison.reason_texts import Texts
 from tb_privateuse1.analysis.comparison.significance import Floats, Sample, Verdict
 from tb_privateuse1.analysis.comparison.time_cells import Cells, Side, divide
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64
 
@@ -68,14 +69,21 @@ class Explanation(Struct, frozen=True):
     """The first dimension of most inputs that have other shapes, in the base and now."""
 
 
-def explain_change(base: Trace, now: Trace, base_steps: I64, now_steps: I64) -> Explanation | None:
+def explain_change(
+    base: Trace,
+    now: Trace,
+    base_steps: I64,
+    now_steps: I64,
+    times: tuple[intervals.Set, intervals.Set],
+) -> Explanation | None:
     """Return the reasons for the change between the chosen steps, rows of each trace's ``steps``.
 
+    Of the steps, ``times`` count: those of the base and those of ``now``.
     None without steps, or where the device's times of a trace are not known.
     """
     if not (len(base_steps) and len(now_steps) and has_account(base) and has_account(now)):
         return None
-    cells = divide(base, now, base_steps, now_steps)
+    cells = divide(base, now, base_steps, now_steps, times)
     groups = _join_small_speeds(cells, _split_opposites(cells, group_cells(cells)))
     old, new = _samples(cells, groups.of_cell, len(groups.keys))
     changes = _Changes(old, new, significance.noise(old, new), _bounds(cells, groups))
@@ -83,7 +91,7 @@ def explain_change(base: Trace, now: Trace, base_steps: I64, now_steps: I64) -> 
     rest = np.full(len(groups.keys) + 1, 0)
     rest[chosen] = NONE
     left = _samples(cells, rest[groups.of_cell], 1)
-    whole = _mean_length(now, now_steps) - _mean_length(base, base_steps)
+    whole = _mean_length(now, now_steps, times[1]) - _mean_length(base, base_steps, times[0])
     texts = Texts(cells, groups)
     reasons = tuple(_reason(texts, changes, groups.keys[group], group, whole) for group in chosen)
     noise = significance.noise(*left)
@@ -97,8 +105,9 @@ def explain_change(base: Trace, now: Trace, base_steps: I64, now_steps: I64) -> 
     )
 
 
-def _mean_length(trace: Trace, steps: I64) -> int:
-    length = trace.steps.end_ns[steps] - trace.steps.start_ns[steps]
+def _mean_length(trace: Trace, steps: I64, time: intervals.Set) -> int:
+    rows = trace.steps
+    length = intervals.covered_length(time, rows.start_ns[steps], rows.end_ns[steps])
     return round(float(length.sum()) / len(steps))
 
 

@@ -15,11 +15,11 @@ from msgspec import Struct
 from tb_privateuse1.analysis.account import stretches as time_stretches
 from tb_privateuse1.analysis.account.classes import NAMES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import KERNELS, OPS, TABLES
-from tb_privateuse1.analysis.account.pieces import Stretches
+from tb_privateuse1.analysis.account.pieces import Stretches, within
 from tb_privateuse1.analysis.comparison.call_places import Places, place_work
 from tb_privateuse1.analysis.comparison.changed_calls import Matches, match_calls
 from tb_privateuse1.analysis.kernel_names import display_name
-from tb_privateuse1.trace import device_times, groupby, sum_bounds
+from tb_privateuse1.trace import device_times, groupby, intervals, sum_bounds
 from tb_privateuse1.trace.columns import lookup, range_rows
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -74,23 +74,39 @@ class Cells(Struct, frozen=True):
     now: Side
 
 
-def divide(base: Trace, now: Trace, base_steps: I64, now_steps: I64) -> Cells:
-    """Return the cells of the chosen steps, which are rows of each trace's ``steps``."""
+def divide(
+    base: Trace,
+    now: Trace,
+    base_steps: I64,
+    now_steps: I64,
+    times: tuple[intervals.Set, intervals.Set],
+) -> Cells:
+    """Return the cells of the chosen steps, which are rows of each trace's ``steps``.
+
+    Of the steps, ``times`` count: those of the base and those of ``now``.
+    """
     places = place_work(base, now, base_steps, now_steps)
     matches = match_calls(places, base_steps, now_steps)
     number: dict[Cell, int] = {}
     old, new = (
-        _side(trace, steps, change, places.on_device, number)
-        for trace, steps, change in (
-            (base, base_steps, matches.base),
-            (now, now_steps, matches.now),
+        _side(trace, steps, time, change, places.on_device, number)
+        for trace, steps, time, change in (
+            (base, base_steps, times[0], matches.base),
+            (now, now_steps, times[1], matches.now),
         )
     )
     return Cells(list(number), places, matches, old, new)
 
 
-def _side(trace: Trace, steps: I64, change: I64, on_device: bool, number: dict[Cell, int]) -> Side:
-    every = time_stretches.time_stretches(trace)
+def _side(
+    trace: Trace,
+    steps: I64,
+    time: intervals.Set,
+    change: I64,
+    on_device: bool,
+    number: dict[Cell, int],
+) -> Side:
+    every = within(time_stretches.time_stretches(trace), time)
     at, step, ns = _pieces(every, trace.steps.start_ns[steps], trace.steps.end_ns[steps])
     table, row = every.table[at].astype(np.int64), every.row[at].astype(np.int64)
     time_class = every.time_class[at].astype(np.int64)

@@ -4,15 +4,18 @@
 waits), ``recorded_waits`` of streams, hand-offs and ``usual_latencies``. ``delays`` names the rest.
 ``critical_path`` finds the events that determine a step's end, and ``path_classes`` their classes
 of time. ``rank_waits`` finds how long collectives wait. ``replay`` computes times with changed
-durations, ``changes`` parses what changes, ``assumptions`` has what a recording does not say, and
-``prediction`` gives the saving as a range. ``replayed_account`` divides the time of replayed steps.
+durations. ``changes`` parses what changes, and ``scopes`` has what that affects. ``assumptions``
+has what a recording does not say, and ``prediction`` gives the saving as a range.
+``replayed_account`` divides the time of replayed steps. ``candidates`` are what may gain;
 ``ranking`` sorts the largest savings, for long traces on an ``excerpt``. ``time_apart`` holds the
-time of steps that is not judged.
+time of steps that is not judged. ``verdict`` says what limits a recording, by ``class_gains``.
 """
 
 __all__ = [
     "assumptions",
+    "candidates",
     "changes",
+    "class_gains",
     "critical_path",
     "delays",
     "dependency_graph",
@@ -26,6 +29,9 @@ __all__ = [
     "recorded_waits",
     "replay",
     "replayed_account",
+    "scopes",
     "submissions",
     "time_apart",
+    "verdict",
+    "verdict_words",
 ]

@@ -6,14 +6,14 @@ keeps all delays as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.simulation import changes, delays, rank_waits
+from tb_privateuse1.analysis.simulation import delays, rank_waits, scopes
 from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, WAIT, Graph
 from tb_privateuse1.analysis.simulation.profiler_time import Shares, is_dense, profiler_shares
 from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
@@ -94,6 +94,17 @@ class Assumptions(Struct, frozen=True):
                 length[n:] = np.maximum(length[n:] + (error if name == "long" else -error), 0)
                 return replace(weights, length=length)
 
+    @property
+    def is_net(self) -> bool:
+        """Return whether the profiler takes time, and it is known how much."""
+        return self.overhead_is_known and "no_profiler" in self.names
+
+    def net(self, weights: Weights) -> Weights:
+        """Return weights without the profiler's time, if it is known."""
+        if not self.is_net:
+            return weights
+        return self.judged(weights, self._under("no_profiler", weights))
+
     def partly_loaded(self, weights: Weights) -> Weights | None:
         """Return weights in which a part of the data loader's saved time stays; None if none is."""
         n = len(self.graph.points)
@@ -146,7 +157,12 @@ def _host_launches(graph: Graph, weights: Weights) -> Weights:
 
 
 def find_assumptions(
-    trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY, *, profiled: bool = True
+    trace: Trace,
+    graph: Graph,
+    apart: intervals.Set = intervals.EMPTY,
+    *,
+    profiled: bool = True,
+    only: Collection[Name] | None = None,
 ) -> Assumptions:
     """Return the assumptions for a trace; the first one is ``no_nameless_delays``.
 
@@ -175,10 +191,12 @@ def find_assumptions(
     }
     return Assumptions(
         graph=graph,
-        names=tuple(name for name, used in is_used.items() if used),
+        names=tuple(
+            name for name, used in is_used.items() if used and (only is None or name in only)
+        ),
         overhead=overhead,
         overhead_is_known=profiled and is_dense(trace),
-        inputs=changes.thread_shares(graph, Ranges.of(trace.ops, loads)),
+        inputs=scopes.thread_shares(graph, Ranges.of(trace.ops, loads)),
         error_ns=error if inferred else np.zeros(len(kernels), np.int64),
         waiting_ns=waiting,
         apart=find_apart(graph, apart),

@@ -2,56 +2,74 @@
 
 A change is ``KIND:NAME=FACTOR``, or ``KIND=FACTOR`` for kinds without a name; a factor of 0.5 is
 twice as fast, 0 removes it. ``NAME=FACTOR`` alone means an operator of that name, else a kernel,
-else a module. Several changes, one per line, multiply where they overlap.
+else the next of ``NAMED``. Several changes, one per line, multiply where they overlap.
 """
 
 from __future__ import annotations
 
 import difflib
-from typing import Literal, get_args
+from collections.abc import Sequence
+from typing import Literal, cast, get_args
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
+from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
-from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, WAIT, Graph
+from tb_privateuse1.analysis.simulation import rank_waits, scopes
+from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.profiler_time import Shares, profiler_shares
-from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
+from tb_privateuse1.analysis.simulation.replay import Weights
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import call_tree, groupby, intervals
+from tb_privateuse1.trace import call_tree, groupby
 from tb_privateuse1.trace.columns import containing, latest_before, lookup
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.trace.model import MEMCPY, OPERATOR, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 Kind = Literal[
     "operator",
     "kernel",
     "module",
+    "function",
+    "call",
     "category",
+    "class",
     "communication",
     "copies",
     "data_loader",
     "launches",
     "synchronization",
+    "rank_waits",
     "profiler",
     "stacks",
 ]
-"""Kinds of change. ``category`` is a kind of work: gemm, convolution, …
-(``kinds_of_work.KINDS``). ``profiler`` is its own estimated time, ``stacks`` that for Python
-frames."""
+"""Kinds of change. ``function`` is one of Python, with all that it calls; ``call`` is one of the
+runtime or the driver. ``category`` is a kind of work: gemm, convolution, …
+(``kinds_of_work.KINDS``), ``class`` a class of the account. ``rank_waits`` is the time in which
+communication kernels wait for other ranks. ``profiler`` is its own estimated time, ``stacks`` that
+for Python frames."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RECORDING: tuple[Kind, ...] = ("profiler", "stacks")
 """The kinds that change not the program but its recording."""
-NAMED: tuple[Kind, ...] = ("operator", "kernel", "module", "category")
-"""The kinds with a name."""
+NAMED: tuple[Kind, ...] = (
+    "operator", "kernel", "module", "function", "call", "category", "class",
+)  # fmt: skip
+"""The kinds with a name; one without a kind is looked for in this order."""
+
+UNSCALED: tuple[Kind, ...] = ("synchronization",)
+"""The kinds that can be removed and not scaled: a wait ends when the device is done."""
 
 _MOST = 100.0
 """A mistake in typing, rather than a question, is beyond it."""
 _LONGEST = 100
 """Lines: each is looked up in all names of the trace. People write a few."""
+_NEAR = 3
+"""Names offered instead of one that is not there: a convention, as many as fit a line."""
 
 
 class Change(Struct, frozen=True):
@@ -66,13 +84,6 @@ class Change(Struct, frozen=True):
         """The change as the user writes it."""
         what = f"{self.kind}:{self.name}" if self.name else self.kind
         return f"{what}={self.factor:g}"
-
-
-class Scope(Struct, frozen=True):
-    """The targets of a change: ranges of host threads, and activities."""
-
-    ranges: Ranges
-    kernels: Bools
 
 
 def parse_changes(trace: Trace, text: str | None) -> tuple[Change, ...]:
@@ -102,7 +113,7 @@ def _change(trace: Trace, line: str) -> Change:
     else:
         found, name = _guessed(trace, what), what
     _check(trace, found, name)
-    if found == "synchronization" and factor not in (0, 1):
+    if found in UNSCALED and factor not in (0, 1):
         hint = say("A wait ends when the device is done: only synchronization=0 means something.")
         raise TraceError("bad_change", say("A wait cannot be scaled."), hint)
     return Change(found, name, factor)
@@ -119,7 +130,7 @@ def _check(trace: Trace, kind: Kind, name: str) -> None:
     known = change_names(trace, kind)
     if kind not in NAMED or name in known:
         return
-    near = difflib.get_close_matches(name[:200], known, n=3)
+    near = near_names(name, known)
     hint = (
         say("Near to it: {names}.", names=", ".join(near))
         if near
@@ -130,57 +141,125 @@ def _check(trace: Trace, kind: Kind, name: str) -> None:
     )
 
 
+def near_names(name: str, known: Sequence[str]) -> list[str]:
+    """Return the names that contain a text, or are like it; a few."""
+    text = name[:200].lower()
+    inside = [one for one in known if text and text in one.lower()]
+    alike = difflib.get_close_matches(name[:200], known, n=_NEAR)
+    return list(dict.fromkeys([*alike, *sorted(inside, key=len)]))[:_NEAR]
+
+
+def check_matches(graph: Graph, trace: Trace, made: tuple[Change, ...]) -> None:
+    """Raise TraceError ``bad_change`` if one of the changes changes nothing in the recording."""
+    for change in made:
+        if matches(graph, trace, change):
+            continue
+        others = [k for k in KINDS if k not in NAMED and matches(graph, trace, Change(k, "", 0))]
+        message = say("{change!r} changes nothing: it has no time here.", change=change.text)
+        hint = say("Without a name: {kinds}.", kinds=", ".join(others))
+        raise TraceError("bad_change", message, hint)
+
+
+def matches(graph: Graph, trace: Trace, change: Change) -> bool:
+    """Return whether the change, made by its removal, changes a weight of the graph."""
+    was, now = graph.weights, apply_changes(graph, trace, (replace(change, factor=0.0),))
+    return any(
+        not np.array_equal(getattr(was, name), getattr(now, name)) for name in was.__struct_fields__
+    )
+
+
 def change_names(trace: Trace, kind: Kind) -> list[str]:
     """Return the names that a kind can have in a trace."""
-    if kind == "category":
-        return list(kinds_of_work.KINDS)
-    if kind == "module":
-        used = [trace.text(n) for n in np.unique(trace.frames.name)]
-        inside = [t.removeprefix(call_tree.MODULE) for t in used if t.startswith(call_tree.MODULE)]
-        return list(dict.fromkeys([*inside, *map(call_tree.class_of, inside)]))
-    if kind not in ("operator", "kernel"):
-        return []
-    column = trace.ops.name if kind == "operator" else trace.kernels.name
-    return [trace.text(n) for n in np.unique(column[column >= 0])]
+    match kind:
+        case "category":
+            used = np.unique(groups.name_categories(trace)[_distinct(trace.ops.name)])
+            return [kinds_of_work.KINDS[number] for number in used.tolist()]
+        case "class":
+            return list(scopes.has_time(trace))
+        case "module":
+            texts = [trace.text(n) for n in _distinct(trace.frames.name)]
+            inside = [
+                t.removeprefix(call_tree.MODULE) for t in texts if t.startswith(call_tree.MODULE)
+            ]
+            return list(dict.fromkeys([*inside, *map(call_tree.class_of, inside)]))
+        case "operator" | "kernel" | "function" | "call":
+            return [trace.text(n) for n in _distinct(_column(trace, kind))]
+    return []
+
+
+def _column(trace: Trace, kind: Kind) -> I32:
+    """Return the column that has the names of a kind."""
+    columns: dict[Kind, I32] = {
+        "operator": trace.ops.name, "kernel": trace.kernels.name, "function": trace.frames.name,
+        "call": trace.launches.name,
+    }  # fmt: skip
+    return columns[kind]
+
+
+def _distinct(column: I32) -> I64:
+    return np.unique(column[column >= 0])
 
 
 def change_scope(trace: Trace, change: Change) -> Scope:
     """Return what a change affects."""
     ops, kernels, launches, frames = trace.ops, trace.kernels, trace.launches, trace.frames
-    nothing = np.zeros(len(kernels), np.bool_)
-    nowhere = Ranges.of(ops, np.zeros(len(ops), np.bool_))
+    nothing, nowhere = np.zeros(len(kernels)), scopes.no_ranges()
     match change.kind:
+        case "class":
+            return scopes.class_scope(trace, cast("ClassName", change.name))
         case "kernel":
-            return Scope(nowhere, kernels.name == _number(trace, change.name))
+            return Scope(nowhere, _share(kernels.name == _number(trace, change.name)))
+        case "call":
+            made = launches.name == _number(trace, change.name)
+            return Scope(Ranges.of(launches, made), nothing, "inside")
         case "communication":
             own = trace.collectives.op[trace.collectives.op >= 0]
-            return Scope(Ranges.of(ops, own), kernels.communication)
+            return Scope(Ranges.of(ops, own), _share(kernels.communication))
         case "copies":
-            return Scope(nowhere, kernels.kind == MEMCPY)
+            return Scope(nowhere, _share(kernels.kind == MEMCPY))
         case "launches":
             made = np.unique(kernels.launch[kernels.launch >= 0])
-            return Scope(Ranges.of(launches, made), nothing)
-        case "synchronization" | "profiler" | "stacks":
+            return Scope(Ranges.of(launches, made), nothing, between=("launch_latency",))
+        case "rank_waits":
+            length = np.maximum(kernels.end_ns - kernels.start_ns, 1)
+            return Scope(nowhere, rank_waits.rank_waits_ns(trace) / length)
+        case "synchronization":
+            return Scope(nowhere, nothing, "all")
+        case "profiler" | "stacks":
             return Scope(nowhere, nothing)
         case "data_loader":
-            rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
+            return _of_operators(trace, call_tree.starts_with(trace, call_tree.LOADER)[ops.name])
         case "operator":
-            rows = ops.name == _number(trace, change.name)
+            return _of_operators(trace, ops.name == _number(trace, change.name))
         case "category":
             wanted = kinds_of_work.KINDS.index(change.name)
-            rows = groups.name_categories(trace)[ops.name] == wanted
+            return _of_operators(trace, groups.name_categories(trace)[ops.name] == wanted)
+        case "function":
+            return _of_frames(trace, frames.name == _number(trace, change.name))
         case "module":
             label = [t.removeprefix(call_tree.MODULE) for t in trace.strings]
             of = [change.name in (t, call_tree.class_of(t)) for t in label]
             calls = np.array([*of, False])[frames.name] & call_tree.is_module(trace)
-            ranges = Ranges.of(frames, calls)
-            inside = _inside(trace, ranges)
-            # The module includes its backward pass.
-            back = lookup(inside, call_tree.forward_of(ops), False)
-            ranges = ranges.and_(Ranges.of(ops, back))
-            return Scope(ranges, _launched(trace, inside | back))
-    ranges = Ranges.of(ops, rows)
+            return _of_frames(trace, calls)
+
+
+def _of_operators(trace: Trace, rows: Bools) -> Scope:
+    """Return operators with all that is inside of them, and what it launches."""
+    ranges = Ranges.of(trace.ops, rows)
     return Scope(ranges, _launched(trace, _inside(trace, ranges)))
+
+
+def _of_frames(trace: Trace, rows: Bools) -> Scope:
+    """Return functions of Python with all that they call and launch, and its backward pass."""
+    ranges = Ranges.of(trace.frames, rows)
+    inside = _inside(trace, ranges)
+    back = lookup(inside, call_tree.forward_of(trace.ops), False)
+    ranges = ranges.and_(Ranges.of(trace.ops, back))
+    return Scope(ranges, _launched(trace, inside | back))
+
+
+def _share(rows: Bools) -> Shares:
+    return rows.astype(np.float64)
 
 
 def _number(trace: Trace, name: str) -> int:
@@ -198,8 +277,8 @@ def _inside(trace: Trace, ranges: Ranges) -> Bools:
     return found
 
 
-def _launched(trace: Trace, ops: Bools) -> Bools:
-    return lookup(ops, trace.kernels.op, False)
+def _launched(trace: Trace, ops: Bools) -> Shares:
+    return _share(lookup(ops, trace.kernels.op, False))
 
 
 def apply_changes(
@@ -209,24 +288,17 @@ def apply_changes(
 
     ``with_callers`` changes the code that leads to each range, too (``calling_code``).
     """
-    kind = graph.edges.kind
-    host, edges = np.ones(len(graph.points)), np.ones(len(kind))
-    device = np.ones(len(trace.kernels))
-    freed = np.zeros(len(graph.waits.start_ns), np.bool_)
+    factors = scopes.Factors(graph)
     for change in changes:
         touched = change_scope(trace, change)
         if change.kind in RECORDING:
             of_stacks = change.kind == "stacks"
             taken = profiler_shares(trace, graph.points, of_stacks=of_stacks)
-            host *= 1 - (1 - change.factor) * taken
-        ranges = calling_code(trace, touched.ranges) if with_callers else touched.ranges
-        host *= 1 - (1 - change.factor) * thread_shares(graph, ranges)
-        device[touched.kernels] *= change.factor
-        if change.kind == "launches":
-            edges[kind == LAUNCH] *= change.factor
-        if change.kind == "synchronization" and change.factor == 0:
-            freed[:] = True
-    return scale_weights(graph, host, device, edges, freed)
+            factors.host *= 1 - (1 - change.factor) * taken
+        if with_callers and change.kind != "class":
+            touched = replace(touched, ranges=calling_code(trace, touched.ranges))
+        factors.scale(touched, change.factor)
+    return factors.weights()
 
 
 def calling_code(trace: Trace, ranges: Ranges) -> Ranges:
@@ -244,43 +316,3 @@ def calling_code(trace: Trace, ranges: Ranges) -> Ranges:
         at = latest_before(edges, start[rows])
         start[rows] = np.where(at >= 0, lookup(edges, at, 0), start[rows])
     return Ranges(ranges.thread, start, ranges.end_ns)
-
-
-def scale_weights(
-    graph: Graph, host: Shares, device: Shares, edges: Shares, freed: Bools
-) -> Weights:
-    """Return the recording's weights multiplied: host time before each point, activities, edges.
-
-    Waits (rows of ``graph.waits``) that are ``freed`` end at once: no activity delays them, nor
-    anything that is not recorded.
-    """
-    n, recorded = len(graph.points), graph.weights
-    length, gap = recorded.length.copy(), recorded.gap.copy()
-    delay, at = recorded.delay.copy(), recorded.at.copy()
-    length[n:] = _scaled(length[n:], device)
-    gap[:n] = _scaled(gap[:n], host)
-    ends = graph.wait_end[freed]
-    delay[ends] = 0
-    at[ends[graph.before[ends] >= 0]] = NEVER
-    no_wait = lookup(freed, np.where(graph.edges.kind == WAIT, graph.edges.wait, NONE), False)
-    edge_gap = np.where(
-        no_wait | (recorded.edge_gap == NEVER), NEVER, _scaled(recorded.edge_gap, edges)
-    )
-    return Weights(length, gap, delay, edge_gap, at)
-
-
-def thread_shares(graph: Graph, ranges: Ranges) -> Shares:
-    """Return the share of its thread's time before each point that lies in the ranges."""
-    points = graph.points
-    share = np.zeros(len(points))
-    for thread, set_ in ranges.by_thread():
-        low, high = np.searchsorted(points.thread, [thread, thread + 1])
-        at, before = points.at_ns[low:high], points.before[low:high]
-        since = np.where(before >= 0, points.at_ns[before], at)
-        inside = intervals.covered_length(set_, since, at)
-        share[low:high] = inside / np.maximum(at - since, 1)
-    return share
-
-
-def _scaled(values: I64, by: Shares) -> I64:
-    return np.where(by == 1, values, np.rint(values * by)).astype(np.int64)

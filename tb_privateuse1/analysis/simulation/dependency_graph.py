@@ -31,6 +31,7 @@ from tb_privateuse1.analysis.threads.results import awaited_begins, usual_lags
 from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.analysis.threads.turns import find_turns
 from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I8, I64, Bools
 
@@ -118,6 +119,7 @@ class _Nodes(Struct, frozen=True):
     """0 for a node without dependencies."""
 
 
+@memoize
 def build_graph(trace: Trace) -> Graph:
     """Return the graph of a trace; without operators or activities it has no nodes."""
     kernels = trace.kernels

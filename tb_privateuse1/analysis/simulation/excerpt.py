@@ -50,9 +50,9 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
     low, high = int(chosen[0]), int(chosen[-1]) + 1
     start = int(min(table.host_start_ns[low], table.start_ns[low]))
     stop = int(max(table.host_end_ns[high - 1], table.end_ns[high - 1]))
-    ops, launches, kernels = (
+    ops, launches, kernels, frames = (
         np.flatnonzero((t.end_ns > start) & (t.start_ns < stop))
-        for t in (trace.ops, trace.launches, trace.kernels)
+        for t in (trace.ops, trace.launches, trace.kernels, trace.frames)
     )
     part = take_rows(
         trace,
@@ -63,7 +63,7 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
             "steps": np.arange(low, high),
             "event_waits": _event_waits(trace.event_waits, launches),
             "collectives": _collectives(trace.collectives, ops, kernels),
-            "frames": np.empty(0, np.int64),
+            "frames": frames,
             "memory": np.empty(0, np.int64),
         },
     )

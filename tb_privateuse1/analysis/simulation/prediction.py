@@ -8,6 +8,7 @@ never narrower than the replay fits the recording.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -27,9 +28,12 @@ from tb_privateuse1.trace.table import I64
 
 Times = NDArray[np.float64]
 
-_MARGIN = 0.2
+MARGIN = 0.2
 """Changed code meets other caches, clocks and schedules. A gain is known no better than this share:
 the median error of the developed pairs was 18 % when it was chosen (docs/internals/pairs.md)."""
+
+CENTRAL: tuple[Name, ...] = ("no_nameless_delays", "no_profiler")
+"""The assumptions that ``likely_gains`` and the replay's error need."""
 
 _FEWEST = 2
 """Steps with which the error of their mean is known."""
@@ -38,6 +42,12 @@ _FEWEST = 2
 def step_durations(graph: Graph, weights: Weights) -> I64:
     """Return the length of each step's window in a replay, by the rules of ``inference.steps``."""
     return _lengths(graph, graph.network.replay(weights), weights.length)
+
+
+def durations_each(graph: Graph, weights: Sequence[Weights]) -> Iterator[I64]:
+    """Yield the length of each step's window in each of several replays."""
+    for one, time in zip(weights, graph.network.replay_each(weights), strict=True):
+        yield _lengths(graph, time, one.length)
 
 
 def _lengths(graph: Graph, time: I64, own: I64) -> I64:
@@ -67,18 +77,29 @@ class Baseline(Struct, frozen=True):
         """The lengths without the delays that have no mechanism."""
         return self.others[0]
 
+    @property
+    def net(self) -> I64:
+        """The lengths that likely gains are of: without the profiler, if its time is known."""
+        made = self.assumptions
+        return self.others[made.names.index("no_profiler")] if made.is_net else self.held
+
 
 def replay_baseline(
-    trace: Trace, graph: Graph, apart: intervals.Set = intervals.EMPTY, *, profiled: bool = True
+    trace: Trace,
+    graph: Graph,
+    apart: intervals.Set = intervals.EMPTY,
+    *,
+    profiled: bool = True,
+    only: Collection[Name] | None = None,
 ) -> Baseline:
     """Return the replays without changes; the one with delays is the recording.
 
     No change and no assumption reaches the time ``apart``, which is not judged. ``profiled``: the
-    host's times of the graph are those under the profiler.
+    host's times of the graph are those under the profiler. ``only`` limits the assumptions.
     """
     recorded = _lengths(graph, graph.time_ns, graph.weights.length)
-    made = find_assumptions(trace, graph, apart, profiled=profiled)
-    others = tuple(step_durations(graph, other) for other in made.under(graph.weights))
+    made = find_assumptions(trace, graph, apart, profiled=profiled, only=only)
+    others = tuple(durations_each(graph, list(made.under(graph.weights))))
     return Baseline(made, recorded, others)
 
 
@@ -88,10 +109,8 @@ def change_baseline(
     """Return the graph and its replays with changes: what comes next gains on top of them."""
     changed = changes.apply_changes(graph, trace, made)
     weights = base.assumptions.judged(graph.weights, changed)
-    held = step_durations(graph, weights)
-    under = base.assumptions.under(weights)
-    others = tuple(step_durations(graph, other) for other in under)
-    return replace(graph, weights=weights), Baseline(base.assumptions, held, others)
+    held, *others = durations_each(graph, [weights, *base.assumptions.under(weights)])
+    return replace(graph, weights=weights), Baseline(base.assumptions, held, tuple(others))
 
 
 class GainRange(Struct, frozen=True):
@@ -136,7 +155,7 @@ class Prediction(Struct, frozen=True):
         low, high = min(others), max(others)
         low -= max(low, 0.0) if self.may_vanish else min(max(low, 0.0), self._waiting_ns(rows))
         error = abs(float(self.error[rows].mean()))
-        margin = max(error, _MARGIN * abs(gain), float(self.least_ns))
+        margin = max(error, MARGIN * abs(gain), float(self.least_ns))
         # How steps differ is independent of what the recording does not say.
         noise = self._noise_ns(rows)
         low = gain - math.hypot(max(gain - low, margin), noise)
@@ -159,80 +178,175 @@ class Prediction(Struct, frozen=True):
 
 def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> Prediction:
     """Return the gain of changes in each step."""
+    return predict_each(trace, graph, base, [made])[0]
+
+
+def predict_each(
+    trace: Trace, graph: Graph, base: Baseline, wanted: Sequence[tuple[Change, ...]]
+) -> list[Prediction]:
+    """Return the gain of each set of changes in each step; one set does not count for another."""
+    plans = [_plan(trace, graph, base, made) for made in wanted]
+    return [
+        replace(found, gain=_between(found.likely)) if found.likely else found
+        for found in _predicted(trace, graph, base, plans)
+    ]
+
+
+def predict_weights(trace: Trace, graph: Graph, base: Baseline, weights: Weights) -> Prediction:
+    """Return the gain of other weights in each step."""
+    return _predicted(trace, graph, base, [_plan_weights(graph, base, weights)])[0]
+
+
+def likely_gains(
+    trace: Trace, graph: Graph, base: Baseline, wanted: Sequence[tuple[Weights, bool]]
+) -> list[I64]:
+    """Return the gains of weights in each step as ``predict`` does, without their ranges.
+
+    The flag says whether the change is one of the data loader.
+    """
+    made = base.assumptions
+    replays: list[Weights] = []
+    places: list[list[int]] = []
+    for weights, of_loader in wanted:
+        judged = made.judged(graph.weights, weights)
+        partly = made.partly_loaded(judged) if of_loader else None
+        places.append([len(replays)])
+        replays.append(made.net(judged))
+        if partly is not None:
+            places[-1].append(len(replays))
+            replays.append(partly)
+    lengths = list(durations_each(graph, replays))
+    none = [np.zeros(len(base.held))] if _may_vanish(trace) else []
+    return [
+        _between([base.net - lengths[first], *(base.held - lengths[i] for i in more), *none])
+        for first, *more in places
+    ]
+
+
+def _may_vanish(trace: Trace) -> bool:
+    """Return whether the device's work is not known: it may take up any gain."""
+    return not len(trace.kernels) and device_times.known_times(trace) != "host"
+
+
+def _between(likely: Sequence[Times | I64]) -> I64:
+    """Return the middle of the least and the greatest of equally likely gains."""
+    least, most = (limit.reduce(likely) for limit in (np.minimum, np.maximum))
+    middle: I64 = np.rint((least + most) / 2).astype(np.int64)
+    return middle
+
+
+class _Plan(Struct, frozen=True):
+    """The replays of a prediction: a change, under each assumption, and made in other ways."""
+
+    weights: Weights
+    shortens: bool
+    lengthens: bool
+    under: dict[Name, Weights]
+    alternatives: tuple[Weights, ...]
+    """The range holds their gains, too."""
+    partly: Weights | None
+    of_loader: bool
+
+    @property
+    def replays(self) -> tuple[Weights, ...]:
+        """Return all of these weights; none if nothing changes."""
+        if not (self.shortens or self.lengthens):
+            return ()
+        partly = () if self.partly is None else (self.partly,)
+        return (self.weights, *self.under.values(), *self.alternatives, *partly)
+
+
+def _plan(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> _Plan:
     with_callers = changes.apply_changes(graph, trace, made, with_callers=True)
     weights = changes.apply_changes(graph, trace, made)
     # Without the profiler, there is nothing of it to take away.
     without: tuple[Name, ...] = ()
     if any(change.kind in changes.RECORDING for change in made):
         without = ("no_profiler",)
-    found = predict_weights(
-        trace,
-        graph,
-        base,
-        weights,
-        with_callers,
-        without=without,
-        of_loader=any(
-            one.kind == "data_loader" or one.name.startswith(call_tree.LOADER) for one in made
-        ),
+    of_loader = is_of_loader(made)
+    return _plan_weights(graph, base, weights, with_callers, without=without, of_loader=of_loader)
+
+
+def is_of_loader(made: tuple[Change, ...]) -> bool:
+    """Return whether one of the changes is of the data loader."""
+    return any(
+        one.kind == "data_loader"
+        or (one.kind, one.name) == ("class", "input")
+        or one.name.startswith(call_tree.LOADER)
+        for one in made
     )
-    if not found.likely:
-        return found
-    least, most = (limit.reduce(found.likely) for limit in (np.minimum, np.maximum))
-    return replace(found, gain=np.rint((least + most) / 2).astype(np.int64))
 
 
-def predict_weights(
-    trace: Trace,
+def _plan_weights(
     graph: Graph,
     base: Baseline,
     weights: Weights,
     *alternatives: Weights,
     without: tuple[Name, ...] = (),
     of_loader: bool = False,
-) -> Prediction:
-    """Return the gain of other weights in each step.
-
-    ``alternatives`` are other ways to make the same change: the range holds their gains, too.
-    ``without`` are assumptions that contradict the change, which is one of the data loader if
-    ``of_loader``.
-    """
+) -> _Plan:
+    """Return what is to be replayed. ``without`` are assumptions that contradict the change."""
     made = base.assumptions
     weights = made.judged(graph.weights, weights)
-    alternatives = tuple(made.judged(graph.weights, one) for one in alternatives)
     shortens, lengthens = _directions(graph.weights, weights)
-    if not (shortens or lengthens):
+    under = dict(zip(made.names, made.under(weights), strict=True))
+    return _Plan(
+        weights=weights,
+        shortens=shortens,
+        lengthens=lengthens,
+        under={name: one for name, one in under.items() if name not in without},
+        alternatives=tuple(made.judged(graph.weights, one) for one in alternatives),
+        partly=made.partly_loaded(weights),
+        of_loader=of_loader,
+    )
+
+
+def _predicted(
+    trace: Trace, graph: Graph, base: Baseline, plans: Sequence[_Plan]
+) -> list[Prediction]:
+    """Return the gains of plans, all of whose replays are made together."""
+    lengths = durations_each(graph, [one for plan in plans for one in plan.replays])
+    return [
+        _of_plan(trace, graph, base, plan, [next(lengths) for _ in plan.replays]) for plan in plans
+    ]
+
+
+def _of_plan(
+    trace: Trace, graph: Graph, base: Baseline, plan: _Plan, lengths: list[I64]
+) -> Prediction:
+    """Return the gain of a plan; ``lengths`` are the steps' in each of its replays."""
+    if not lengths:
         nothing = np.zeros(len(base.held), np.int64)
         return Prediction(nothing, (), (), nothing, nothing, 0, True, False, False, False)
-    gain = (base.held - step_durations(graph, weights)).astype(np.float64)
+    made = base.assumptions
+    gain = (base.held - lengths[0]).astype(np.float64)
     others, likely = [gain], [gain]
-    for name, before, under in zip(made.names, base.others, made.under(weights), strict=True):
-        if name in without:
-            continue
-        other = before - step_durations(graph, under)
+    befores = dict(zip(made.names, base.others, strict=True))
+    count = 1 + len(plan.under)
+    for name, length in zip(plan.under, lengths[1:count], strict=True):
+        before = befores[name]
+        other = before - length
         others.append(other.astype(np.float64))
         if name == "no_profiler":  # the same share of the recorded step
             likely = others[-1:] if made.overhead_is_known else likely
             others.append(other * (base.held / np.maximum(before, 1)))
-    for weights_ in alternatives:
-        others.append((base.held - step_durations(graph, weights_)).astype(np.float64))
-    if (partly := made.partly_loaded(weights)) is not None:
-        others.append((base.held - step_durations(graph, partly)).astype(np.float64))
-        likely += others[-1:] if of_loader else []
-    may_vanish = not len(trace.kernels) and device_times.known_times(trace) != "host"
+    others += [(base.held - length).astype(np.float64) for length in lengths[count:]]
+    if plan.partly is not None:
+        likely += others[-1:] if plan.of_loader else []
+    may_vanish = _may_vanish(trace)
     if may_vanish:
         likely.append(np.zeros(len(gain)))
     return Prediction(
         gain=likely[0].astype(np.int64),
         others=tuple(others),
         likely=tuple(likely),
-        waits=_by_step(trace, graph.time_ns, made.waits(weights)),
+        waits=_by_step(trace, graph.time_ns, made.waits(plan.weights)),
         error=base.bare - base.held,
         least_ns=graph.latency_ns,
         has_bounds=not bool((trace.kernels.duration_bound_ns == MISSING).any()),
         may_vanish=may_vanish,
-        shortens=shortens,
-        lengthens=lengthens,
+        shortens=plan.shortens,
+        lengthens=plan.lengthens,
     )
 
 

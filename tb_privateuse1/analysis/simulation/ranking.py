@@ -7,33 +7,34 @@ steps are replayed, which limits time and memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER
-from tb_privateuse1.analysis.account.host_activity import KERNELS, LAUNCHES, OPS
+from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.kernel_names import name_fields
-from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation import (
+    candidates,
     changes,
     critical_path,
     dependency_graph,
     excerpt,
     prediction,
+    scopes,
 )
-from tb_privateuse1.analysis.simulation.changes import Change, Kind
+from tb_privateuse1.analysis.simulation.candidates import Candidate
+from tb_privateuse1.analysis.simulation.changes import UNSCALED, Change, Kind
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, outside
-from tb_privateuse1.analysis.simulation.prediction import Baseline
-from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.columns import lookup
-from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.analysis.simulation.prediction import Baseline, GainRange
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace.interruption import checkpoint
-from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 
 _WORK = 20_000_000
 """Nodes replayed for the table, some seconds at most."""
@@ -44,6 +45,18 @@ removed in part."""
 
 _LEAST = 3
 """The rows that also the largest step has, however long they take."""
+
+_ALIASES = 2
+"""Candidates that are replayed for each row that is wanted: some are of one thing."""
+
+_ALIKE = 0.01
+"""Gains that differ by a lesser share are those of one thing."""
+
+_CHOICES = 500
+"""Names offered for completion: more cannot be read."""
+
+_TOGETHER = 1 << 19
+"""Nodes times rows that are replayed together: their weights take 200 MB at most."""
 
 _EVENTS = 250_000
 """In a trace with more events, steps from the middle are ranked, so that every row can be
@@ -59,7 +72,8 @@ class Gain(Struct, frozen=True):
     kind: Kind
     name: str
     full_name: str | None
-    """Of a kernel: as its compiler wrote it; null if that is ``name``."""
+    """Of a kernel: as its compiler wrote it; of a class: its name in a change; null if that is
+    ``name``."""
     on_path_ns: int
     """Its time on the critical path of the recording: the limit of the saving within a step."""
     half_gain_ns: int
@@ -68,12 +82,26 @@ class Gain(Struct, frozen=True):
     free_gain_share: float
     free_gain_low_ns: int | None
     free_gain_high_ns: int | None
+    aliases: tuple[str, ...]
+    """Other names of the same thing, as changes: same activities, and the same gain."""
+
+
+class Choice(Struct, frozen=True):
+    """A change to choose, per step."""
+
+    text: str
+    """Such as ``kernel:gemm``, to which a factor is added."""
+    on_path_ns: int
+    free_gain_ns: int | None
+    """Its gain if it is removed; null if it was not replayed."""
 
 
 class Ranking(Struct, frozen=True):
     """The rows, the number of steps that they cover, and the number of rows left out."""
 
     rows: tuple[Gain, ...]
+    choices: tuple[Choice, ...]
+    """All candidates, at most 500: what gains most first, then by time on the path."""
     steps: int
     left_out: int
     """Requested rows that would take too long to replay."""
@@ -94,7 +122,7 @@ def rank_gains(
     """
     rows = judged.steps
     if not len(rows) or not len(graph.time_ns):
-        return Ranking((), len(rows), 0)
+        return Ranking((), (), len(rows), 0)
     part = excerpt.cut_excerpt(trace, rows, _EVENTS)
     if part is not None and part.trace is not trace:
         trace, rows = part.trace, part.steps
@@ -109,145 +137,109 @@ def rank_gains(
         graph, base = prediction.change_baseline(trace, graph, base, made)
     replays = _REPLAYS + len(base.assumptions.names)
     most = max(_LEAST, _WORK // (replays * len(graph.time_ns)))
-    wanted = sorted(_candidates(trace, path), key=lambda found: -found[2])
+    wanted = candidates.candidates(trace, path)
     gained = float((recorded.held[rows] - base.held[rows]).mean())
     step = max(float(judged.lengths_ns.mean()) - gained, 1.0)
+    tried = wanted[: min(most, _ALIASES * limit)]
+    scope = [changes.change_scope(trace, Change(one.kind, one.name, 0)) for one in tried]
+    gains = list(_gains(trace, graph, base, rows, tried))
+    same = _same_things(scope, [free.gain_ns for free, _ in gains], graph.latency_ns)
     found = []
-    tried = wanted[: min(most, limit)]
-    for done, (kind, name, most_ns) in enumerate(tried):
-        checkpoint(done, len(tried))
-        half = Change(kind, name, 0.5)
-        on_path = _on_path(path, changes.change_scope(trace, half)) if kind in _RANGED else most_ns
-        free = Change(kind, name, 0)
-        predicted = prediction.predict(trace, graph, base, (free,)).mean(rows)
-        gain = predicted.gain_ns
-        # A wait cannot be scaled.
-        scaled = gain if kind == "synchronization" else _half(trace, graph, base, half, rows, gain)
+    for i, others in same.items():
+        one, (free, half) = tried[i], gains[i]
+        is_ranged = one.kind in _RANGED
+        on_path = candidates.scope_on_path(path, scope[i]) if is_ranged else one.on_path_ns
         found.append(
             Gain(
-                kind=kind,
-                **name_fields(name, kernel=kind == "kernel"),
+                kind=one.kind,
+                **_names(one),
+                aliases=tuple(tried[j].text for j in others),
                 on_path_ns=round(on_path / len(rows)),
-                half_gain_ns=scaled,
-                half_gain_share=scaled / step,
-                free_gain_ns=gain,
-                free_gain_share=gain / step,
-                free_gain_low_ns=predicted.low_ns,
-                free_gain_high_ns=predicted.high_ns,
+                half_gain_ns=half,
+                half_gain_share=half / step,
+                free_gain_ns=free.gain_ns,
+                free_gain_share=free.gain_ns / step,
+                free_gain_low_ns=free.low_ns,
+                free_gain_high_ns=free.high_ns,
             )
         )
     found.sort(key=lambda row: (-row.free_gain_ns, row.kind, row.name))
-    return Ranking(tuple(found), len(rows), min(len(wanted), limit) - len(found))
-
-
-_RANGED = ("operator", "category", "kernel")
-
-
-def _on_path(path: Path, scope: changes.Scope) -> int:
-    """Return the path's time within the scope of a change."""
-    spent = path.end_ns - path.start_ns
-    ran = np.flatnonzero(np.isin(path.time_class, _RAN))
-    device = ran[scope.kernels[path.row[ran]]]
-    total = int(spent[device].sum())
-    for thread, set_ in scope.ranges.by_thread():
-        own = path.thread == thread
-        total += int(intervals.covered_length(set_, path.start_ns[own], path.end_ns[own]).sum())
-    return total
-
-
-def _half(
-    trace: Trace, graph: Graph, base: Baseline, change: Change, rows: I64, free_ns: int
-) -> int:
-    """Return the gain with half of an item's time: at most ``free_ns``, the gain without it.
-
-    A device that was behind catches up in the first steps, which may not be judged: the more of an
-    item stays, the more of that falls into the judged ones.
-    """
-    weights = changes.apply_changes(graph, trace, (change,))
-    weights = base.assumptions.judged(graph.weights, weights)
-    half = _mean((base.held - prediction.step_durations(graph, weights))[rows])
-    return min(half, max(free_ns, 0))
-
-
-def _mean(values: I64) -> int:
-    return round(float(values.mean()))
-
-
-def _candidates(trace: Trace, path: Path) -> Iterator[tuple[Kind, str, int]]:
-    """Yield the items with time on the path: kind, name, ns over the chosen steps."""
-    spent = path.end_ns - path.start_ns
-    row, device = _operators(trace, path)
-    known = row >= 0
-    name = lookup(trace.ops.name, row, NONE)
-    inner = dict(_sums(name[known], spent[known]))
-    outer = _outermost(trace, row[known])
-    around = dict(_sums(trace.ops.name[outer], spent[known]))
-    works: dict[str, int] = {}
-    for n in {**inner, **around}:
-        yield "operator", trace.text(n), max(inner.get(n, 0), around.get(n, 0))
-    for n, ns in inner.items():
-        kind = kinds_of_work.kind_of(trace.text(n), trace.vendor)
-        works[kind] = works.get(kind, 0) + ns
-    for word, ns in works.items():
-        yield "category", word, ns
-    for n, ns in _sums(trace.kernels.name[path.row[device]], spent[device]):
-        yield "kernel", trace.text(n), ns
-    yield from _others(path)
-
-
-def _others(path: Path) -> Iterator[tuple[Kind, str, int]]:
-    spent = path.end_ns - path.start_ns
-    ns = {name: int(spent[path.time_class == i].sum()) for i, name in enumerate(NAMES)}
-    whole: tuple[tuple[Kind, int], ...] = (
-        ("communication", ns["exposed_communication"]),
-        ("copies", ns["exposed_copy"]),
-        ("data_loader", ns["input"]),
-        ("launches", ns["launch_call"] + ns["launch_latency"]),
-        ("synchronization", _behind_waits(path)),
+    free_ns = [free.gain_ns for free, _ in gains]
+    return Ranking(
+        rows=tuple(found[:limit]),
+        choices=_choices(wanted, free_ns, len(rows)),
+        steps=len(rows),
+        left_out=max(min(len(wanted), limit) - len(tried), 0),
     )
-    yield from ((kind, "", most) for kind, most in whole if most)
 
 
-def _behind_waits(path: Path) -> int:
-    """Return the path's time on the device if it returns to the host.
+def _names(one: Candidate) -> dict[str, Any]:
+    """Return the name that people read, and the one in a change if that is another."""
+    if one.kind == "class":
+        label = next(each.label for each in CLASSES if each.name == one.name)
+        return {"name": label, "full_name": one.name}
+    return name_fields(one.name, kernel=one.kind == "kernel")
 
-    Removing waits saves no more than this.
+
+def _choices(wanted: Sequence[Candidate], free_ns: Sequence[int], steps: int) -> tuple[Choice, ...]:
+    """Return the candidates to choose from; the first ones have gains."""
+    found = [
+        Choice(one.text, round(one.on_path_ns / steps), ns)
+        for one, ns in itertools.zip_longest(wanted[:_CHOICES], free_ns)
+        if one is not None
+    ]
+    return tuple(sorted(found, key=lambda one: (-(one.free_gain_ns or 0), -one.on_path_ns)))
+
+
+def _same_things(
+    scope: Sequence[Scope], free_ns: Sequence[int], least_ns: int
+) -> dict[int, list[int]]:
+    """Return the items that stand for others, and these.
+
+    Two names are of one thing if they have the same activities, one's ranges lie in the other's,
+    and both gain as much, but for what is too little to be known. The one with the greater gain
+    stands for the other.
     """
-    if not np.isin(path.time_class, _WAITS).any():
-        return 0
-    device = (path.table == KERNELS) & (path.time_class != NUMBER["before_recording"])
-    return int((path.end_ns - path.start_ns)[device].sum())
+    found: dict[int, list[int]] = {}
+    for i in sorted(range(len(scope)), key=lambda i: -free_ns[i]):
+        for j in found:
+            near = free_ns[j] - free_ns[i] <= max(_ALIKE * abs(free_ns[j]), least_ns)
+            if near and scopes.are_nested(scope[i], scope[j]):
+                found[j].append(i)
+                break
+        else:
+            found[i] = []
+    return found
 
 
-def _outermost(trace: Trace, rows: I64) -> I64:
-    """Return the outermost operator around each operator, or itself."""
-    ops = trace.ops
-    works = (ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name)
-    up = np.where(lookup(works, ops.parent, False), ops.parent, np.arange(len(ops)))
-    while (up[up] != up).any():
-        up = up[up]
-    return up[rows]
+_RANGED = ("operator", "category", "kernel", "function", "call")
 
 
-def _operators(trace: Trace, path: Path) -> tuple[I64, I64]:
-    """Return the operator of each piece (or ``NONE``), and which pieces are activities."""
-    launches, kernels = trace.launches, trace.kernels
-    row = np.full(len(path), NONE)
-    of_ops = (path.table == OPS) & (path.time_class == NUMBER["dispatch"])
-    row[of_ops] = path.row[of_ops]
-    calls = path.table == LAUNCHES
-    row[calls] = launches.op[path.row[calls]]
-    device = np.flatnonzero((path.table == KERNELS) & np.isin(path.time_class, _RAN))
-    row[device] = kernels.op[path.row[device]]
-    return row, device
+def _gains(
+    trace: Trace, graph: Graph, base: Baseline, rows: I64, items: Sequence[Candidate]
+) -> Iterator[tuple[GainRange, int]]:
+    """Yield the gain of each item removed, and that of it twice as fast.
 
-
-_RAN = [NUMBER[one.name] for one in CLASSES if one.group == "device"]
-_WAITS = [NUMBER["synchronization"], NUMBER["blocking_copy"]]
-
-
-def _sums(names: I64 | I32, spent: I64) -> list[tuple[int, int]]:
-    if not len(names):
-        return []
-    total = sums(names, spent, int(names.max()) + 1)
-    return [(int(n), int(total[n])) for n in np.flatnonzero(total)]
+    With half of an item's time the gain is at most that without it. A device that was behind
+    catches up in the first steps, which may not be judged: the more of an item stays, the more of
+    that falls into the judged ones.
+    """
+    halves = [(Change(one.kind, one.name, 0.5),) for one in items if one.kind not in UNSCALED]
+    weights = [
+        (changes.apply_changes(graph, trace, made), prediction.is_of_loader(made))
+        for made in halves
+    ]
+    scaled = iter(prediction.likely_gains(trace, graph, base, weights))
+    size = max(_TOGETHER // len(graph.time_ns), 1)
+    for first in range(0, len(items), size):
+        checkpoint(first, len(items))
+        some = items[first : first + size]
+        free = [(Change(one.kind, one.name, 0),) for one in some]
+        found = prediction.predict_each(trace, graph, base, free)
+        for one, predicted in zip(some, found, strict=True):
+            gain = predicted.mean(rows)
+            if one.kind in UNSCALED:
+                yield gain, gain.gain_ns
+            else:
+                half = round(float(next(scaled)[rows].mean()))
+                yield gain, min(half, max(gain.gain_ns, 0))

@@ -160,17 +160,36 @@ def _draining_calls(trace: Trace, submission: Submissions, calls: bottleneck.Wai
     length = launches.end_ns - launches.start_ns
     driving = lookup(thread_roles(trace).driving, launches.thread, False)
     rows = np.flatnonzero(silent & driving & (length >= _DRAIN_NS))
-    known = np.flatnonzero(submission.thread >= 0)
-    if not len(rows) or not len(known):
-        return np.empty(0, np.int32)
-    known = known[np.argsort(submission.at_ns[known], kind="stable")]
-    done = np.maximum.accumulate(kernels.end_ns[known])
-    at = latest_not_after(submission.at_ns[known], launches.start_ns[rows])
-    last = lookup(done, at, np.iinfo(np.int64).min)
-    after = launches.end_ns[rows] - np.maximum(last, launches.start_ns[rows])
-    drained = (after >= -clock_slack_ns(trace)) & (after <= length[rows] // _DRAINED)
+    left = left_behind_ns(kernels, submission, launches.start_ns[rows], launches.end_ns[rows])
+    drained = (left >= -clock_slack_ns(trace)) & (left <= length[rows] // _DRAINED)
     draining: I32 = rows[drained].astype(np.int32)
     return draining
+
+
+def may_drain(kernels: Kernels, submission: Submissions, start_ns: I64, end_ns: I64) -> Bools:
+    """Return which ranges of the host may be waits for the device that are not recorded.
+
+    They take long, and the device works for most of them on what was launched before, until just
+    before their end.
+    """
+    left = left_behind_ns(kernels, submission, start_ns, end_ns)
+    length = end_ns - start_ns
+    drains: Bools = (length >= _DRAIN_NS) & (left >= 0) & (left <= length // _DRAINED)
+    return drains
+
+
+def left_behind_ns(kernels: Kernels, submission: Submissions, start_ns: I64, end_ns: I64) -> I64:
+    """Return the time of each range behind the end of all work that was launched before it.
+
+    It is negative if that work ends later, and the whole length if it ended before.
+    """
+    known = np.flatnonzero(submission.thread >= 0)
+    known = known[np.argsort(submission.at_ns[known], kind="stable")]
+    done = np.maximum.accumulate(kernels.end_ns[known])
+    at = latest_not_after(submission.at_ns[known], start_ns)
+    last = lookup(done, at, np.iinfo(np.int64).min)
+    left: I64 = end_ns - np.maximum(last, start_ns)
+    return left
 
 
 def _known_ns(trace: Trace, submission: Submissions) -> I64:

@@ -36,12 +36,12 @@ def test_text(log: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.long
 def test_json_is_the_view(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["whatif", log, "--scale", "mm=0.5", "--scale", "copies=0", "--json"]) == 0
+    assert cli.main(["whatif", log, "--scale", "mm=0.5", "--scale", "launches=0", "--json"]) == 0
     mine = capsys.readouterr().out
-    changes = "changes=mm=0.5\ncopies=0"
+    changes = "changes=mm=0.5\nlaunches=0"
     assert cli.main(["view", "whatif", log, "--option", changes, "--json"]) == 0
     assert capsys.readouterr().out == mine
-    assert json.loads(mine)["gain_ns"] == 20_000
+    assert json.loads(mine)["gain_ns"] == 25_000
 
 
 def test_csv(log: str, capsys: pytest.CaptureFixture[str]) -> None:

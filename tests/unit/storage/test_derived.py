@@ -9,6 +9,7 @@ import pytest
 
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.storage import derived, pyramid_file
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
 
 WAIT_S = 20
@@ -19,17 +20,17 @@ def builders(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Trace]]:
     """The traces that each builder was called with."""
     called: dict[str, list[Trace]] = {}
 
-    def stub(module: Any, function: str, name: str) -> None:
+    def stub(module: Any, function: str, name: str, *, remembers: bool = False) -> None:
         called[name] = []
 
         def build(trace: Trace, *_: object) -> object:
             called[name].append(trace)
             return object()
 
-        monkeypatch.setattr(module, function, build)
+        monkeypatch.setattr(module, function, memoize(build) if remembers else build)
 
     stub(pyramid_file, "open_pyramid", "pyramid")
-    stub(dependency_graph, "build_graph", "dependencies")
+    stub(dependency_graph, "build_graph", "dependencies", remembers=True)
     stub(critical_path, "find_critical_path", "critical")
     return called
 

@@ -31,7 +31,10 @@ export function WhatIf({ selected }: PageProps) {
   const ranked = changes === null || refused ? recorded : further;
   return (
     <div class="whatif fill" aria-busy={latest.isStale} data-testid="whatif">
-      <Editor changes={loaded.status === "ready" ? loaded.value.changes : []} />
+      <Editor
+        changes={loaded.status === "ready" ? loaded.value.changes : []}
+        recorded={recorded.loaded.status === "ready" ? recorded.loaded.value : null}
+      />
       {refused && (
         <p class="notice warn" role="alert" data-testid="change-refused" data-code={refused.code}>
           <b>{refused.message}</b> {refused.hint}
@@ -42,8 +45,14 @@ export function WhatIf({ selected }: PageProps) {
   );
 }
 
+interface EditorProps {
+  changes: readonly ChangeAsked[];
+  /** The answer with the names that can be changed; null while it is computed. */
+  recorded: Result | null;
+}
+
 /** The changes: what is asked of the server is in the URL, one a line. */
-function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
+function Editor({ changes, recorded }: EditorProps) {
   const [text, setText] = useState("");
   const lines = (state.value.changes ?? "").split("\n").filter(Boolean);
   const set = (next: readonly string[]): void => go({ changes: next.join("\n") || null });
@@ -64,19 +73,21 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
             size={44}
             placeholder={texts.placeholder}
             aria-describedby="change-help"
+            list="change-choices"
             onInput={(e) => setText(e.currentTarget.value)}
           />
+          <Choices of={recorded} />
         </label>
         <button type="submit" data-testid="change-add">
           {texts.add}
         </button>
-        {NAMELESS.map((one) => (
+        {NAMELESS.filter((one) => recorded?.choices.some((c) => c.text === about(one.change))).map((one) => (
           <button
             key={one.change}
             type="button"
             class="quiet"
             title={one.title}
-            data-testid={`change-${one.change.split("=")[0]}`}
+            data-testid={`change-${about(one.change)}`}
             onClick={() => go({ changes: withChange(state.value.changes, one.change) })}
           >
             {one.label}
@@ -95,6 +106,23 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
     </section>
   );
 }
+
+/** Completion: what gains most first. */
+function Choices({ of }: { of: Result | null }) {
+  const step = of?.measured_ns;
+  return (
+    <datalist id="change-choices" data-testid="change-choices">
+      {of?.choices.map((c) => (
+        <option key={c.text} value={`${c.text}=0`}>
+          {step && c.free_gain_ns !== null ? texts.gains(percent(c.free_gain_ns / step)) : ""}
+        </option>
+      ))}
+    </datalist>
+  );
+}
+
+/** What a change is of, without its factor. */
+const about = (change: string): string => change.slice(0, change.lastIndexOf("="));
 
 interface ChangeListProps {
   changes: readonly ChangeAsked[];

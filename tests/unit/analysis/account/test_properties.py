@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1.analysis.account import stretches
-from tb_privateuse1.analysis.account.table import account_table, class_times, has_account
-from tb_privateuse1.analysis.account.verdict import steady_verdict
-from tb_privateuse1.analysis.recording.judged_part import judged_part
+from tb_privateuse1.analysis.account.table import account_table, class_times
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
 from tests.support.program import Program
@@ -75,25 +73,6 @@ def test_classes_sum_to_any_window(actions: list[Action]) -> None:
             window = (np.array([low]), np.array([high]))
             account = account_table(trace, window)
             assert sum(c.ns for c in account.classes) == high - low == account.window_ns
-
-
-@given(ACTIONS)
-def test_the_verdict_is_the_largest_class_of_the_larger_part(actions: list[Action]) -> None:
-    """Its figures are those of the account of the judged part."""
-    trace = program(actions).trace()
-    found = steady_verdict(trace)
-    if not has_account(trace):
-        assert found is None
-        return
-    assert found is not None
-    account = account_table(trace, judged_part(trace).window)
-    is_idle = len(trace.kernels) > 0 and 2 * account.idle_ns >= account.window_ns
-    # Missing activities may explain any idle time.
-    is_idle &= not trace.meta.lost_launches or account.idle_ns == account.window_ns
-    part = [c for c in account.classes if (c.group != "device") == is_idle]
-    largest = max(part if len(trace.kernels) else account.classes, key=lambda c: c.ns)
-    assert (found.ns, found.judged_share) == (largest.ns, largest.share)
-    assert found.judged_ns == account.window_ns
 
 
 MONITORS = {

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.analysis.comparison.reasons import Explanation, Reason, explain_change
+from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
 from tests.support.program import Program
@@ -18,10 +19,16 @@ LAYERS = 4
 
 
 def explained(base: Trace, now: Trace) -> Explanation:
-    found = explain_change(base, now, np.arange(len(base.steps)), np.arange(len(now.steps)))
+    steps = np.arange(len(base.steps)), np.arange(len(now.steps))
+    found = explain_change(base, now, *steps, (whole(base), whole(now)))
     assert found is not None
     check(found)
     return found
+
+
+def whole(trace: Trace) -> intervals.Set:
+    """All time of the steps."""
+    return intervals.union(trace.steps.start_ns, trace.steps.end_ns)
 
 
 def check(found: Explanation) -> None:
@@ -249,8 +256,8 @@ def test_a_host_beside_a_recording_of_nothing() -> None:
     """A recording of nothing has no account: nothing explains a change."""
     empty, host = make.trace(), make.trace(make.op("aten::mm", 10, 890))
     one = np.arange(1)
-    assert explain_change(empty, host, one, one) is None
-    assert explain_change(host, empty, one, one) is None
+    assert explain_change(empty, host, one, one, (whole(empty), whole(host))) is None
+    assert explain_change(host, empty, one, one, (whole(host), whole(empty))) is None
 
 
 def test_names_of_the_host_are_as_the_program_wrote_them() -> None:
@@ -272,7 +279,8 @@ def test_names_of_the_host_are_as_the_program_wrote_them() -> None:
 
 def test_nothing_is_known_without_steps_or_times() -> None:
     none = np.arange(0)
-    assert explain_change(Trace(), Trace(), none, none) is None
+    time = intervals.EMPTY
+    assert explain_change(Trace(), Trace(), none, none, (time, time)) is None
 
 
 @pytest.mark.long

@@ -111,7 +111,10 @@ def test_savings_of_changes(text: str, us: float) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_factor_of_one_changes_nothing(kind: str) -> None:
     """A factor of 1 saves nothing."""
-    names = {"operator": ":aten::mm", "kernel": ":mm", "category": ":gemm", "module": ":Linear"}
+    names = {
+        "operator": ":aten::mm", "kernel": ":mm", "category": ":gemm", "module": ":Linear",
+        "function": ":nn.Module: Linear_0", "call": ":cudaLaunchKernel", "class": ":python",
+    }  # fmt: skip
     assert gain(modules(), f"{kind}{names.get(kind, '')}=1") == 0
 
 
@@ -137,6 +140,12 @@ def modules() -> Trace:
         ("module:Linear_0=0.5", 25),
         ("data_loader=0", 8.75),  # the middle of all of it and of three quarters
         ("operator:aten::mm=0", 20),
+        ("function:nn.Module: Linear_0=0", 50),
+        ("class:input=0", 8.75),
+        ("class:dispatch=0", 38),  # the operators, without two calls of 1
+        ("call:cudaLaunchKernel=0", 2),
+        ("class:launch_call=0.5", 1),
+        ("class:python=0", 50),  # all that is neither an operator nor the batch
     ],
 )
 def test_modules_and_batches(text: str, us: float) -> None:

@@ -90,6 +90,20 @@ def test_blocks_and_walks_change_nothing(
         assert found.network.replay(found.weights).tolist() == plain(found, found.weights).tolist()
 
 
+@pytest.mark.parametrize("sweeps", [1, 99])
+def test_several_replays_are_those_of_each(monkeypatch: pytest.MonkeyPatch, sweeps: int) -> None:
+    """A block that does not converge makes the rest go node by node; the times are the same."""
+    monkeypatch.setattr(replay, "_SWEEPS", sweeps)
+    for seed in range(10):
+        found = case(seed, 80, 4, 100)
+        own = found.weights
+        half = replace(own, length=own.length // 2, at=np.where(own.at > NEVER, own.at + 3, NEVER))
+        wanted = [own, half, own.without_delays(own.delay > 0)]
+        times = [time.tolist() for time in found.network.replay_each(wanted)]
+        assert times == [plain(found, one).tolist() for one in wanted]
+    assert list(found.network.replay_each([])) == []
+
+
 @given(st.integers(0, 1 << 30))
 def test_shorter_is_never_later(seed: int) -> None:
     """Smaller weights never make a node later."""

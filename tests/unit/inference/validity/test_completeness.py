@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tb_privateuse1.advice.engine import built_in_advice
-from tb_privateuse1.analysis.account.verdict import steady_verdict
 from tb_privateuse1.analysis.recording.summary import summary
+from tb_privateuse1.analysis.simulation.verdict import steady_verdict
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.overview import overview
 from tests.support.make import Event, kernel, launch, op, step, trace

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.analysis.account.verdict import steady_verdict
 from tb_privateuse1.analysis.recording.summary import summary
+from tb_privateuse1.analysis.simulation.verdict import steady_verdict
 from tb_privateuse1.trace import device_times
 from tb_privateuse1.views.overview import overview
 from tests.support.make import launch, op, span, trace

@@ -10,7 +10,8 @@ export const whatif = {
   add: "Add",
   clear: "Clear",
   kinds:
-    "Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronization; profiler and stacks (its own time, as estimated). The table below has what gains most.",
+    "Kinds: operator, kernel, module, function, call (of the runtime), category (gemm, convolution, …), class (of the account); communication, copies, data_loader, launches, synchronization, rank_waits; profiler and stacks (its own time, as estimated). The table below has what gains most.",
+  gains: (share: string) => `gains ${share}`,
   remove: (line: string) => `Remove ${line}`,
   synchronization: { label: "No syncs", title: "As if the host never waited for the device" },
   launches: {
@@ -56,12 +57,16 @@ const kinds: Record<Gain["kind"], string> = {
   operator: "Operator",
   kernel: "Kernel",
   module: "Module",
+  function: "Function",
+  call: "Runtime call",
   category: "Category",
+  class: "Class of time",
   communication: "Communication",
   copies: "Copies",
   data_loader: "Data loading",
   launches: "Launches",
   synchronization: "Waits for the device",
+  rank_waits: "Waits for other ranks",
   profiler: "The profiler's own time",
   stacks: "The profiler's time for Python frames",
 };
@@ -92,6 +97,7 @@ export const whatifTables = {
     freeGain: { title: "Removed, time" },
     freeGainLow: { title: "Removed, at least", help: "The least gain under all assumptions." },
     freeGainHigh: { title: "Removed, at most", help: "The greatest gain under all assumptions." },
+    aliases: { title: "Also named", help: "Other names of the same thing: the same activities and gain." },
     onPath: {
       title: "On the path",
       help: "Its time on the critical path, with all that is inside: within a step no more can be gained.",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.account.verdict import Verdict, steady_verdict
 from tb_privateuse1.analysis.kernel_names import display_name
+from tb_privateuse1.analysis.simulation import verdict as verdicts
+from tb_privateuse1.analysis.simulation.verdict import Verdict, steady_verdict
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, span, step, trace
 from tests.support.uncertain import pair
@@ -36,7 +38,8 @@ def test_a_host_that_is_blocked_is_named_with_call_operator_and_line() -> None:
     assert (found.ns, found.bound_ns, found.longest_ns) == (770_000, 0, 75_000)
     assert found.sentence == (
         "Host-blocked: Blocking copies 77.9 % of the judged 988 µs, most in hipMemcpyWithStream "
-        "← aten::copy_ ← serve.py(29): copy. The device is idle for 97.0 %."
+        "← aten::copy_ ← serve.py(29): copy. The device is idle for 97.0 %. "
+        "Without it the steps are 73.5 % shorter."
     )
 
 
@@ -45,13 +48,51 @@ def test_a_busy_device_is_named_with_its_work_and_the_reason_for_the_rest() -> N
         step(1, 0, 100),
         op("aten::mm", 0, 30), launch(5, 6, 1), op("aten::add", 30, 32), launch(31, 32, 2),
         kernel("gemm", 20, 80, 1), kernel("add", 80, 90, 2),
+        span("cuda_runtime", "cudaDeviceSynchronize", 33, 91, correlation=9),
     )  # fmt: skip
     found = judged(t)
     assert (found.kind, found.time_class, found.source) == ("device", "kernel", None)
     assert found.sentence == (
-        "Device-bound: Kernels 70.0 % of the judged 100 µs (gemm 60.0 %). "
-        "The device is idle for 30.0 % (Launch latency 14.0 %)."
+        "Device-bound: Kernels 76.9 % of the judged 91 µs (gemm 65.9 %). "
+        "The device is idle for 23.1 % (Launch latency 15.4 %). "
+        "Without it the steps are 48.4 % shorter."
     )
+
+
+def test_a_device_that_nobody_waits_for_does_not_limit() -> None:
+    """STORY 1.2: it was device-bound by its largest class, and half of its work gained nothing."""
+    events = [step(1, 0, 1000)]
+    for i in range(20):
+        at = 50 * i
+        events += [op("aten::mm", at, at + 25), launch(at + 3, at + 5, i + 1)]
+        events += [op("aten::relu", at + 25, at + 50), kernel("gemm", at + 12, at + 45, i + 1)]
+    found = judged(trace(*events))
+    assert (found.kind, found.time_class) == ("host", "dispatch")
+    assert found.judged_share < 0.5
+    assert [one.name for one in found.gains] == ["dispatch", "launch_call"]
+
+
+def test_a_wait_that_is_not_recorded_leaves_the_gain_open() -> None:
+    """The step ends as the device does, and no call says that the host waits for it."""
+    t = trace(
+        step(1, 0, 1000), op("aten::mm", 0, 30), launch(5, 6, 1), kernel("gemm", 10, 980, 1),
+    )  # fmt: skip
+    found = judged(t)
+    assert (found.kind, found.time_class) == ("device", "kernel")
+    assert "the host may wait for the device in what is not recorded." in found.sentence
+
+
+def test_a_replay_that_fails_leaves_the_account(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> None:
+        raise IndexError("a mistake")
+
+    monkeypatch.setattr(verdicts, "class_gains", fails)
+    found = judged(trace(op("aten::mm", 0, 30), launch(5, 6, 1), kernel("k", 7, 29, 1)))
+    assert (found.time_class, found.gains, found.replayed_steps) == ("kernel", (), 0)
+    assert "Not replayed: the replay failed" in found.sentence
+    assert "a mistake" in caplog.text
 
 
 def test_an_inferred_verdict_has_the_limits_of_idle_time() -> None:

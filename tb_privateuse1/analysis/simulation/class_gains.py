@@ -1,0 +1,132 @@
+"""Replay the steps without a class of the account, or without all classes of a group.
+
+The gain of a class is the what-if's of ``class:NAME=0``. A step with half of a class is no longer
+than the mean of those with all of it and with none, so half gains at least half as much.
+
+A host that waits for the device in what is not recorded hides what the device's work costs. So the
+gain without that work has a greatest value, too, in which the host does not wait there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from msgspec import Struct
+
+from tb_privateuse1.analysis.account.classes import CLASSES, ClassName, Group
+from tb_privateuse1.analysis.account.table import Account
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart
+from tb_privateuse1.analysis.simulation import prediction, scopes, submissions
+from tb_privateuse1.analysis.simulation.dependency_graph import Graph, build_graph
+from tb_privateuse1.analysis.simulation.excerpt import Excerpt, cut_excerpt
+from tb_privateuse1.analysis.simulation.prediction import Baseline
+from tb_privateuse1.analysis.simulation.replay import Weights
+from tb_privateuse1.analysis.simulation.scopes import Factors, Scope
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
+
+Key = TypeVar("Key")
+
+_EVENTS = 30_000
+"""Steps from the middle of a longer recording are replayed: these take some 50 ms."""
+
+_STEP_EVENTS = 150_000
+"""A single step of more events is not replayed."""
+
+LITTLE = 0.01
+"""Share of the step: classes with less time are not replayed, and gains closer than this are alike.
+"""
+
+
+class ClassGains(Struct, frozen=True):
+    """Gains per step, in ns."""
+
+    step_ns: int
+    """The mean length of the replayed steps."""
+    steps: int
+    groups: Mapping[Group, int]
+    device_most_ns: int
+    """The gain without the device's work, if the host waits for it in what is not recorded."""
+    classes: Mapping[ClassName, int]
+    """The classes of the groups that gain most."""
+    alike_ns: int
+    """Gains that are closer are alike: within what the replay misses, the error of any gain
+    (``prediction.MARGIN``), or a little."""
+
+    def most(self, group: Group) -> int:
+        """Return the greatest gain of a group that cannot be excluded."""
+        return max(self.groups[group], self.device_most_ns if group == "device" else 0)
+
+
+def class_gains(trace: Trace, part: JudgedPart, account: Account) -> ClassGains | None:
+    """Return what the judged steps gain; None if a step has too many events for a replay."""
+    cut = cut_excerpt(trace, part.steps, _EVENTS) or cut_excerpt(trace, part.steps, _STEP_EVENTS)
+    if cut is None or not len(cut.steps):
+        return None
+    replay = _Replay(cut, part.apart)
+    least = LITTLE * account.window_ns
+    large = [one for one in account.classes if one.ns >= least]
+    of_group = {
+        group: [one.name for one in CLASSES if one.group == group and one.name in replay.known]
+        for group in {one.group for one in large}
+    }
+    groups = replay.gains({group: names for group, names in of_group.items() if names})
+    if not groups:
+        return None
+    device_most = replay.most_without(of_group["device"]) if "device" in groups else 0
+    most = max(*groups.values(), device_most)
+    alike = round(max(replay.alike_ns, prediction.MARGIN * most))
+    classes = replay.gains({
+        one.name: [one.name]
+        for one in large
+        if one.name in replay.known
+        and max(groups[one.group], device_most if one.group == "device" else 0) >= most - alike
+    })  # fmt: skip
+    return ClassGains(replay.step_ns, len(cut.steps), groups, device_most, classes, alike)
+
+
+class _Replay:
+    """The replay of an excerpt without some classes."""
+
+    def __init__(self, cut: Excerpt, apart: intervals.Set) -> None:
+        self._trace, self._steps = cut.trace, cut.steps
+        self._graph: Graph = build_graph(cut.trace)
+        self._base: Baseline = prediction.replay_baseline(
+            cut.trace, self._graph, apart, only=prediction.CENTRAL
+        )
+        judged = intervals.subtract(cut.window, apart)
+        self.step_ns = max(round(intervals.length(judged) / len(cut.steps)), 1)
+        error = float((self._base.bare - self._base.held)[cut.steps].mean())
+        self.alike_ns = round(max(abs(error), LITTLE * self.step_ns))
+        self.known = frozenset(scopes.has_time(cut.trace))
+        self._scopes: dict[ClassName, Scope] = {}
+
+    def most_without(self, names: list[ClassName]) -> int:
+        """Return the gain without the device's work and without possible waits for it."""
+        points, kernels = self._graph.points, self._trace.kernels
+        start = points.at_ns - points.gap_ns
+        calls = bottleneck.find_waits(self._trace)
+        submission = submissions.find_submissions(self._trace, calls)
+        waits = submissions.may_drain(kernels, submission, start, points.at_ns)
+        factors = self._factors(names)
+        factors.host[waits] = 0
+        return self._mean([(factors.weights(), False)])[0]
+
+    def gains(self, wanted: Mapping[Key, list[ClassName]]) -> dict[Key, int]:
+        """Return the mean gain of a step without the classes of each entry."""
+        weights = [(self._factors(each).weights(), each == ["input"]) for each in wanted.values()]
+        return dict(zip(wanted, self._mean(weights), strict=True))
+
+    def _mean(self, weights: list[tuple[Weights, bool]]) -> list[int]:
+        found = prediction.likely_gains(self._trace, self._graph, self._base, weights)
+        return [round(float(gain[self._steps].mean())) for gain in found]
+
+    def _factors(self, names: list[ClassName]) -> Factors:
+        for name in names:
+            if name not in self._scopes:
+                self._scopes[name] = scopes.class_scope(self._trace, name)
+        factors = Factors(self._graph)
+        factors.scale(scopes.join_scopes([self._scopes[name] for name in names]), 0)
+        return factors

@@ -1,0 +1,211 @@
+"""Find what a change affects, and scale the weights of a replay by it.
+
+A scope has ranges of host threads, shares of activities, waits, and times between activities. The
+scope of a class of time is where the account would have the class, whether the device is idle
+there or not: its removal is a change of the program, as that of an operator is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.account import host_chain
+from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER, ClassName
+from tb_privateuse1.analysis.account.pieces import Stretches, join
+from tb_privateuse1.analysis.account.stretches import KINDS as DEVICE_CLASSES
+from tb_privateuse1.analysis.simulation import delays
+from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, WAIT, Graph
+from tb_privateuse1.analysis.simulation.profiler_time import Shares
+from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
+from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.analysis.threads.roles import thread_roles
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.columns import containing, lookup
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+Between = Literal["launch_latency", "queued_gap", "unknown_launch", "clock_doubt"]
+"""Classes of time between a launch and its activity, or between activities."""
+
+_CAUSES: dict[Between, tuple[int, ...]] = {
+    "launch_latency": (),
+    "queued_gap": (delays.UNATTRIBUTED,),
+    "unknown_launch": (delays.UNKNOWN_LAUNCH,),
+    "clock_doubt": (delays.CLOCK_DOUBT,),
+}
+"""The causes of delays of activities that are time of the class."""
+
+
+class Scope(Struct, frozen=True):
+    """The targets of a change."""
+
+    ranges: Ranges
+    """The time of host threads."""
+    kernels: Shares
+    """By activity, the share of its time."""
+    frees: Literal["nothing", "inside", "all"] = "nothing"
+    """Waits for the device that end at once if it is removed: those in the ranges, or all."""
+    between: tuple[Between, ...] = ()
+
+
+def no_ranges() -> Ranges:
+    """Return no ranges of threads."""
+    nothing = np.empty(0, np.int64)
+    return Ranges(nothing.astype(np.int32), nothing, nothing)
+
+
+def join_scopes(scopes: Sequence[Scope]) -> Scope:
+    """Return the targets of several scopes, each instant once. They must not be empty."""
+    ranges = no_ranges()
+    for one in scopes:
+        ranges = ranges.and_(one.ranges)
+    frees = [one.frees for one in scopes]
+    return Scope(
+        ranges,
+        np.maximum.reduce([one.kernels for one in scopes]),
+        "inside" if "inside" in frees else "nothing",
+        tuple(name for one in scopes for name in one.between),
+    )
+
+
+def are_nested(one: Scope, other: Scope) -> bool:
+    """Return whether scopes have the same activities, and one's ranges lie in the other's."""
+    same = (one.frees, one.between) == (other.frees, other.between)
+    if not same or not np.array_equal(one.kernels, other.kernels):
+        return False
+    own, others = dict(one.ranges.by_thread()), dict(other.ranges.by_thread())
+    both = sum(
+        intervals.length(intervals.intersect(times, others[thread]))
+        for thread, times in own.items()
+        if thread in others
+    )
+    return both == min(
+        sum(map(intervals.length, own.values())), sum(map(intervals.length, others.values()))
+    )
+
+
+def class_scope(trace: Trace, name: ClassName) -> Scope:
+    """Return where a class of the account is; empty for work from before the recording."""
+    untouched = np.zeros(len(trace.kernels))
+    if name in DEVICE_CLASSES:
+        kinds = breakdown.activity_kinds(trace.kernels)
+        return Scope(no_ranges(), (kinds == DEVICE_CLASSES.index(name)).astype(np.float64))
+    if name in _CAUSES:
+        return Scope(no_ranges(), untouched, between=(name,))
+    if CLASSES[NUMBER[name]].group not in ("blocked", "host", "outside"):
+        return Scope(no_ranges(), untouched)
+    did = host_times(trace)
+    own = did.take(did.time_class == NUMBER[name])
+    return Scope(Ranges(own.thread, own.start_ns, own.end_ns), untouched, "inside")
+
+
+def has_time(trace: Trace) -> tuple[ClassName, ...]:
+    """Return the classes that a change can have in a trace."""
+    kinds = groupby.distinct_values(breakdown.activity_kinds(trace.kernels))
+    device = [DEVICE_CLASSES[kind] for kind in kinds.tolist()]
+    host = [NAMES[i] for i in groupby.distinct_values(host_times(trace).time_class).tolist()]
+    return (*device, *host, *(_CAUSES if len(trace.kernels) else ()))
+
+
+@memoize
+def host_times(trace: Trace) -> Stretches:
+    """Return what each driving thread does, by the classes of the account.
+
+    A thread that waits for another one's work has that work's classes, so stretches may be double.
+    """
+    first, last = np.array([0]), np.array([trace.end_ns])
+    threads = np.flatnonzero(thread_roles(trace).driving).astype(np.int32)
+    return join([
+        Stretches.empty(),
+        *(host_chain.host_stretches(trace, threads[i : i + 1], first, last)
+          for i in range(len(threads))),
+    ])  # fmt: skip
+
+
+class Factors:
+    """By what a change multiplies the weights of a graph; all 1 at first."""
+
+    def __init__(self, graph: Graph) -> None:
+        n, nodes = len(graph.points), len(graph.time_ns)
+        self._graph = graph
+        self.host = np.ones(n)
+        """Of the host's time before each point."""
+        self.device = np.ones(nodes - n)
+        """Of each activity."""
+        self.pauses = np.ones(nodes - n)
+        """Of the time between an activity and the one before it."""
+        self.delays = np.ones(nodes)
+        self.edges = np.ones(len(graph.edges.kind))
+        self.freed = np.zeros(len(graph.waits.start_ns), np.bool_)
+        """Waits that end at once: no activity delays them, nor anything that is not recorded."""
+
+    def scale(self, scope: Scope, factor: float) -> None:
+        """Multiply what is in a scope."""
+        graph = self._graph
+        self.host *= 1 - (1 - factor) * thread_shares(graph, scope.ranges)
+        self.device *= 1 - (1 - factor) * scope.kernels
+        kind = graph.edges.kind
+        for name in scope.between:
+            self.delays[len(self.host) :][_caused(graph, name)] *= factor
+            if name == "launch_latency":
+                self.edges[kind == LAUNCH] *= factor
+            if name == "queued_gap":
+                self.pauses *= factor
+                self.edges[kind == STREAM] *= factor
+        if factor == 0 and scope.frees != "nothing":
+            self.freed |= scope.frees == "all" or waits_inside(graph, scope.ranges)
+
+    def weights(self) -> Weights:
+        """Return the recording's weights, multiplied."""
+        graph, n, recorded = self._graph, len(self.host), self._graph.weights
+        length, gap = recorded.length.copy(), recorded.gap.copy()
+        delay, at = _scaled(recorded.delay, self.delays), recorded.at.copy()
+        length[n:] = _scaled(length[n:], self.device)
+        gap[:n] = _scaled(gap[:n], self.host)
+        gap[n:] = _scaled(gap[n:], self.pauses)
+        ends = graph.wait_end[self.freed]
+        delay[ends] = 0
+        at[ends[graph.before[ends] >= 0]] = NEVER
+        wait = np.where(graph.edges.kind == WAIT, graph.edges.wait, NONE)
+        no_wait = lookup(self.freed, wait, False) | (recorded.edge_gap == NEVER)
+        edge_gap = np.where(no_wait, NEVER, _scaled(recorded.edge_gap, self.edges))
+        return Weights(length, gap, delay, edge_gap, at)
+
+
+def _caused(graph: Graph, name: Between) -> Bools:
+    """Return by activity whether its delay is of a class of time."""
+    return np.isin(graph.delay_cause[len(graph.points) :], _CAUSES[name])
+
+
+def waits_inside(graph: Graph, ranges: Ranges) -> Bools:
+    """Return which waits have their middle in a range of their thread."""
+    waits = graph.waits
+    found = np.zeros(len(waits.start_ns), np.bool_)
+    middle = waits.start_ns + (waits.end_ns - waits.start_ns) // 2
+    for thread, (starts, ends) in ranges.by_thread():
+        rows = np.flatnonzero(waits.thread == thread)
+        found[rows] = containing(starts, ends, middle[rows]) >= 0
+    return found
+
+
+def thread_shares(graph: Graph, ranges: Ranges) -> Shares:
+    """Return the share of its thread's time before each point that lies in the ranges."""
+    points = graph.points
+    share = np.zeros(len(points))
+    for thread, set_ in ranges.by_thread():
+        low, high = np.searchsorted(points.thread, [thread, thread + 1])
+        at, before = points.at_ns[low:high], points.before[low:high]
+        since = np.where(before >= 0, points.at_ns[before], at)
+        inside = intervals.covered_length(set_, since, at)
+        share[low:high] = inside / np.maximum(at - since, 1)
+    return share
+
+
+def _scaled(values: I64, by: Shares) -> I64:
+    return np.where(by == 1, values, np.rint(values * by)).astype(np.int64)

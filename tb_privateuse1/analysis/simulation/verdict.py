@@ -1,0 +1,249 @@
+"""Say in one sentence what limits a recording: what shortens its steps most, by the replay.
+
+Idle time is divided into classes and the device's work is not, so the largest class says little:
+the steps are replayed without each group of classes, then without each class of the best group.
+Of gains that are alike, as far as the replay knows, that with the most time of the account counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+import numpy as np
+from msgspec import Struct
+
+from tb_privateuse1.analysis.account import stretches as time_stretches
+from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
+from tb_privateuse1.analysis.account.host_activity import LAUNCHES, TABLES
+from tb_privateuse1.analysis.account.pieces import Stretches, within
+from tb_privateuse1.analysis.account.table import (
+    Account,
+    ClassTime,
+    account_table,
+    has_account,
+    with_details,
+)
+from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
+from tb_privateuse1.analysis.simulation.class_gains import LITTLE, ClassGains, class_gains
+from tb_privateuse1.analysis.simulation.verdict_words import (
+    VerdictKind,
+    gain_words,
+    lacking_work,
+    sentence,
+)
+from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.trace import groupby, intervals, uncertainty
+from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace.isolation import Failure, isolate
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64
+
+Key = TypeVar("Key")
+
+_ADDRESS = re.compile(" object at 0x[0-9a-f]+")
+"""In the names of built-in methods."""
+
+
+_DEVICE_KINDS: dict[ClassName, VerdictKind] = {
+    "exposed_copy": "copies",
+    "exposed_fill": "copies",
+    "exposed_communication": "communication",
+}
+
+
+class ClassGain(Struct, frozen=True):
+    """A class of the account, and what the steps gain without it."""
+
+    name: ClassName
+    label: str
+    gain_ns: int
+    """Per step, on average: that of ``class:NAME=0`` in the what-if."""
+    gain_share: float
+    """Of the replayed steps, 0 to 1."""
+
+
+class Verdict(Struct, frozen=True):
+    """The limit of the judged part of a recording."""
+
+    kind: VerdictKind
+    time_class: ClassName
+    """The class that gains most; without a replay that with the most time of the larger part,
+    device or idle."""
+    gains: tuple[ClassGain, ...]
+    """The classes that were replayed, the most gain first; empty without a replay."""
+    alike: tuple[ClassName, ...]
+    """Classes without which no less may be gained than without ``time_class``."""
+    replayed_steps: int
+    sentence: str
+    ns: int
+    """The time of that class."""
+    bound_ns: int | None
+    """How far off ``ns`` may be; 0 if measured, null if that is not known."""
+    judged_share: float
+    """Of the judged time, 0 to 1."""
+    judged_ns: int
+    cause: str
+    """The call, operator or kind of work with the most time of the class; empty without one.
+    Python has its line alone, where there are stacks."""
+    operator: str
+    """The operator around the call; empty without one."""
+    source: str | None
+    """The user's line in which most of that time passed; null without Python stacks."""
+    longest_start_ns: int
+    """The longest stretch of the class."""
+    longest_ns: int
+
+
+@memoize
+def steady_verdict(trace: Trace) -> Verdict | None:
+    """Return what limits the steady part."""
+    return verdict(trace, judged_part(trace))
+
+
+def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
+    """Return what limits the judged part; None without device times, or if nothing is judged."""
+    if not has_account(trace) or not intervals.length(part.window):
+        return None
+    bounds = steps_bounds.step_windows(trace).bound(trace.steps)
+    window_bound_ns = uncertainty.bound_sum(bounds[part.steps])
+    account = account_table(trace, part.window, window_bound_ns=window_bound_ns, detailed=False)
+    kind, leading = _leading(trace, account)
+    lack = lacking_work(trace, part)
+    gains, failure = None, ""
+    if kind not in ("host_only", "undecided") and not lack:
+        gains, failure = _replayed(trace, part, account)
+    if gains is not None:
+        kind, leading = _gaining(account, gains)
+    own = within(time_stretches.time_stretches(trace), part.window)
+    own = own.take(np.flatnonzero(own.time_class == NUMBER[leading.name]))
+    leading = with_details(trace, leading, own, account.window_ns)
+    cause, operator, source = ("", "", None) if lack else _chain(trace, own, leading)
+    longest = leading.largest[0]
+    alike = () if gains is None else _alike(account, gains, leading)
+    more = [failure] if failure else []
+    if gains is not None:
+        more = list(gain_words(gains, leading, kind, alike))
+    said = sentence(kind, account, leading, (cause, operator, source or ""), lack)
+    return Verdict(
+        kind=kind,
+        time_class=leading.name,
+        gains=_class_gains(gains),
+        alike=alike,
+        replayed_steps=0 if gains is None else gains.steps,
+        sentence=join_sentences((said, *more)),
+        ns=leading.ns,
+        bound_ns=leading.bound_ns,
+        judged_share=leading.share,
+        judged_ns=account.window_ns,
+        cause=cause,
+        operator=operator,
+        source=source,
+        longest_start_ns=longest.start_ns,
+        longest_ns=longest.duration_ns,
+    )
+
+
+def _replayed(trace: Trace, part: JudgedPart, account: Account) -> tuple[ClassGains | None, str]:
+    """Return the gains of the classes, or why there are none."""
+    found = isolate(say("The replay of the verdict"), lambda: class_gains(trace, part, account))
+    if isinstance(found, Failure):
+        return None, say("Not replayed: the replay failed ({reason}).", reason=found.reason)
+    if found is None:
+        return None, say("Not replayed: a step is too long for that.")
+    return found, ""
+
+
+def _gaining(account: Account, gains: ClassGains) -> tuple[VerdictKind, ClassTime]:
+    """Return the kind of verdict, and the class of the account without which most is gained."""
+    spent = dict.fromkeys(gains.groups, 0)
+    for one in account.classes:
+        if one.group in spent:
+            spent[one.group] += one.ns
+    most = {group: gains.most(group) for group in gains.groups}
+    group = max(_near(most, gains.alike_ns), key=lambda name: spent[name])
+    own = {one.name: one for one in account.classes if one.group == group}
+    classes = {name: ns for name, ns in gains.classes.items() if name in own}
+    near = _near(classes, gains.alike_ns) or own
+    leading = max((own[name] for name in near), key=lambda one: one.ns)
+    if max(most.values()) <= LITTLE * gains.step_ns:
+        return "balanced", leading
+    return _DEVICE_KINDS.get(leading.name, leading.group), leading
+
+
+def _near(gains: Mapping[Key, int], alike_ns: int) -> list[Key]:
+    """Return the names whose gain may be the greatest one."""
+    most = max(gains.values(), default=0)
+    return [name for name, ns in gains.items() if ns >= most - alike_ns]
+
+
+def _class_gains(gains: ClassGains | None) -> tuple[ClassGain, ...]:
+    if gains is None:
+        return ()
+    order = sorted(gains.classes.items(), key=lambda one: -one[1])
+    return tuple(
+        ClassGain(name, CLASSES[NUMBER[name]].label, ns, ns / gains.step_ns) for name, ns in order
+    )
+
+
+def _alike(account: Account, gains: ClassGains, leading: ClassTime) -> tuple[ClassName, ...]:
+    """Return the classes without which no less may be gained than without the leading one."""
+    least = gains.classes.get(leading.name, 0) - gains.alike_ns
+    return tuple(
+        one.name
+        for one in account.classes
+        if one.name != leading.name and gains.classes.get(one.name, least - 1) >= least
+    )
+
+
+def _leading(trace: Trace, account: Account) -> tuple[VerdictKind, ClassTime]:
+    """Return the largest class of the larger part, device or idle, and whether that is sure."""
+    if not len(trace.kernels):
+        return "host_only", account.classes[0]
+    busy_ns = account.window_ns - account.idle_ns
+    # Of idle time, missing activities may explain any part: no reason of it is known.
+    is_busy = busy_ns > account.idle_ns or (busy_ns > 0 and account.idle_bound_ns is None)
+    leading = next(c for c in account.classes if (c.group == "device") == is_busy)
+    doubt_ns = account.idle_bound_ns
+    # Missing work only adds to what the device is known to have done for more than half the time.
+    is_most = is_busy and 2 * leading.ns > account.window_ns
+    if is_most and trace.meta.lost_launches and uncertainty.all_measured(trace.kernels):
+        return _DEVICE_KINDS.get(leading.name, leading.group), leading
+    if doubt_ns is None or abs(busy_ns - account.idle_ns) < 2 * doubt_ns:
+        return "undecided", leading
+    return _DEVICE_KINDS.get(leading.name, leading.group), leading
+
+
+def _chain(trace: Trace, own: Stretches, leading: ClassTime) -> tuple[str, str, str | None]:
+    """Return the name with the most time of a class, the operator around it and the user's line."""
+    cause = leading.parts[0].name if leading.parts else ""
+    if leading.group not in ("blocked", "host"):
+        return cause, "", None
+    name, operator = _host_names(trace, own)
+    first, group = groupby.group_rows(name, operator)
+    total = groupby.sums(group, own.end_ns - own.start_ns, len(first))
+    most = int(np.argmax(total))
+    some = own.take(np.flatnonzero(group == most))
+    line = source_lines.line_of_most(trace, some.thread, some.start_ns, some.end_ns)
+    row = int(first[most])
+    if leading.name == "python":
+        return _ADDRESS.sub("", cause) if line is None else "", "", line
+    around = trace.text(int(operator[row])) if operator[row] >= 0 else ""
+    return trace.text(int(name[row])) if name[row] >= 0 else cause, around, line
+
+
+def _host_names(trace: Trace, own: Stretches) -> tuple[I64, I64]:
+    """Return the name of each stretch's call or operator, and of the operator around a call."""
+    name, operator = np.full(len(own), NONE), np.full(len(own), NONE)
+    known = own.row >= 0
+    for number, table in enumerate(TABLES):
+        here = np.flatnonzero(known & (own.table == number))
+        name[here] = getattr(trace, table).name[own.row[here]]
+    calls = np.flatnonzero(known & (own.table == LAUNCHES))
+    around = trace.launches.op[own.row[calls]]
+    operator[calls] = lookup(trace.ops.name, around, NONE)
+    return name, operator
