@@ -155,7 +155,23 @@ def _replayed(trace: Trace, part: JudgedPart, account: Account) -> tuple[ClassGa
         return None, say("Not replayed: the replay failed ({reason}).", reason=found.reason)
     if found is None:
         return None, say("Not replayed: a step is too long for that.")
+    if _contradicts(account, found):
+        return None, say("Not replayed: the replay gains more than the account allows.")
     return found, ""
+
+
+def _contradicts(account: Account, gains: ClassGains) -> bool:
+    """Return whether a class gains more than its own time and that in which the device works.
+
+    In the rest the device is idle for another reason, which is still there without the class.
+    """
+    busy_ns = account.window_ns - account.idle_ns
+    return any(
+        gains.classes.get(one.name, 0) / gains.step_ns
+        > (one.ns + busy_ns) / account.window_ns + LITTLE
+        for one in account.classes
+        if one.group != "device"
+    )
 
 
 def _gaining(account: Account, gains: ClassGains) -> tuple[VerdictKind, ClassTime]:

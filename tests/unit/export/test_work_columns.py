@@ -19,9 +19,9 @@ def product() -> Trace:
         make.op("aten::linear", 0, 9),
         make.op("aten::mm", 1, 8, **texts("aten::mm", tensor(256, 256), tensor(256, 256))),
         *(make.launch(i, i + 1, i) for i in (2, 3)),
-        make.kernel("gemm", 10, 310, 2),
-        make.kernel("reduce", 310, 410, 3),
-        make.kernel("other", 500, 600, 9),
+        make.kernel("gemm", 10, 3010, 2),
+        make.kernel("reduce", 3010, 4010, 3),
+        make.kernel("other", 5000, 6000, 9),
     )
 
 
@@ -35,7 +35,7 @@ def test_work_is_that_of_the_views() -> None:
     assert linear == other == MISSING
     of_gemm = next(row for row in kernels(t).rows if row.name == "gemm")
     assert gemm == of_gemm.flops
-    assert of_gemm.above_roof_ns == 300_000 - kernel_columns(t)["attainable_ns"][0]
+    assert of_gemm.above_roof_ns == 3_000_000 - kernel_columns(t)["attainable_ns"][0]
 
 
 def test_unknown_work_is_null_in_tables() -> None:

@@ -17,8 +17,7 @@ export const roofline: Translation<typeof english.roofline> = {
   stake: (time, share) => `超出上限 ${time}（${share}）`,
   stakeHelp: "超出上限所允许最短时间的设备时间：完美的 Kernel 最多能省下的时间。",
   others: (rows, time) => `其余 ${count(rows)} 个：${time}`,
-  bestSeen:
-    "上限未知：此处没有该设备的数据手册。长虚线为本次记录中的最佳持续速率；时间短或命中缓存的工作可能高于它。",
+  bestSeen: "上限未知：没有设备的数据手册。虚线为本次最佳持续速率。",
   noRoofs: "没有已知的上限：此处没有该设备的数据手册，且记录中已知的工作量太少。",
   giveRoofs: "如需给出设备的速率，请写入厂商文件（见厂商文件参考）：",
   noModule: "不在任何模块中",

@@ -23,7 +23,7 @@ export const timelineSource: Translation<typeof english.timelineSource> = {
     inferred: {
       label: "推断",
       meaning:
-        "设备时间为推断：trace 中有主机时间，以及每个算子的两个事件之间在设备上经过的时间；开始与结束由此以及各个流内的顺序推出。" +
+        "设备时间为推断：由主机时间、每个算子的两个事件之间经过的设备时间，以及流内的顺序推出。" +
         "图中以斜线表示，仅知界限的以空心表示；± 表示可能的偏差。",
       way: "如何推断，以及精度受何限制",
     },

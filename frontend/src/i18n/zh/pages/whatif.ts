@@ -8,7 +8,7 @@ export const whatif: Translation<typeof english.whatif> = {
   add: "添加",
   clear: "清除",
   kinds:
-    "类型：operator（算子）、kernel、module（模块）、function（Python 函数）、call（运行时调用）、category（类别：gemm、convolution 等）、class（时间类别）、communication（通信）、copies（拷贝）、data_loader（数据加载）、launches（下发）、synchronization（同步）、rank_waits（等待其他 rank），以及 profiler 与 stacks（profiler 自身的时间，为估计值）。下表列出收益最大的项。",
+    "类型：operator、kernel、module、function、call、category（如 gemm）、class、communication、copies、data_loader、launches、synchronization、rank_waits，以及 profiler 与 stacks（其自身时间的估计）。下表列出收益最大的项。",
   gains: (share) => `收益 ${share}`,
   remove: (line) => `移除 ${line}`,
   synchronization: { label: "无等待", title: "假设主机从不等待设备" },
@@ -28,7 +28,7 @@ export const whatif: Translation<typeof english.whatif> = {
   unsteady: "采集所得的迭代",
   nothingSteady: "没有稳定迭代",
   measuredHelp:
-    "按采集所得，稳定迭代中参与评判的时间的平均值，或所选迭代的。与建议一样，不含启动、编译、图捕获和此前积压的工作。概览中的平均迭代是全部完整迭代的平均。",
+    "按采集所得，稳定迭代中参与评判的时间的平均值，或所选迭代的。不含启动、编译、图捕获和此前积压的工作。",
   predicted: "预测",
   withChanges: "应用改动后",
   nothingChanged: "尚未作任何改动",
