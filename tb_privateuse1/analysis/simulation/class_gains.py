@@ -61,28 +61,27 @@ class ClassGains(Struct, frozen=True):
 
 
 def class_gains(trace: Trace, part: JudgedPart, account: Account) -> ClassGains | None:
-    """Return what the judged steps gain; None if a step has too many events for a replay."""
+    """Return what the judged steps gain; None if a step is too long, or no class can change."""
     cut = cut_excerpt(trace, part.steps, _EVENTS) or cut_excerpt(trace, part.steps, _STEP_EVENTS)
     if cut is None or not len(cut.steps):
         return None
     replay = _Replay(cut, part.apart)
     least = LITTLE * account.window_ns
-    large = [one for one in account.classes if one.ns >= least]
+    large = [one for one in account.classes if one.ns >= least and one.name in replay.known]
     of_group = {
         group: [one.name for one in CLASSES if one.group == group and one.name in replay.known]
         for group in {one.group for one in large}
     }
-    groups = replay.gains({group: names for group, names in of_group.items() if names})
-    if not groups:
+    if not large:
         return None
+    groups = replay.gains(of_group)
     device_most = replay.most_without(of_group["device"]) if "device" in groups else 0
     most = max(*groups.values(), device_most)
     alike = round(max(replay.alike_ns, prediction.MARGIN * most))
     classes = replay.gains({
         one.name: [one.name]
         for one in large
-        if one.name in replay.known
-        and max(groups[one.group], device_most if one.group == "device" else 0) >= most - alike
+        if max(groups[one.group], device_most if one.group == "device" else 0) >= most - alike
     })  # fmt: skip
     return ClassGains(replay.step_ns, len(cut.steps), groups, device_most, classes, alike)
 

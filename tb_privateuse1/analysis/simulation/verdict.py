@@ -184,7 +184,7 @@ def _gaining(account: Account, gains: ClassGains) -> tuple[VerdictKind, ClassTim
     group = max(_near(most, gains.alike_ns), key=lambda name: spent[name])
     own = {one.name: one for one in account.classes if one.group == group}
     classes = {name: ns for name, ns in gains.classes.items() if name in own}
-    near = _near(classes, gains.alike_ns) or own
+    near = _near(classes, gains.alike_ns)
     leading = max((own[name] for name in near), key=lambda one: one.ns)
     if max(most.values()) <= LITTLE * gains.step_ns:
         return "balanced", leading

@@ -82,6 +82,17 @@ def test_a_wait_that_is_not_recorded_leaves_the_gain_open() -> None:
     assert "the host may wait for the device in what is not recorded." in found.sentence
 
 
+def test_a_class_that_nothing_changes_is_no_limit() -> None:
+    """Work from before the recording ends when it ended: no change of the program moves it."""
+    t = trace(
+        step(1, 0, 100), kernel("earlier", 1, 4), op("aten::mm", 60, 90), launch(62, 64, 1),
+        kernel("gemm", 70, 95, 1),
+    )  # fmt: skip
+    found = judged(t)
+    assert "before_recording" not in {one.name for one in found.gains}
+    assert found.time_class in {one.name for one in found.gains}
+
+
 def test_a_replay_that_fails_leaves_the_account(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
