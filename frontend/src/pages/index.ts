@@ -82,7 +82,7 @@ const OF_VIEWS: Record<Exclude<keyof Views, Section>, Entry> = {
     icon: "M1.5 3.5h7v3h-7zM8.5 5h2.5v6M8.5 9.5L11 12l2.5-2.5M7.5 14h7",
   },
   roofline: {
-    title: t.roofline.title,
+    title: t.rooflineThumbnail.page,
     letter: "r",
     component: onDemand(() => import("./roofline").then((page) => page.Roofline)),
     icon: "M2 2v12h12M4 11l4-5h6M6.5 11.5h.01M10 9h.01",

@@ -1,6 +1,7 @@
-// Texts that the first page does not load: `../culprits.ts`, `../parallelism.ts` and `../report.ts` have them.
+// Texts that the first page does not load: the files of `..` with these names have them.
 import { culprits } from "./pages/culprits";
 import { parallelism } from "./pages/parallelism";
 import { report } from "./pages/report";
+import { roofline } from "./pages/roofline";
 
-export const apart = { culprits, parallelism, report };
+export const apart = { culprits, parallelism, report, roofline };

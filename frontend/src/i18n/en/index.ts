@@ -17,7 +17,6 @@ import * as operators from "./pages/operators";
 import * as overview from "./pages/overview";
 import * as quality from "./pages/quality";
 import * as record from "./pages/record";
-import * as roofline from "./pages/roofline";
 import * as runtime from "./pages/runtime";
 import * as shared from "./pages/shared";
 import * as sql from "./pages/sql";
@@ -47,7 +46,6 @@ export const en = {
   ...overview,
   ...quality,
   ...record,
-  ...roofline,
   ...runtime,
   ...shared,
   ...sql,

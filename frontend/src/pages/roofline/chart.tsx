@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { color } from "../../lib/color";
 import { useWidth } from "../../lib/use-width";
-import { t } from "../../i18n";
+import { roofline } from "../../i18n/roofline";
 import { PngButton } from "../../widgets/charts/png-button";
 import {
   apart,
@@ -27,7 +27,7 @@ import {
 import { number, perSecond } from "./points";
 import "./chart.css";
 
-const texts = t.roofline.chart;
+const texts = roofline.chart;
 
 interface RooflineChartProps {
   points: readonly ChartPoint[];

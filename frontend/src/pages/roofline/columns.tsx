@@ -4,11 +4,12 @@ import { categoryOf } from "../../lib/color";
 import { MISSING, rate } from "../../lib/format";
 import { linkProps } from "../../state/links";
 import { t } from "../../i18n";
+import { roofline } from "../../i18n/roofline";
 import { derived, field, worded, type Column } from "../../widgets/table/columns";
 import { columnOf } from "./distance-bar";
 import { number, perSecond, scaled } from "./points";
 
-const texts = t.roofline;
+const texts = roofline;
 const heads = texts.columns;
 
 export type By = "operator" | "shape" | "module" | "kernel";

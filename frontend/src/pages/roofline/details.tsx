@@ -17,7 +17,7 @@ import { quote } from "../../lib/filter";
 import { linkProps } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
-import { t } from "../../i18n";
+import { roofline } from "../../i18n/roofline";
 import { Inspector } from "../../widgets/inspector/inspector";
 import { Calls } from "../shared/inspector/calls";
 import { One } from "../shared/inspector/one-call";
@@ -25,7 +25,7 @@ import { titleOf, type By } from "./columns";
 import { number, operations, perSecond } from "./points";
 import "./details.css";
 
-const texts = t.roofline;
+const texts = roofline;
 const { facts, columns: heads } = texts;
 
 /** The figures of a point: its tooltip, and the first part of its details. */

@@ -2,11 +2,11 @@
 import type { DistanceRow, RooflineRow } from "../../api/types";
 import { duration, durationLimits, exactDuration, percent } from "../../lib/format";
 import { linkProps } from "../../state/links";
-import { t } from "../../i18n";
+import { roofline } from "../../i18n/roofline";
 import { CsvButton } from "../../widgets/table/csv-button";
 import "./distance-bar.css";
 
-const texts = t.roofline.distance;
+const texts = roofline.distance;
 
 type Distance = DistanceRow["distance"];
 

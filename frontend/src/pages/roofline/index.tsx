@@ -7,6 +7,7 @@ import { tableInUrl } from "../../state/table-in-url";
 import { go, state } from "../../state/url";
 import { traceOf, useLatest, useView } from "../../state/use-result";
 import { t } from "../../i18n";
+import { roofline } from "../../i18n/roofline";
 import { CodeBlock } from "../../widgets/controls/code-block";
 import { Segmented } from "../../widgets/controls/segmented";
 import { filterRows, readFilter } from "../../widgets/table/columns";
@@ -21,7 +22,7 @@ import { isDotted } from "./layout";
 import { keyOf, pointsOf, roofsOf, withinReach } from "./points";
 import "./roofline.css";
 
-const texts = t.roofline;
+const texts = roofline;
 
 type DType = NonNullable<Options["roofline"]["dtype"]>;
 

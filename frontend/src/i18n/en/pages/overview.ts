@@ -196,6 +196,7 @@ export const hotspots = {
 
 /** The small roofline. */
 export const rooflineThumbnail = {
+  page: "Roofline",
   title: (points: number) => `Roofline: ${plural(points, "kernel")} under the roof. Open the page`,
   axes: "FLOP/s over FLOP per byte: the line is the roof",
 };

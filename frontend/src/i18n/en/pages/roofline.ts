@@ -1,7 +1,6 @@
 import { count, plural } from "../../count";
 
 export const roofline = {
-  title: "Roofline",
   point: "A point is",
   by: { operator: "Operator", shape: "Shapes", module: "Module", kernel: "Kernel" },
   byHelp: {

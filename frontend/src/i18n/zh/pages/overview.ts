@@ -184,6 +184,7 @@ export const hotspots: Translation<typeof english.hotspots> = {
 };
 
 export const rooflineThumbnail: Translation<typeof english.rooflineThumbnail> = {
+  page: "屋顶线",
   title: (points) => `Roofline：上限之下的 ${count(points)} 个 kernel。打开页面`,
   axes: "纵轴 FLOP/s，横轴 FLOP/byte：折线为上限",
 };

@@ -1,9 +1,8 @@
-import type * as english from "../../en/pages/roofline";
-import type { Translation } from "../../translation";
-import { count } from "../../count";
+import type * as english from "../en/pages/roofline";
+import type { Translation } from "../translation";
+import { count } from "../count";
 
 export const roofline: Translation<typeof english.roofline> = {
-  title: "屋顶线",
   point: "每个点为",
   by: { operator: "算子", shape: "形状", module: "模块", kernel: "Kernel" },
   byHelp: {
