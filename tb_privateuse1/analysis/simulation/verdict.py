@@ -154,7 +154,9 @@ def _replayed(trace: Trace, part: JudgedPart, account: Account) -> tuple[ClassGa
     if isinstance(found, Failure):
         return None, say("Not replayed: the replay failed ({reason}).", reason=found.reason)
     if found is None:
-        return None, say("Not replayed: a step is too long for that.")
+        return None, say(
+            "Not replayed: a step is too long for that, or no class of its time can change."
+        )
     if _contradicts(account, found):
         return None, say("Not replayed: the replay gains more than the account allows.")
     return found, ""

@@ -78,7 +78,7 @@ def test_long_recordings_are_replayed_in_part(monkeypatch: pytest.MonkeyPatch) -
     none = steady_verdict(device_bound().trace())
     assert none is not None
     assert none.gains == ()
-    assert "Not replayed: a step is too long for that." in none.sentence
+    assert "Not replayed: a step is too long for that" in none.sentence
 
 
 @needs_traces

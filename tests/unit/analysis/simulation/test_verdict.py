@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tb_privateuse1.analysis.account.table import Account
 from tb_privateuse1.analysis.kernel_names import display_name
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.analysis.simulation import verdict as verdicts
+from tb_privateuse1.analysis.simulation.class_gains import ClassGains
 from tb_privateuse1.analysis.simulation.verdict import Verdict, steady_verdict
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, span, step, trace
@@ -157,3 +160,25 @@ def test_a_kernel_that_waits_in_the_queue_has_the_name_that_people_read() -> Non
     assert found.cause == full
     assert f"most before {display_name(full)}." in found.sentence
     assert display_name(full) == "GEMM bf16 128×64×64"
+
+
+def test_a_replay_that_contradicts_the_account_gives_no_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without its 20 us of 100 a class cannot gain all of them, if another one has the rest."""
+    t = trace(
+        step(1, 0, 100), op("aten::mm", 20, 98), launch(96, 97, 1), kernel("gemm", 98, 100, 1)
+    )
+    sure = judged(t)
+    assert (sure.time_class, len(sure.gains) > 0) == ("dispatch", True)
+
+    def wrong(trace: Trace, part: JudgedPart, account: Account) -> ClassGains:
+        return ClassGains(
+            100_000, 1, {"host": 100_000}, 0, {"python": 100_000, "dispatch": 0}, 1_000
+        )
+
+    monkeypatch.setattr(verdicts, "class_gains", wrong)
+    found = verdicts.verdict(t, judged_part(t))
+    assert found is not None
+    assert (found.time_class, found.gains) == ("dispatch", ())
+    assert "Not replayed: the replay gains more than the account allows." in found.sentence
