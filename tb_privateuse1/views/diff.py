@@ -28,6 +28,7 @@ from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
     OffsetOption,
@@ -131,8 +132,9 @@ def diff(
     if by == "kernels":
         old, base_names = rename_kernels(old, base, trace, base_steps, now_steps)
     counts = len(base_steps), len(now_steps)
-    page = slice(offset, offset + limit)
-    rows, total = compare_rows(old, now, by, unit, counts, base_names, page)
+    rows, total = compare_rows(
+        old, now, by, unit, counts, base_names, slice(offset, offset + limit)
+    )
     now_time, base_time = (one.time for one in windows)
     why = explain_change(base, trace, base_steps, now_steps, (base_time, now_time))
     return Diff(
@@ -156,10 +158,14 @@ def diff(
         now_steps=len(now_steps),
         base_total_ns=total_time(old, unit),
         now_total_ns=total_time(now, unit),
-        notes=(
-            *notes.notes(trace, base, len(now_steps), len(base_steps)),
-            *notes.decomposed(trace, base, now_steps, base_steps),
-        ),
+        notes=_notes(trace, base, now_steps, base_steps),
+    )
+
+
+def _notes(trace: Trace, base: Trace, now_steps: I64, base_steps: I64) -> tuple[Finding, ...]:
+    return (
+        *notes.notes(trace, base, len(now_steps), len(base_steps)),
+        *notes.decomposed(trace, base, now_steps, base_steps),
     )
 
 

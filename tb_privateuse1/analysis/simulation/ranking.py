@@ -127,10 +127,8 @@ def rank_gains(
     if part is not None and part.trace is not trace:
         trace, rows = part.trace, part.steps
         graph = dependency_graph.build_graph(trace)
-        path, base = (
-            critical_path.find_critical_path(trace, graph),
-            prediction.replay_baseline(trace, graph, judged.apart),
-        )
+        path = critical_path.find_critical_path(trace, graph)
+        base = prediction.replay_baseline(trace, graph, judged.apart)
     path = outside(path.take(np.isin(path.step, rows)), judged.apart)
     recorded = base
     if made:
@@ -138,17 +136,18 @@ def rank_gains(
     replays = _REPLAYS + len(base.assumptions.names)
     most = max(_LEAST, _WORK // (replays * len(graph.time_ns)))
     wanted = candidates.candidates(trace, path)
-    gained = float((recorded.held[rows] - base.held[rows]).mean())
-    step = max(float(judged.lengths_ns.mean()) - gained, 1.0)
+    step = _mean_step(judged, recorded, base, rows)
     tried = wanted[: min(most, _ALIASES * limit)]
     scope = [changes.change_scope(trace, Change(one.kind, one.name, 0)) for one in tried]
     gains = list(_gains(trace, graph, base, rows, tried))
-    same = _same_things(scope, [free.gain_ns for free, _ in gains], graph.latency_ns)
+    free_ns = [free.gain_ns for free, _ in gains]
+    same = _same_things(scope, free_ns, graph.latency_ns)
     found = []
     for i, others in same.items():
         one, (free, half) = tried[i], gains[i]
-        is_ranged = one.kind in _RANGED
-        on_path = candidates.scope_on_path(path, scope[i]) if is_ranged else one.on_path_ns
+        on_path = one.on_path_ns
+        if one.kind in _RANGED:
+            on_path = candidates.scope_on_path(path, scope[i])
         found.append(
             Gain(
                 kind=one.kind,
@@ -164,13 +163,18 @@ def rank_gains(
             )
         )
     found.sort(key=lambda row: (-row.free_gain_ns, row.kind, row.name))
-    free_ns = [free.gain_ns for free, _ in gains]
     return Ranking(
         rows=tuple(found[:limit]),
         choices=_choices(wanted, free_ns, len(rows)),
         steps=len(rows),
         left_out=max(min(len(wanted), limit) - len(tried), 0),
     )
+
+
+def _mean_step(judged: JudgedPart, recorded: Baseline, base: Baseline, rows: I64) -> float:
+    """Return the mean length of the steps, with what the changes of ``base`` gain."""
+    gained = float((recorded.held[rows] - base.held[rows]).mean())
+    return max(float(judged.lengths_ns.mean()) - gained, 1.0)
 
 
 def _names(one: Candidate) -> dict[str, Any]:
