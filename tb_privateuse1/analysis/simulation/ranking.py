@@ -133,11 +133,9 @@ def rank_gains(
     recorded = base
     if made:
         graph, base = prediction.change_baseline(trace, graph, base, made)
-    replays = _REPLAYS + len(base.assumptions.names)
-    most = max(_LEAST, _WORK // (replays * len(graph.time_ns)))
     wanted = candidates.candidates(trace, path)
     step = _mean_step(judged, recorded, base, rows)
-    tried = wanted[: min(most, _ALIASES * limit)]
+    tried = wanted[: min(_most_replayed(graph, base), _ALIASES * limit)]
     scope = [changes.change_scope(trace, Change(one.kind, one.name, 0)) for one in tried]
     gains = list(_gains(trace, graph, base, rows, tried))
     free_ns = [free.gain_ns for free, _ in gains]
@@ -169,6 +167,12 @@ def rank_gains(
         steps=len(rows),
         left_out=max(min(len(wanted), limit) - len(tried), 0),
     )
+
+
+def _most_replayed(graph: Graph, base: Baseline) -> int:
+    """Return how many candidates are replayed in a bounded time."""
+    replays = _REPLAYS + len(base.assumptions.names)
+    return max(_LEAST, _WORK // (replays * len(graph.time_ns)))
 
 
 def _mean_step(judged: JudgedPart, recorded: Baseline, base: Baseline, rows: I64) -> float:
