@@ -1,4 +1,4 @@
-"""Items that are computed side by side: one that fails costs itself only.
+"""Run a piece of work; an unexpected exception is logged and becomes a Failure in its place.
 
 An unexpected exception is a mistake of ours, or of a user's rule. It is logged once with its
 traceback, and a Failure stands where the item's result would have been.

@@ -1,4 +1,4 @@
-"""Peak rates of a device, as data: from its data sheet or from a user's vendor file."""
+"""Define the types of a device's peak rates, Peak and Rates; ``vendors`` holds the figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters that a trace records: clocks, power, bandwidth, values of the user."""
+"""Define the tables of recorded counters: CounterSeries and CounterSamples."""
 
 from __future__ import annotations
 
