@@ -7,7 +7,7 @@ const load = async (file) => (await runnerImport(`./src/i18n/${file}`, OPTIONS))
 const { missingTexts } = await load("translation.ts");
 const all = async (language) => ({
   ...(await load(`${language}/index.ts`))[language],
-  ...(await load(`${language}/apart.ts`)).apart,
+  ...(await load(`${language}/loaded-later.ts`)).loadedLater,
 });
 
 const missing = missingTexts(await all("en"), await all("zh"));

@@ -1,12 +1,26 @@
 // Each rule of scripts/lint names what breaks it, and is silent about what does not.
 import { expect, test } from "vitest";
 import { bareTexts } from "../scripts/lint/bare-texts";
+import { firstLine } from "../scripts/lint/first-line";
 import { functionLength } from "../scripts/lint/function-length";
 import { layers, lineLength, onePlace } from "../scripts/lint/layers";
 import { columnMeanings, tidyChinese, translations } from "../scripts/lint/translations";
 import { spaced } from "../src/i18n/han";
 
 const sources = (files: Record<string, string>): Map<string, string> => new Map(Object.entries(files));
+
+test("a file begins with what it is for", () => {
+  const files = {
+    "a.ts": "// Sums.\n",
+    "b.ts": "/** A page. */\n",
+    "c.ts": 'import "./a";\n',
+    "d.ts": "//\n",
+  };
+  expect(firstLine(sources(files))).toEqual([
+    "c.ts: the first line does not say what the file is for",
+    "d.ts: the first line does not say what the file is for",
+  ]);
+});
 
 test("lines of JSX count", () => {
   const page = (breaks: number): Map<string, string> =>

@@ -1,5 +1,6 @@
 // The rules of this code that neither the compiler nor Biome has: each returns what breaks it.
 import { bareTexts } from "./bare-texts";
+import { firstLine } from "./first-line";
 import { functionLength } from "./function-length";
 import { layers, lineLength, onePlace } from "./layers";
 import { readSources } from "./sources";
@@ -7,6 +8,6 @@ import { columnMeanings, tidyChinese, translations } from "./translations";
 
 export function violations(): string[] {
   const sources = readSources();
-  const rules = [layers, onePlace, lineLength, functionLength, bareTexts, tidyChinese];
+  const rules = [firstLine, layers, onePlace, lineLength, functionLength, bareTexts, tidyChinese];
   return [...rules.flatMap((rule) => rule(sources)), ...translations(), ...columnMeanings()];
 }

@@ -1,9 +1,9 @@
 // Chinese has the texts of English, with values of the same kind, and is tidy.
 import { TABLES } from "../../src/api/types";
 import { en as main } from "../../src/i18n/en";
-import { apart as englishApart } from "../../src/i18n/en/apart";
+import { loadedLater as englishLater } from "../../src/i18n/en/loaded-later";
 import { zh as mainChinese } from "../../src/i18n/zh";
-import { apart as chineseApart } from "../../src/i18n/zh/apart";
+import { loadedLater as chineseLater } from "../../src/i18n/zh/loaded-later";
 import { MEANINGS } from "../../src/i18n/zh/zh-columns";
 import { textsOf } from "./bare-texts";
 import { isNode, parse, type Sources } from "./sources";
@@ -32,8 +32,8 @@ function wrong(text: unknown, original: unknown): string {
 }
 
 export function translations(
-  english: unknown = { ...main, ...englishApart },
-  chinese: unknown = { ...mainChinese, ...chineseApart },
+  english: unknown = { ...main, ...englishLater },
+  chinese: unknown = { ...mainChinese, ...chineseLater },
 ): string[] {
   const originals = new Map(leaves(english, "t"));
   return leaves(chinese, "t").flatMap(([path, text]) => {

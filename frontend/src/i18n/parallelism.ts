@@ -1,6 +1,6 @@
 // The texts of axes of parallelism on the page *Distributed*, apart from `t`: the first page does without them.
 import { language } from ".";
-import { parallelism as english } from "./en/pages/parallelism";
+import { parallelism as english } from "./en/pages/distributed-parallelism";
 import { withEnglish } from "./translation";
 
 export const parallelism =

@@ -1,4 +1,4 @@
-// English is the source of all texts. A translation may lack some of them: English is shown instead.
+// Completes a translation by English: a text that the translation lacks is shown in English.
 
 /** Some of the texts of `T`, each with the same values. */
 export type Translation<T> = T extends (...values: never[]) => unknown

@@ -1,4 +1,4 @@
-/** The frame around the pages. */
+// English texts of the frame around all pages: navigation, top bar, dialogs.
 export const frame = {
   brand: "PrivateUse1",
   title: "PrivateUse1 profiler",

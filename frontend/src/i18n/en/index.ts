@@ -1,4 +1,4 @@
-// All texts in English, the source: a file per page, and one per room for the rest.
+// All English texts of the first load in one object, `en`. English is the source of every text.
 import * as app from "./app";
 import * as lib from "./lib";
 import * as recording from "./pages/recording";
@@ -15,13 +15,13 @@ import * as method from "./pages/method";
 import * as modules from "./pages/modules";
 import * as operators from "./pages/operators";
 import * as overview from "./pages/overview";
-import * as quality from "./pages/quality";
+import * as quality from "./pages/recording-quality";
 import * as record from "./pages/record";
 import * as runtime from "./pages/runtime";
 import * as shared from "./pages/shared";
 import * as sql from "./pages/sql";
 import * as timeline from "./pages/timeline";
-import * as timelineArea from "./pages/timeline-area";
+import * as timelineArea from "./pages/timeline-selection";
 import * as whatif from "./pages/whatif";
 import * as work from "./pages/work";
 import * as server from "./server";

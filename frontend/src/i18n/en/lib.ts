@@ -1,3 +1,4 @@
+// English texts of filters, units and other helpers of all pages.
 import { plural } from "../count";
 
 /** What a filter is told that is not understood. */

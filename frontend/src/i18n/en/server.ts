@@ -1,4 +1,4 @@
-/** What went wrong between the page and the server, and what to do. */
+// English texts of failed requests to the server, and of names that the server gives.
 export const client = {
   mistake: "The page made a mistake.",
   noAnswer: (seconds: number) => `TensorBoard has not answered for ${seconds} seconds.`,

@@ -1,6 +1,6 @@
+// English texts of tables, charts, panels and other parts that pages share.
 import { count, plural } from "../count";
 
-/** Of the small parts of pages. */
 export const widgets = {
   copy: "Copy",
   copied: "Copied",

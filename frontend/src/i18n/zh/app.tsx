@@ -1,3 +1,4 @@
+// Chinese texts of en/app.
 import type * as english from "../en/app";
 import type { Translation } from "../translation";
 

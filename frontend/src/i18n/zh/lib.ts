@@ -1,3 +1,4 @@
+// Chinese texts of en/lib.
 import { count } from "../count";
 import type * as english from "../en/lib";
 import type { Translation } from "../translation";

@@ -1,3 +1,4 @@
+// Chinese texts of en/server.
 import type * as english from "../en/server";
 import type { Translation } from "../translation";
 

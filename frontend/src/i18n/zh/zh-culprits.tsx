@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/culprits.
 import type { Culprit } from "../../api/types";
 import { count } from "../count";
 import type * as english from "../en/pages/culprits";

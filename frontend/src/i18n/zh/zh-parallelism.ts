@@ -1,5 +1,6 @@
+// Chinese texts of en/pages/distributed-parallelism.
 import { count } from "../count";
-import type * as english from "../en/pages/parallelism";
+import type * as english from "../en/pages/distributed-parallelism";
 import type { Translation } from "../translation";
 
 export const parallelism: Translation<typeof english.parallelism> = {

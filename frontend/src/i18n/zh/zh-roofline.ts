@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/roofline.
 import type * as english from "../en/pages/roofline";
 import type { Translation } from "../translation";
 import { count } from "../count";

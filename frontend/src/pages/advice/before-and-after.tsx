@@ -1,3 +1,4 @@
+// Code with a problem, beside the same code with its fix.
 import type { Code } from "../../api/types";
 import { t } from "../../i18n";
 import { CodeBlock } from "../../widgets/controls/code-block";

@@ -1,3 +1,4 @@
+// What advice checked and found to cost nothing.
 import type { FineRow } from "../../api/types";
 import { t } from "../../i18n";
 import "../shared/finding-parts.css";

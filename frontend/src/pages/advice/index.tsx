@@ -1,3 +1,4 @@
+// The advice page: findings by their saving, each with its evidence and fix.
 import type { AdviceTable as Result, AdviceRow, RuleStatus } from "../../api/types";
 import { duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";

@@ -1,3 +1,4 @@
+// English texts of the advice page: findings, their evidence and their fixes.
 import type { ComponentChildren } from "preact";
 import type { AdviceRow, RuleStatus } from "../../../api/types";
 import { count, plural } from "../../count";

@@ -1,4 +1,4 @@
-/** The page of the counters that the trace itself records. */
+// English texts of the counters page.
 export const counters = {
   title: "Counters",
   none: "This trace has no counters.",

@@ -1,3 +1,4 @@
+// English texts about ranks that keep the others waiting.
 import type { ComponentChildren } from "preact";
 import type { Culprit } from "../../../api/types";
 import { count, plural } from "../../count";
@@ -31,7 +32,6 @@ const meanings: Record<Culprit["cause"] | "throttled" | "missing", string> = {
   unknown: "Compare its timeline with that of a rank that waits.",
 };
 
-/** Who keeps the other ranks of a run waiting. */
 export const culprits = {
   title: "Who keeps the others waiting",
   titleNote: (n: number) => `${plural(n, "cause")} beyond chance, over all complete steps`,

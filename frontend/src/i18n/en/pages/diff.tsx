@@ -1,3 +1,4 @@
+// English texts of the comparison of two runs.
 import type { ComponentChildren } from "preact";
 import type { Condition, Diff, DiffAllocator, DiffMemory, DiffRow } from "../../../api/types";
 import { plural } from "../../count";
@@ -17,7 +18,6 @@ const statuses: Record<DiffRow["status"] | DiffAllocator["status"], string> = {
   gone: "removed",
 };
 
-/** Two traces side by side. */
 export const diff = {
   verdicts,
   statuses,

@@ -1,8 +1,8 @@
+// English texts of the distributed page: all ranks of a run.
 import type { ComponentChildren } from "preact";
 import type { Grid } from "../../../api/types";
 import { count, plural } from "../../count";
 
-/** All ranks of a run. */
 export const distributed = {
   measures: {
     step: { label: "Step", title: "How long the step takes" },

@@ -1,3 +1,4 @@
+// English texts of the flame graphs.
 import type { ComponentChildren } from "preact";
 import type { Flame } from "../../../api/types";
 import { count, plural } from "../../count";

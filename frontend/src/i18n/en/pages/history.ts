@@ -1,6 +1,6 @@
+// English texts of the page of all runs.
 import { plural } from "../../count";
 
-/** All runs of the logdir. */
 export const history = {
   title: "Runs",
   noun: "recording",

@@ -1,3 +1,4 @@
+// English texts of the inspector: one event and what it belongs to.
 import type { ComponentChildren } from "preact";
 import type { EventRecord, Item } from "../../../api/types";
 import { count, plural } from "../../count";

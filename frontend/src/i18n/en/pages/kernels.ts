@@ -1,3 +1,4 @@
+// English texts of the kernels page.
 import { count } from "../../count";
 
 export const kernels = {

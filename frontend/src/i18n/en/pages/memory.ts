@@ -1,3 +1,4 @@
+// English texts of the memory page.
 import type { AliveModule, AliveRow, Allocation, MemoryCategory } from "../../../api/types";
 import { count, plural } from "../../count";
 

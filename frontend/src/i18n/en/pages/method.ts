@@ -1,3 +1,4 @@
+// English texts of the method: how device times were inferred, and with which constants.
 import type { Constant, Method, Overview } from "../../../api/types";
 import { plural } from "../../count";
 

@@ -1,3 +1,4 @@
+// English texts of the modules page.
 import type { ComponentChildren } from "preact";
 export const modules = {
   module: { noun: "module", nouns: "modules" },

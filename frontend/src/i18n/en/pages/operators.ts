@@ -1,3 +1,4 @@
+// English texts of the operators page.
 import type { OperatorRow, Options } from "../../../api/types";
 import { count } from "../../count";
 

@@ -1,3 +1,4 @@
+// English texts of the overview.
 import { count, plural } from "../../count";
 
 export const overview = {

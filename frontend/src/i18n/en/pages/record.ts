@@ -1,4 +1,4 @@
-/** Recordings on demand: the button and its dialog. */
+// English texts of the dialog that records a running job.
 import { count, plural } from "../../count";
 
 export const record = {

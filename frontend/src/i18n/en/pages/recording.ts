@@ -1,4 +1,4 @@
-/** The page about the recording: what was recorded, how good it is, and how times were inferred. */
+// English texts of the recording page: what was recorded, how good it is, how times were inferred.
 export const recording = {
   title: "Recording",
   sectionsLabel: "Sections of this page",

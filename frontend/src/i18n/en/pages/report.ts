@@ -1,6 +1,6 @@
+// English texts of the report: one file that is read without a server.
 import { plural } from "../../count";
 
-/** The report: one file that is read without a server. */
 export const report = {
   brand: "PyTorch profile",
   diffBrand: "Comparison of two PyTorch profiles",

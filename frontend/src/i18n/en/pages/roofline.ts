@@ -1,3 +1,4 @@
+// English texts of the roofline page.
 import { count, plural } from "../../count";
 
 export const roofline = {

@@ -1,4 +1,4 @@
-/** The page on calls of the device's runtime and driver. */
+// English texts of the runtime calls page.
 export const runtime = {
   title: "Runtime calls",
   noun: "call name",

@@ -1,3 +1,4 @@
+// English texts that several pages show: what is measured, bounds, findings about the data.
 import type { Evidence, Finding, Overview, Progress } from "../../../api/types";
 import { count, plural } from "../../count";
 

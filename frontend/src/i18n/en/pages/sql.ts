@@ -1,3 +1,4 @@
+// English texts of the SQL page.
 import { count, plural } from "../../count";
 
 export const sql = {

@@ -1,3 +1,4 @@
+// English texts of the timeline.
 import type { ComponentChildren } from "preact";
 import type { Counter } from "../../../api/types";
 import { plural } from "../../count";

@@ -1,3 +1,4 @@
+// English texts of the what-if page.
 import type { Gain } from "../../../api/types";
 import { plural } from "../../count";
 

@@ -1,4 +1,4 @@
-// FLOPs, bytes and roofs of device activities, in the tables of operators and kernels.
+// English texts of the columns of FLOPs, bytes and roofs.
 export const work = {
   columns: {
     flops: { title: "FLOP", help: "Operations of its device activities, by input shapes. Empty: no model." },

@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/advice.
 import { count } from "../../count";
 import { spaced } from "../../han";
 import type * as english from "../../en/pages/advice";

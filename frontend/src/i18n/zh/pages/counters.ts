@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/counters.
 import type * as english from "../../en/pages/counters";
 import type { Translation } from "../../translation";
 

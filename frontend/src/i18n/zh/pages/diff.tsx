@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/diff.
 import type { Diff } from "../../../api/types";
 import { count } from "../../count";
 import { spaced } from "../../han";

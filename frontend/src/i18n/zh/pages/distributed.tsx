@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/distributed.
 import type { Grid } from "../../../api/types";
 import { count } from "../../count";
 import type * as english from "../../en/pages/distributed";

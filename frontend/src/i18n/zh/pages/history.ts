@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/history.
 import type * as english from "../../en/pages/history";
 import type { Translation } from "../../translation";
 import { count } from "../../count";

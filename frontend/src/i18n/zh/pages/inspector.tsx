@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/inspector.
 import type { EventRecord, Item } from "../../../api/types";
 import { count } from "../../count";
 import { spaced } from "../../han";

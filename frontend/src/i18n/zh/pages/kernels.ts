@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/kernels.
 import { count } from "../../count";
 import type * as english from "../../en/pages/kernels";
 import type { Translation } from "../../translation";

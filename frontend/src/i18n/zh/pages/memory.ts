@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/memory.
 import { count } from "../../count";
 import type * as english from "../../en/pages/memory";
 import type { Translation } from "../../translation";

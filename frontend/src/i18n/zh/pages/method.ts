@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/method.
 import { count } from "../../count";
 import type * as english from "../../en/pages/method";
 import type { Translation } from "../../translation";

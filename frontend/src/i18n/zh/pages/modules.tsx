@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/modules.
 import type * as english from "../../en/pages/modules";
 import type { Translation } from "../../translation";
 

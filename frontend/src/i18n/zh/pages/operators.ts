@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/operators.
 import { count } from "../../count";
 import type * as english from "../../en/pages/operators";
 import type { Translation } from "../../translation";

@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/record.
 import type * as english from "../../en/pages/record";
 import { count } from "../../count";
 import type { Translation } from "../../translation";

@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/recording.
 import { spaced } from "../../han";
 import type * as english from "../../en/pages/recording";
 import type { Translation } from "../../translation";

@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/report.
 import type { Translation } from "../../translation";
 import type * as english from "../../en/pages/report";
 

@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/runtime.
 import type * as english from "../../en/pages/runtime";
 import type { Translation } from "../../translation";
 

@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/shared.
 import { count } from "../../count";
 import type * as english from "../../en/pages/shared";
 import type { Translation } from "../../translation";

@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/sql.
 import { count } from "../../count";
 import type * as english from "../../en/pages/sql";
 import type { Translation } from "../../translation";

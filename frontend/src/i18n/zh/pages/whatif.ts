@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/whatif.
 import { count } from "../../count";
 import type * as english from "../../en/pages/whatif";
 import type { Translation } from "../../translation";

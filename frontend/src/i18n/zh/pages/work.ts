@@ -1,3 +1,4 @@
+// Chinese texts of en/pages/work.
 import type * as english from "../../en/pages/work";
 import type { Translation } from "../../translation";
 

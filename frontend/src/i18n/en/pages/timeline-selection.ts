@@ -1,3 +1,4 @@
+// English texts of the timeline's panel about a selected range of time.
 import { plural } from "../../count";
 
 /** The tabs of a selected stretch of time. */

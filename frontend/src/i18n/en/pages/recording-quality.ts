@@ -1,3 +1,4 @@
+// English texts of the recording page's findings about the data.
 import type { Finding } from "../../../api/types";
 import { count } from "../../count";
 

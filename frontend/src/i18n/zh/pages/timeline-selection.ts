@@ -1,4 +1,5 @@
-import type * as english from "../../en/pages/timeline-area";
+// Chinese texts of en/pages/timeline-selection.
+import type * as english from "../../en/pages/timeline-selection";
 import type { Translation } from "../../translation";
 
 export const timelineArea: Translation<typeof english.timelineArea> = {

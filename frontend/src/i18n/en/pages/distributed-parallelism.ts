@@ -1,6 +1,6 @@
+// English texts of the distributed page's tables of process groups, nodes and stages.
 import { count } from "../../count";
 
-/** Axes of parallelism, process groups, nodes, pipeline stages and experts of a run. */
 export const parallelism = {
   tables: { axes: "Axes", nodes: "Nodes", stages: "Pipeline stages", experts: "Experts", groups: "Groups" },
   nouns: {

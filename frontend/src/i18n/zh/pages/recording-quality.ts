@@ -1,5 +1,6 @@
+// Chinese texts of en/pages/recording-quality.
 import { count } from "../../count";
-import type * as english from "../../en/pages/quality";
+import type * as english from "../../en/pages/recording-quality";
 import type { Translation } from "../../translation";
 
 export const quality: Translation<typeof english.quality> = {

@@ -1,0 +1,7 @@
+// English texts that single pages load later, for the test of translations.
+import { culprits } from "./pages/culprits";
+import { parallelism } from "./pages/distributed-parallelism";
+import { report } from "./pages/report";
+import { roofline } from "./pages/roofline";
+
+export const loadedLater = { culprits, parallelism, report, roofline };
