@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from benchmarks.blame_noise import PIECES, Noise
-from tb_privateuse1.analysis.ranks.collectives import Calls, Label, RankPart, Shape, StepParts
+from tb_privateuse1.analysis.ranks.collectives import Calls, Label, RankPart, Shape
 from tb_privateuse1.analysis.ranks.host_causes import HostParts
+from tb_privateuse1.analysis.ranks.step_parts import StepParts
 from tb_privateuse1.analysis.steps.bounds import RANK
 
 Floats = NDArray[np.float64]

@@ -29,6 +29,7 @@ from tb_privateuse1.analysis.ranks.collectives import (
     RankPart,
     drop_matches,
     match_calls,
+    of_whole_recording,
 )
 from tb_privateuse1.analysis.ranks.culprits import Culprit, find_culprits, least_cost_ns
 from tb_privateuse1.analysis.ranks.expert_rows import ExpertRow, expert_rows
@@ -45,7 +46,7 @@ from tb_privateuse1.trace.model import MISSING, NONE, Timeline
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import reduces
-from tb_privateuse1.views.view_inputs import Provenance, Rank, StepOption
+from tb_privateuse1.views.view_inputs import Provenance, Rank, StepOption, WindowOption
 
 
 class RankRow(Struct, frozen=True):
@@ -116,7 +117,7 @@ class RankStep(Struct, frozen=True):
     """Null if no call of the step could be matched with those of other ranks."""
     synchronizing_ns: int | None
     incomplete: bool
-    """Cut off by the end of the recording, or primed: in no mean."""
+    """In no mean: cut off by the end of the recording, primed, or not in the window."""
     duration_bound_ns: int | None
     computation_bound_ns: int | None
     communication_bound_ns: int | None
@@ -167,17 +168,20 @@ def distributed(
     ranks: tuple[Rank, ...],
     *,
     step: StepOption = None,
+    window: WindowOption = "steady",
     measure: Annotated[Measure, "what the grid of ranks by steps shows"] = "step",
     limit: Annotated[int, "at most this many steps, and as many collectives"] = 2000,
 ) -> Distributed:
     """Every rank's computation and communication, the collectives, and who holds up the others.
 
-    Of one step, or of the complete ones. Raises TraceError ``unknown_step`` or ``bad_option``.
+    Of one step, or of the complete ones of the window; each rank has its own. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     if limit < 0:
         raise TraceError("bad_option", say("limit must not be negative, not {limit}.", limit=limit))
     read = [r for r in ranks if isinstance(r.part, RankPart)]
     parts: list[RankPart] = [r.part for r in read]
+    if window == "all":
+        parts = [of_whole_recording(part) for part in parts]
     calls, aligned = _match_on_one_clock(parts)
     wanted = _wanted(calls.step_names, step)
     in_step = wanted[calls.step] if step is not None else calls.step >= NONE

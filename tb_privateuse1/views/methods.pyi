@@ -205,6 +205,7 @@ class ViewMethods:
         self,
         *,
         step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         measure: Literal['step', 'computation', 'communication', 'exposed', 'idle', 'waiting'] = 'step',
         limit: int = 2000,
         run: str | None = None,

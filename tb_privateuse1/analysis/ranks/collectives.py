@@ -6,7 +6,7 @@ additional time is waiting. That needs no common clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct, field
@@ -16,37 +16,21 @@ from tb_privateuse1.analysis.ranks import host_causes
 from tb_privateuse1.analysis.ranks.group_parts import GroupParts, reduce_groups
 from tb_privateuse1.analysis.ranks.host_causes import HostParts
 from tb_privateuse1.analysis.ranks.recorder_entries import RankEntries, reduce_entries
-from tb_privateuse1.analysis.steps import bounds as steps_bounds
-from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace import device_times, intervals
-from tb_privateuse1.trace.columns import lookup, mask_of, starts_run
+from tb_privateuse1.analysis.ranks.step_parts import (
+    StepParts,
+    StepTime,
+    rank_activity,
+    step_parts,
+)
+from tb_privateuse1.analysis.recording.window import Window
+from tb_privateuse1.trace import device_times
+from tb_privateuse1.trace.columns import lookup, starts_run
 from tb_privateuse1.trace.groupby import group_rows, maxima, minima
-from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Timeline, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Timeline, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
 """Collectives that no rank can leave before all have arrived; a broadcast's root may."""
-
-
-class StepParts(Struct, frozen=True):
-    """The steps of one rank as columns.
-
-    ``duration_ns`` is the sum of ``computation_ns``, ``copy_ns``, ``idle_ns`` and ``exposed_ns``,
-    the communication without ``overlap_ns``. The others are ``MISSING`` where they are not known.
-    """
-
-    names: tuple[str, ...]
-    duration_ns: I64
-    computation_ns: I64
-    communication_ns: I64
-    overlap_ns: I64
-    exposed_ns: I64
-    copy_ns: I64
-    idle_ns: I64
-    incomplete: Bools
-    """Cut off, or primed: not in means."""
-    bounds: Mapping[str, I64]
-    """The error bound of each of ``steps.bounds.RANK``; ``MISSING`` where it is not known."""
 
 
 class Calls(Struct, frozen=True):
@@ -76,8 +60,16 @@ class Shape(Struct, frozen=True):
     bytes: int | None
 
 
+class WindowParts(Struct, frozen=True):
+    """What a rank's figures are made of in one window."""
+
+    steps: StepParts
+    host: HostParts
+    by_group: GroupParts
+
+
 class RankPart(Struct, frozen=True):
-    """The reduced trace of one rank."""
+    """The reduced trace of one rank; the figures by step are those of its steady window."""
 
     timeline: Timeline
     base_ns: int
@@ -97,14 +89,34 @@ class RankPart(Struct, frozen=True):
     """Of its flight recorder, where there is one."""
     by_group: GroupParts = field(default_factory=GroupParts)
     """What figures by process group need beside the calls."""
+    whole: WindowParts | None = None
+    """The figures of the whole recording; null where its steady window is all of it."""
+
+
+def of_whole_recording(part: RankPart) -> RankPart:
+    """Return the part with the figures of the whole recording."""
+    if part.whole is None:
+        return part
+    whole = part.whole
+    return replace(part, steps=whole.steps, host=whole.host, by_group=whole.by_group, whole=None)
 
 
 def reduce_trace(trace: Trace) -> RankPart:
     """Return the part of one rank's trace that views of all ranks need."""
     shapes, calls = _calls(trace)
     meta = trace.meta
-    work, busy = _work(trace)
     spans = calls.end_ns - calls.duration_ns, calls.end_ns
+    activity = rank_activity(trace)
+    steady, everything = StepTime.of(Window(trace, "steady")), StepTime.of(Window(trace, "all"))
+
+    def parts(time: StepTime) -> WindowParts:
+        return WindowParts(
+            step_parts(trace, activity, time),
+            host_causes.find_host_causes(trace, activity, time),
+            reduce_groups(trace, spans, calls.step, calls.shape, activity, time),
+        )
+
+    own = parts(steady)
     return RankPart(
         timeline=meta.timeline,
         base_ns=trace.base_ns,
@@ -112,59 +124,15 @@ def reduce_trace(trace: Trace) -> RankPart:
         hostname=meta.hostname,
         world_size=meta.world_size,
         on_host=device_times.known_times(trace) == "host",
-        steps=_steps(trace),
+        steps=own.steps,
         shapes=shapes,
         calls=calls,
-        host=host_causes.find_host_causes(trace, busy, breakdown.communication_time(trace)),
+        host=own.host,
         missing=device_times.missing_streams(trace),
         entries=reduce_entries(trace),
-        by_group=reduce_groups(trace, spans, calls.step, calls.shape, work, busy),
+        by_group=own.by_group,
+        whole=None if steady.equals(everything) else parts(everything),
     )
-
-
-def _steps(trace: Trace) -> StepParts:
-    steps = trace.steps
-    talk = breakdown.communication_time(trace)
-    work, copies = _work(trace)
-    either = intervals.merge(work, talk)
-
-    def inside(one: intervals.Set) -> I64:
-        return intervals.covered_length(one, steps.start_ns, steps.end_ns)
-
-    duration, busy = steps.end_ns - steps.start_ns, inside(intervals.merge(either, copies))
-    overlap = intervals.intersect(work, talk)
-    known = not device_times.may_lack_work(trace)
-
-    def shown(ns: I64) -> I64:
-        return ns if known else np.where(ns == 0, MISSING, ns)
-
-    idle = duration - busy
-    return StepParts(
-        names=tuple(map(trace.text, steps.name)),
-        duration_ns=duration,
-        computation_ns=shown(inside(work)),
-        communication_ns=shown(inside(talk)),
-        overlap_ns=shown(inside(overlap)),
-        exposed_ns=shown(inside(intervals.subtract(talk, overlap))),
-        copy_ns=shown(busy - inside(either)),
-        idle_ns=idle if known or len(trace.kernels) else np.full_like(idle, MISSING),
-        incomplete=steps.incomplete | steps.primed,
-        bounds=steps_bounds.rank_bounds(trace),
-    )
-
-
-def _work(trace: Trace) -> tuple[intervals.Set, intervals.Set]:
-    """Return when the rank computes, and when it computes or copies.
-
-    Without a device, its operators are the computation.
-    """
-    kernels, ops = trace.kernels, trace.ops
-    if device_times.known_times(trace) != "host":
-        return breakdown.busy(breakdown.compute_kernels(kernels)), breakdown.busy(kernels)
-    hosted = mask_of(trace.collectives.op, len(ops))
-    own = (ops.kind == OPERATOR) & ~hosted
-    work = intervals.union(ops.start_ns[own], ops.end_ns[own])
-    return work, work
 
 
 def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct, field
 
+from tb_privateuse1.analysis.ranks.step_parts import RankActivity, StepTime
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.collective_calls import Collectives
 from tb_privateuse1.trace.columns import latest_before, lookup, previous, range_rows
@@ -81,18 +82,20 @@ def reduce_groups(
     spans: tuple[I64, I64],
     step: I32,
     shape: I32,
-    work: intervals.Set,
-    busy: intervals.Set,
+    activity: RankActivity,
+    time: StepTime,
 ) -> GroupParts:
     """Return the part of a rank whose calls have these spans, steps and shapes.
 
-    ``work`` is the time in which it computes, ``busy`` that in which it computes or copies.
+    Exposed and idle time are those of the steps' time that counts.
     """
     table = trace.collectives
     if not len(table):
         return GroupParts(groups=trace.meta.groups)
     calls = _calls(trace, table, spans, step, shape)
-    at, exposed_shape, exposed = _exposed(trace, calls, work)
+    at, exposed_shape, exposed = _exposed(
+        trace, calls, intervals.merge(activity.work, time.left_out)
+    )
     has_peer = np.flatnonzero(table.peer >= 0)
     first, _ = group_rows(calls.shape[has_peer], table.peer[has_peer])
     exchanges = np.flatnonzero(calls.of(EXCHANGE)).astype(np.int32)
@@ -103,11 +106,11 @@ def reduce_groups(
         exposed_ns=exposed,
         message_shape=calls.shape[has_peer][first],
         message_peer=table.peer[has_peer][first],
-        message_idle_ns=_message_idle(trace, calls, busy),
+        message_idle_ns=_message_idle(trace, calls, activity.busy, time),
         exchange_call=exchanges,
         sent_bytes=table.sent_bytes[exchanges],
         received_bytes=table.received_bytes[exchanges],
-        exchange_work_ns=_exchange_work(calls, table, exchanges, work),
+        exchange_work_ns=_exchange_work(calls, table, exchanges, activity.work),
     )
 
 
@@ -125,8 +128,11 @@ def _calls(
     )
 
 
-def _exposed(trace: Trace, calls: _Spans, work: intervals.Set) -> tuple[I32, I32, I64]:
-    """Return step, shape and exposed time of each label in each step that has such time."""
+def _exposed(trace: Trace, calls: _Spans, hidden: intervals.Set) -> tuple[I32, I32, I64]:
+    """Return step, shape and exposed time of each label in each step that has such time.
+
+    None of it is in ``hidden``.
+    """
     steps = trace.steps
     order = np.argsort(calls.start_ns, kind="stable")
     end = calls.end_ns[order]
@@ -135,7 +141,7 @@ def _exposed(trace: Trace, calls: _Spans, work: intervals.Set) -> tuple[I32, I32
     start = np.maximum(calls.start_ns[order], previous(reach, _EARLIEST))
     own = end > start
     start, end, shape = start[own], end[own], calls.shape[order][own]
-    bare = intervals.subtract(intervals.union(start, end), work)
+    bare = intervals.subtract(intervals.union(start, end), hidden)
     first = np.searchsorted(end, steps.start_ns, side="right")
     last = np.searchsorted(start, steps.end_ns, side="left")
     counts = np.maximum(last - first, 0)
@@ -150,7 +156,7 @@ def _exposed(trace: Trace, calls: _Spans, work: intervals.Set) -> tuple[I32, I32
     return step[some].astype(np.int32), shape[row[some]], total[kept]
 
 
-def _message_idle(trace: Trace, calls: _Spans, busy: intervals.Set) -> I64:
+def _message_idle(trace: Trace, calls: _Spans, busy: intervals.Set, time: StepTime) -> I64:
     """Return by step the idle time between a message and another activity.
 
     Idle time at a step's edge is not between its micro-batches: the host prepares the next step.
@@ -163,7 +169,7 @@ def _message_idle(trace: Trace, calls: _Spans, busy: intervals.Set) -> I64:
     near = np.isin(idle[0], calls.end_ns[messages]) | np.isin(idle[1], calls.start_ns[messages])
     around = latest_before(steps.start_ns, idle[0])
     near &= (around >= 0) & (idle[1] < lookup(steps.end_ns, around, 0))
-    return intervals.covered_length((idle[0][near], idle[1][near]), steps.start_ns, steps.end_ns)
+    return time.inside((idle[0][near], idle[1][near]))
 
 
 def _exchange_work(calls: _Spans, table: Collectives, rows: I32, work: intervals.Set) -> I64:

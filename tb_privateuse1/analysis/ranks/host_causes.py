@@ -10,13 +10,14 @@ from msgspec import Struct
 from tb_privateuse1.analysis.account import host_chain
 from tb_privateuse1.analysis.account import stretches as time_stretches
 from tb_privateuse1.analysis.account.classes import IDLE, ClassName
+from tb_privateuse1.analysis.ranks.step_parts import RankActivity, StepTime
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.call_tree import LOADER, starts_with
 from tb_privateuse1.trace.columns import latest_before
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import KERNEL, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.table import I64, Bools
 
 _NAMES = 40
 """Kernels whose times are compared between ranks. In the shared recordings they have 97 % of the
@@ -39,16 +40,9 @@ class HostParts(Struct, frozen=True):
     """Calls per step of these."""
 
 
-def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> HostParts:
-    """Return the parts of a rank.
-
-    ``work`` is the time in which it computes or copies, ``talk`` that in which it communicates.
-    """
-    steps = trace.steps
-
-    def inside(one: intervals.Set) -> I64:
-        return intervals.covered_length(one, steps.start_ns, steps.end_ns)
-
+def find_host_causes(trace: Trace, activity: RankActivity, time: StepTime) -> HostParts:
+    """Return the parts of a rank, by the time of its steps that counts."""
+    talk = activity.talk
     if len(trace.kernels):
         causes = {
             name: intervals.subtract(one, talk)
@@ -60,12 +54,12 @@ def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> 
     else:
         loads = starts_with(trace, LOADER)[trace.ops.name]
         loading = intervals.union(trace.ops.start_ns[loads], trace.ops.end_ns[loads])
-        busy = intervals.merge(work, talk)
+        busy = intervals.merge(activity.busy, talk)
         causes = {"input": intervals.subtract(loading, busy)}
-    kernels, kernel_calls = _kernels(trace)
+    kernels, kernel_calls = _kernels(trace, ~time.outside)
     return HostParts(
-        idle={cause: inside(one) for cause, one in causes.items()},
-        held_ns=inside(_held(trace)),
+        idle={cause: time.inside(one) for cause, one in causes.items()},
+        held_ns=time.inside(_held(trace)),
         kernels=kernels,
         kernel_calls=kernel_calls,
     )
@@ -90,10 +84,10 @@ def _held(trace: Trace) -> intervals.Set:
     return intervals.intersect(bare, (start, end))
 
 
-def _kernels(trace: Trace) -> tuple[dict[str, int], dict[str, float]]:
-    """Return the time and the calls per step of the longest compute kernels, by name."""
-    kernels, steps = trace.kernels, trace.steps
-    whole = np.append(~(steps.incomplete | steps.primed), False)
+def _kernels(trace: Trace, counted: Bools) -> tuple[dict[str, int], dict[str, float]]:
+    """Return the time and the calls per counted step of the longest compute kernels, by name."""
+    kernels = trace.kernels
+    whole = np.append(counted, False)
     rows = np.flatnonzero((kernels.kind == KERNEL) & ~kernels.communication & whole[kernels.step])
     first, name = group_rows(kernels.name[rows])
     total = sums(name, kernels.end_ns[rows] - kernels.start_ns[rows], len(first))

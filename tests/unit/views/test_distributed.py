@@ -9,9 +9,11 @@ from msgspec.structs import replace
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.views.distributed import Distributed, distributed
+from tb_privateuse1.views.overview import overview
 from tests.support.make import Event, annotation, kernel, launch, op, step, trace
 from tests.support.results import ranks
 from tests.support.uncertain import pair
+from tests.unit.analysis.recording.test_window import START_UP, drained
 
 SIZE = 4_000_000
 ARGUMENTS = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": SIZE // 4,
@@ -74,6 +76,18 @@ def test_of_one_step() -> None:
     assert [r.steps for r in result.rows] == [1, 1]
     with pytest.raises(TraceError, match="No rank has a step 9"):
         slow_and_fast(step=9)
+
+
+def test_means_are_of_the_steady_steps_and_their_time() -> None:
+    """A step with start-up counts in no mean, nor does a drain of earlier work in a step's time."""
+    for made in (START_UP, drained()):
+        steady, whole = (distributed(ranks(made), window=name) for name in ("steady", "all"))
+        for answer, window in ((steady, "steady"), (whole, "all")):
+            (row,) = answer.rows
+            assert row.step_ns == overview(made, window=window).average_step_ns
+            parts = (row.computation_ns, row.exposed_ns, row.copy_ns, row.idle_ns)
+            assert sum(part or 0 for part in parts) == row.step_ns
+        assert (steady.rows[0].step_ns or 0) < (whole.rows[0].step_ns or 0)
 
 
 def test_collectives_and_their_bandwidth() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from msgspec import Struct
 
+from tb_privateuse1.analysis.account.classes import IDLE
 from tb_privateuse1.analysis.idle import bottleneck, launch_times
 from tb_privateuse1.analysis.recording import durations
 from tb_privateuse1.analysis.recording.window import Window
@@ -111,9 +112,24 @@ def check_average_step(made: Trace) -> None:
         return
     step = next(one for one in diff(made, made).figures if one.name == "step")
     assert step.now_ns == average
-    (rank,) = result(distributed, made).rows
-    # Ranks are compared in all of their complete steps.
-    assert rank.step_ns == overview(made, window="all").average_step_ns
+    check_rank(made)
+
+
+def check_rank(made: Trace) -> None:
+    """The ranks' page has the overview's step, and its account of idle time, in each window."""
+    for window in ("steady", "all"):
+        answer = overview(made, window=window)
+        (rank,) = result(distributed, made, window=window).rows
+        assert rank.step_ns == answer.average_step_ns
+        on_host = (made.collectives.kernel < 0).any()  # which the rank does not count as idle
+        if rank.on_host or on_host or rank.steps != len(Window(made, window).steps):
+            continue
+        if answer.account is None:
+            assert rank.idle_classes == ()
+            continue
+        idle = {c.name: c.ns / rank.steps for c in answer.account.classes if c.name in IDLE}
+        found = {c.name: c.ns for c in rank.idle_classes}
+        assert found == pytest.approx({name: ns for name, ns in idle.items() if ns >= 1}, abs=1)
 
 
 LOCAL = {"start_ns", "end_ns", "total_rows", "calls", "events", "total_ns", "ranges", "names",
