@@ -174,21 +174,19 @@ def distributed(
 ) -> Distributed:
     """Every rank's computation and communication, the collectives, and who holds up the others.
 
-    Of one step, or of the complete ones of the window; each rank has its own. Raises TraceError ``unknown_step`` or ``bad_option``.
+    Of one step, or of the complete ones of each rank's window. Raises TraceError ``unknown_step``
+    or ``bad_option``.
     """
     if limit < 0:
         raise TraceError("bad_option", say("limit must not be negative, not {limit}.", limit=limit))
     read = [r for r in ranks if isinstance(r.part, RankPart)]
-    parts: list[RankPart] = [r.part for r in read]
-    if window == "all":
-        parts = [of_whole_recording(part) for part in parts]
+    parts = _parts(read, window)
     calls, aligned = _match_on_one_clock(parts)
     wanted = _wanted(calls.step_names, step)
     in_step = wanted[calls.step] if step is not None else calls.step >= NONE
     blamed = assign_blame(calls, in_step, len(parts))
     steps = ranks_steps.rank_steps(parts, calls)
-    chosen = wanted[steps.step]
-    numbers = [r.rank for r in read]
+    chosen, numbers = wanted[steps.step], [r.rank for r in read]
     shown = ranks_steps.worst_steps(steps, chosen, limit)
     talk_total, talk = collective_rows(calls, in_step, numbers, limit)
     counted = ranks_steps.counted_steps(steps, chosen, len(read))
@@ -227,6 +225,11 @@ def distributed(
         open_collectives=open_rows(case.open_collectives),
         **_by_group(run, numbers, limit),
     )
+
+
+def _parts(read: Sequence[Rank], window: WindowOption) -> list[RankPart]:
+    parts: list[RankPart] = [rank.part for rank in read]
+    return [of_whole_recording(part) for part in parts] if window == "all" else parts
 
 
 def _notes(

@@ -61,7 +61,7 @@ class Shape(Struct, frozen=True):
 
 
 class WindowParts(Struct, frozen=True):
-    """What a rank's figures are made of in one window."""
+    """The columns of a rank that differ between windows."""
 
     steps: StepParts
     host: HostParts
