@@ -190,11 +190,10 @@ def distributed(
     shown = ranks_steps.worst_steps(steps, chosen, limit)
     talk_total, talk = collective_rows(calls, in_step, numbers, limit)
     counted = ranks_steps.counted_steps(steps, chosen, len(read))
-    idle = _idle_classes(parts, steps, counted)
     world = max((part.world_size for part in parts if part.world_size), default=None)
     job = _job(numbers, parts, calls, steps)
-    of_groups = axes.find_groups(parts, numbers, calls, world)
-    run = RunFigures(parts, calls, in_step, steps, counted, of_groups)
+    groups = axes.find_groups(parts, numbers, calls, world)
+    run = RunFigures(parts, calls, in_step, steps, counted, groups)
     case = RankContext(
         numbers=tuple(numbers),
         parts=parts,
@@ -211,7 +210,7 @@ def distributed(
     )
     return Distributed(
         provenance=_provenance(parts),
-        rows=_rank_rows(ranks, read, steps, chosen, blamed, aligned, idle),
+        rows=_rank_rows(ranks, read, parts, steps, counted, blamed, aligned),
         steps=_rank_steps(steps, shown, numbers, calls.step_names),
         steps_total=int(chosen.sum()),
         grid=ranks_steps.step_grid(steps, chosen, calls.step_names, numbers, measure),
@@ -320,13 +319,13 @@ def _rank_steps(
 def _rank_rows(
     ranks: Sequence[Rank],
     read: Sequence[Rank],
+    parts: Sequence[RankPart],
     steps: RankSteps,
-    chosen: Bools,
+    counted: Bools,
     blamed: Blame,
     aligned: clock_alignment.Clocks,
-    idle: Sequence[tuple[StepClass, ...]],
 ) -> tuple[RankRow, ...]:
-    counted = ranks_steps.counted_steps(steps, chosen, len(read))
+    idle = _idle_classes(parts, steps, counted)
     means = ranks_steps.step_means(steps, counted, len(read))
     means["step_ns"] = means.pop("duration_ns")
     bounds = ranks_steps.mean_bounds(steps, counted, len(read))

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.support import warm_python
 
-STEPS, LAYERS, ROWS = 4, 60, 32
+STEPS, LAYERS, ROWS, WIDTH = 4, 60, 32, 192
 
 
 def record(out: Path, kind: str) -> dict[str, int]:
@@ -33,7 +33,7 @@ def train(out: str, *, bad: bool) -> dict[str, int]:
 
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    layers = [torch.nn.Linear(16, 16) for _ in range(LAYERS)]
+    layers = [torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)]
     model = torch.nn.Sequential(*layers)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False, fused=not bad)
     loader: Any = torch.utils.data.DataLoader(samples(), batch_size=ROWS)
@@ -66,7 +66,7 @@ def samples() -> Any:
             return ROWS * (STEPS + 1)
 
         def __getitem__(self, index: int) -> Any:
-            return torch.rand(256, 16).exp().sum(dim=0) / 256, torch.rand(16)
+            return torch.rand(64, WIDTH).exp().sum(dim=0) / 64, torch.rand(WIDTH)
 
     return Samples()
 
