@@ -62,7 +62,7 @@ class ClassGain(Struct, frozen=True):
     name: ClassName
     label: str
     gain_ns: int
-    """Per step, on average: that of ``class:NAME=0`` in the what-if."""
+    """Per replayed step, on average: that of ``class:NAME=0`` in the what-if of these steps."""
     gain_share: float
     """Of the replayed steps, 0 to 1."""
 
@@ -79,6 +79,7 @@ class Verdict(Struct, frozen=True):
     alike: tuple[ClassName, ...]
     """Classes without which no less may be gained than without ``time_class``."""
     replayed_steps: int
+    """Steps from the middle, where all of them would take too long; 0 without a replay."""
     sentence: str
     ns: int
     """The time of that class."""
@@ -127,7 +128,7 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
     alike = () if gains is None else _alike(account, gains, leading)
     more = [failure] if failure else []
     if gains is not None:
-        more = list(gain_words(gains, leading, kind, alike))
+        more = list(gain_words(gains, leading, kind, alike, len(part.steps)))
     said = sentence(kind, account, leading, (cause, operator, source or ""), lack)
     return Verdict(
         kind=kind,

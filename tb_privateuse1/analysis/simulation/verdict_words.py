@@ -108,16 +108,20 @@ def lacking_work(trace: Trace, part: JudgedPart) -> str:
 
 
 def gain_words(
-    gains: ClassGains, leading: ClassTime, kind: VerdictKind, alike: Sequence[ClassName]
+    gains: ClassGains,
+    leading: ClassTime,
+    kind: VerdictKind,
+    alike: Sequence[ClassName],
+    judged_steps: int,
 ) -> Iterator[str]:
-    """Yield what the steps gain without the leading class, and which other classes gain as much.
+    """Yield what is gained without the leading class, and which other classes gain as much.
 
     ``alike`` are classes with such a gain.
     """
     if kind == "balanced":
         most = max(gains.most(group) for group in gains.groups) / gains.step_ns
         yield say(
-            "Nothing limits alone: without any group of classes the steps are at most {most} "
+            "Nothing limits alone: without any group of classes the judged time is at most {most} "
             "shorter.",
             most=write_share(most),
         )
@@ -125,17 +129,24 @@ def gain_words(
     gain = gains.classes[leading.name]
     share = write_share(gain / gains.step_ns)
     if leading.group == "device" and gains.device_most_ns > gain + LITTLE * gains.step_ns:
-        yield say(
-            "Without it the steps are {share} to {most} shorter: the host may wait for the device "
-            "in what is not recorded.",
+        words = say(
+            "Without “{label}” the judged time is {share} to {most} shorter: the host may wait for "
+            "the device in what is not recorded",
+            label=leading.label,
             share=share,
             most=write_share(gains.device_most_ns / gains.step_ns),
         )
     else:
-        yield say("Without it the steps are {share} shorter.", share=share)
+        words = say(
+            "Without “{label}” the judged time is {share} shorter", label=leading.label, share=share
+        )
+    if gains.steps < judged_steps:
+        few, steps = gains.steps, plural(judged_steps, "step")
+        words = say("{words} ({few} of {steps} replayed)", words=words, few=few, steps=steps)
+    yield say("{sentence}.", sentence=words)
     if alike:
         labels = join_list([CLASSES[NUMBER[name]].label for name in alike])
-        yield say("By the replay, no less may be gained without: {labels}.", labels=labels)
+        yield say("Others may gain as much: {labels}.", labels=labels)
 
 
 def _undecided(account: Account, window: str, idle: float, lack: str) -> str:

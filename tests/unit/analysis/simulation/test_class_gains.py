@@ -73,6 +73,8 @@ def test_long_recordings_are_replayed_in_part(monkeypatch: pytest.MonkeyPatch) -
     assert few is not None
     assert 0 < few.replayed_steps < whole.replayed_steps == len(judged_part(made).steps)
     assert few.time_class == whole.time_class
+    assert f"({few.replayed_steps} of {whole.replayed_steps} steps replayed)" in few.sentence
+    assert "replayed" not in whole.sentence
     monkeypatch.setattr(class_gains, "_EVENTS", 1)
     monkeypatch.setattr(class_gains, "_STEP_EVENTS", 1)
     none = steady_verdict(device_bound().trace())

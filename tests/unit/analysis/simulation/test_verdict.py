@@ -42,7 +42,7 @@ def test_a_host_that_is_blocked_is_named_with_call_operator_and_line() -> None:
     assert found.sentence == (
         "Host-blocked: Blocking copies 77.9 % of the judged 988 µs, most in hipMemcpyWithStream "
         "← aten::copy_ ← serve.py(29): copy. The device is idle for 97.0 %. "
-        "Without it the steps are 73.5 % shorter."
+        "Without “Blocking copies” the judged time is 73.5 % shorter."
     )
 
 
@@ -58,7 +58,7 @@ def test_a_busy_device_is_named_with_its_work_and_the_reason_for_the_rest() -> N
     assert found.sentence == (
         "Device-bound: Kernels 76.9 % of the judged 91 µs (gemm 65.9 %). "
         "The device is idle for 23.1 % (Launch latency 15.4 %). "
-        "Without it the steps are 48.4 % shorter."
+        "Without “Kernels” the judged time is 48.4 % shorter."
     )
 
 
