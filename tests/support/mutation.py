@@ -74,6 +74,9 @@ def main() -> int:
     mutmut(*chosen, seconds=arguments.seconds)
     codes = exit_codes()
     outcomes = {name: codes[name] for name in sorted(chosen) if codes[name] is not None}
+    if not outcomes:
+        print((COPY / "mutmut.log").read_text()[-4000:])
+        return 1
     counts = Counter(_OUTCOMES.get(code or 0, "killed") for code in outcomes.values())
     noticed = counts["killed"] + counts["timeout"]
     tested = noticed + counts["survived"]

@@ -20,6 +20,8 @@ def colors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[str]:
         (package / f"{name}.py").write_text(f"COLOR = '{name}!'\n{name} = '{name}?'\n")
     (package / "broken.py").write_text("raise ValueError('broken')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    for name in [name for name in sys.modules if name.startswith(package.name)]:
+        monkeypatch.delitem(sys.modules, name)  # of another test
     return Registry(package.name, ("red", "green", "broken"), "COLOR")
 
 
