@@ -114,7 +114,7 @@ export const roofline: Translation<typeof english.roofline> = {
     roof: { title: "上限", help: "其类型与单元的算力上限。" },
     dtype: { title: "类型", help: "操作数的类型。" },
     limit: { title: "受限于", help: "限制它的因素：算力、内存，或比内存更快的缓存。" },
-    share: { title: "占比", help: "占设备时间的比例。" },
+    share: { title: "占设备时间" },
     device: { title: "设备时间", help: "其活动时长之和。" },
     calls: { title: "次数", help: "设备活动的次数。" },
     roofShare: { title: "占上限", help: "上限所允许的最短时间占实际时间的比例。" },

@@ -169,9 +169,9 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
     field("name", result.source === "modules" ? heads.module : heads.annotation, "text", 300, {
       cell: (r) => <Name row={r} handles={handles} />,
     }),
-    field("share", heads.share, "share", 132, {
+    field("share", device ? heads.deviceShare : heads.hostShare, "share", 132, {
       bar: () => (device ? "kernel" : "cpu"),
-      help: !device ? texts.shareOfHost : trains ? texts.shareOfBoth : texts.share,
+      ...(device && { help: trains ? texts.shareOfBoth : texts.share }),
       bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),
     }),
     device &&

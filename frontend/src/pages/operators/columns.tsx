@@ -70,13 +70,12 @@ const identityColumns = (group: Group): (Column<OperatorRow> | false)[] => [
 const shareColumn = (all: number, device: boolean): Column<OperatorRow> =>
   derived(
     "share",
-    heads.share,
+    device ? heads.deviceShare : heads.hostShare,
     "share",
     132,
     (r) => (all > 0 ? ((device ? r.device_self_ns : r.host_self_ns) ?? 0) / all : null),
     {
       additive: true,
-      help: device ? texts.shareOfDevice : texts.shareOfHost,
       bar: () => (device ? "kernel" : "cpu"),
       bounded: (r) => r.bounded_share,
       bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),

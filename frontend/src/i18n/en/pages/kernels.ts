@@ -26,7 +26,7 @@ export const kernels = {
     block: { title: "Block", help: "Threads of a block in each dimension." },
     registers: { title: "Registers", help: "Of a thread." },
     shared: { title: "Shared", help: "Shared memory of a block." },
-    share: { title: "Share", help: "Of the sum of all kernels' times." },
+    share: { title: "Of kernel time", help: "Of the sum of all kernels' times." },
     total: { title: "Total", help: "Sum over all calls: more than the busy time where streams overlap." },
     calls: { title: "Calls", help: "The link shows them, one by one." },
     mean: { title: "Mean" },

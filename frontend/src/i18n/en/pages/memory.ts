@@ -200,7 +200,7 @@ export const memoryTables = {
     line: { title: "Source line", help: "Your line around the allocation, from Python stacks." },
     module: { title: "Module", help: "The class of the innermost module." },
     operator: { title: "Operator", help: "The operator with most of these bytes." },
-    share: { title: "Share", help: "Of all that the part allocated and did not release." },
+    share: { title: "Of the part", help: "Of all that the part allocated and did not release." },
     size: { title: "Size" },
     allocations: { title: "Allocations" },
   },

@@ -80,8 +80,6 @@ export const operators = {
   noFrames: "no Python frames around",
   itsKernels: "Its kernels",
   showCalls: "Show them, one by one",
-  shareOfDevice: "Of all device self time.",
-  shareOfHost: "Of all host self time.",
   columns: {
     name: { title: "Operator" },
     category: { title: "Category", help: "The kind of work, by the name." },
@@ -91,7 +89,8 @@ export const operators = {
       help: "The class of the innermost nn.Module; of backward operators that of the forward one.",
     },
     stack: { title: "Called from", help: "The innermost frame that is not torch's own; a row shows all." },
-    share: { title: "Share" },
+    deviceShare: { title: "Of device time", help: "Of all device self time." },
+    hostShare: { title: "Of host time", help: "Of all host self time." },
     deviceSelf: { title: "Device self", help: "Device activities that the operator itself launched." },
     deviceTotal: { title: "Device total", help: "Those of the operators that it called, too." },
     hostSelf: { title: "Host self", help: "Without what the operator called." },

@@ -16,7 +16,7 @@ export const recording = {
   events: "Events",
   eventsNote: "by raw category",
   category: "Category",
-  share: "Share",
+  share: "Of all events",
   noCategory: "(none)",
   files: "Files",
   thisTrace: "Trace",

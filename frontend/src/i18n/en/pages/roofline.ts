@@ -134,7 +134,7 @@ export const roofline = {
       title: "Limit",
       help: "What limits it: arithmetic, memory, or the cache if it was faster than the memory.",
     },
-    share: { title: "Share", help: "Of the device time." },
+    share: { title: "Of device time" },
     device: { title: "Device", help: "Sum of the durations of its activities." },
     calls: { title: "Calls", help: "Device activities." },
     roofShare: { title: "Of roof", help: "The least time that the roofs allow, as a share of the time." },

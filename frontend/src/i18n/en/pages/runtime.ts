@@ -8,7 +8,7 @@ export const runtime = {
   summaryHelp: "Sum over all threads; a call inside another one counts once.",
   columns: {
     name: { title: "Call", help: "A row opens the record of its typical call." },
-    share: { title: "Share", help: "Of the recording, or of the step on the host." },
+    share: { title: "Of the window", help: "Of the window's time on the host. Threads may call at once." },
     total: { title: "Total", help: "Sum of their time on the host." },
     calls: { title: "Calls" },
     mean: { title: "Mean" },

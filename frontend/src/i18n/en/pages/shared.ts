@@ -54,7 +54,7 @@ export const timelineSource = {
     evidence: "Evidence",
     activities: "Activities",
     deviceTime: "Device time",
-    share: "Share",
+    share: "Of device time",
     startTypical: "Start, typical",
     startTypicalHelp: "The median of the bounds of their starts.",
     startLargest: "Start, largest",

@@ -52,7 +52,7 @@ export const timelineArea = {
       title: "Device",
       help: "Time inside of the activities that it launched itself, whenever it did.",
     },
-    ofSelection: { title: "Share", help: "Of the selection's length; streams and threads overlap." },
+    ofSelection: { title: "Of selection", help: "Of the selection's length; streams and threads overlap." },
     calls: { title: "Calls", help: "With a part in the selection." },
     activities: { title: "Activities", help: "On the device, with a part in the selection." },
     name: { title: "Name" },

@@ -116,7 +116,7 @@ export const timeline = {
       name: { title: "Name" },
       table: { title: "Where" },
       inside: { title: "Inside", help: "Time within the selection; nested ranges count each for itself." },
-      share: { title: "Share", help: "Of the selection's length." },
+      share: { title: "Of selection", help: "Of the selection's length." },
       ranges: { title: "Count" },
       mean: { title: "Mean" },
       longest: { title: "Max" },

@@ -107,7 +107,7 @@ export const whatifTables = {
   ofPath: {
     name: { title: "Name" },
     timeClass: { title: "What" },
-    share: { title: "Share" },
+    share: { title: "Of the step" },
     path: { title: "Time", help: "On the critical path, per step." },
     pieces: { title: "Pieces", help: "Per step." },
   },

@@ -27,7 +27,7 @@ export const kernels: Translation<typeof english.kernels> = {
     block: { title: "线程块", help: "一个线程块在各维度的线程数。" },
     registers: { title: "寄存器", help: "每个线程的寄存器数。" },
     shared: { title: "共享内存", help: "每个线程块的共享内存。" },
-    share: { title: "占比", help: "占所有 kernel 时间之和的比例。" },
+    share: { title: "占 kernel 时间", help: "占所有 kernel 时间之和的比例。" },
     total: { title: "总计", help: "所有调用之和：多个流重叠时大于繁忙时间。" },
     calls: { title: "调用次数", help: "点击链接逐次显示。" },
     mean: { title: "平均" },

@@ -151,7 +151,7 @@ export const memoryTables: Translation<typeof english.memoryTables> = {
     line: { title: "源代码行", help: "分配所在的用户代码行，取自 Python 调用栈。" },
     module: { title: "模块", help: "最内层模块的类。" },
     operator: { title: "算子", help: "这些字节最多的算子。" },
-    share: { title: "占比", help: "占该段分配且未释放的全部内存。" },
+    share: { title: "占该段", help: "占该段分配且未释放的全部内存。" },
     size: { title: "大小" },
     allocations: { title: "分配次数" },
   },

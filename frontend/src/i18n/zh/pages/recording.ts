@@ -20,7 +20,7 @@ export const recording: Translation<typeof english.recording> = {
   events: "事件",
   eventsNote: "按类别，以文件中的写法为准",
   category: "类别",
-  share: "占比",
+  share: "占全部事件",
   noCategory: "（无）",
   files: "文件",
   thisTrace: "trace 文件",

@@ -11,7 +11,7 @@ export const runtime: Translation<typeof english.runtime> = {
   summaryHelp: "所有线程之和；一个调用内部的调用不重复计入。",
   columns: {
     name: { title: "调用", help: "点击一行可打开其典型调用的记录。" },
-    share: { title: "占比", help: "占整个采集，或占主机上该迭代的时间。" },
+    share: { title: "占窗口", help: "占主机上该窗口的时间；多个线程可能同时调用。" },
     total: { title: "总计", help: "在主机上的时间之和。" },
     calls: { title: "次数" },
     mean: { title: "平均" },

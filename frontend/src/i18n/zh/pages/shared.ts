@@ -42,7 +42,7 @@ export const timelineSource: Translation<typeof english.timelineSource> = {
     evidence: "证据",
     activities: "活动数",
     deviceTime: "设备时间",
-    share: "占比",
+    share: "占设备时间",
     startTypical: "开始（典型）",
     startTypicalHelp: "开始时刻误差界的中位数。",
     startLargest: "开始（最大）",

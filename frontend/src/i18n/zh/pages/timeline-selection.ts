@@ -44,7 +44,7 @@ export const timelineArea: Translation<typeof english.timelineArea> = {
     kind: { title: "种类" },
     self: { title: "主机自身", help: "选区内的主机自身时间，不含其内部的算子。" },
     device: { title: "设备", help: "它自己启动的活动在选区内的时间，不论何时启动。" },
-    ofSelection: { title: "占比", help: "占选区长度的比例；流与线程会重叠。" },
+    ofSelection: { title: "占选区", help: "占选区长度的比例；流与线程会重叠。" },
     calls: { title: "调用", help: "有一部分位于选区内的调用。" },
     activities: { title: "活动", help: "有一部分位于选区内的设备活动。" },
     name: { title: "名称" },

@@ -104,7 +104,7 @@ export const timeline: Translation<typeof english.timeline> = {
       name: { title: "名称" },
       table: { title: "位置" },
       inside: { title: "选区内", help: "位于选区内的时间；嵌套的区间各自计算。" },
-      share: { title: "占比", help: "占选区长度的比例。" },
+      share: { title: "占选区", help: "占选区长度的比例。" },
       ranges: { title: "个数" },
       mean: { title: "平均" },
       longest: { title: "最长" },

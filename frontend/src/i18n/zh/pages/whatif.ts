@@ -95,7 +95,7 @@ export const whatifTables: Translation<typeof english.whatifTables> = {
   ofPath: {
     name: { title: "名称" },
     timeClass: { title: "内容" },
-    share: { title: "占比" },
+    share: { title: "占迭代" },
     path: { title: "时间", help: "每个迭代在关键路径上的时间。" },
     pieces: { title: "段数", help: "每个迭代。" },
   },
