@@ -33,6 +33,7 @@ from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
     OffsetOption,
     Provenance,
+    WindowOption,
     check_page,
     chosen_window,
     provenance,
@@ -115,6 +116,7 @@ def diff(
     base_step: Annotated[
         int | None, "the N of ProfilerStep#N in the base; the steady ones by default"
     ] = None,
+    window: WindowOption = "steady",
     limit: Annotated[int, "at most this many rows"] = 20_000,
     offset: OffsetOption = 0,
 ) -> Diff:
@@ -123,11 +125,10 @@ def diff(
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     check_page(limit, offset)
-    windows = chosen_window(trace, step), chosen_window(base, base_step)
+    windows = chosen_window(trace, step, window), chosen_window(base, base_step, window)
     now_steps, base_steps = (one.compared_steps for one in windows)
     unit = _compared_time(trace, base, by, time)
-    now = items_per_step.items_per_step(trace, by, now_steps)
-    old = items_per_step.items_per_step(base, by, base_steps)
+    now, old = (items_per_step.items_per_step(one, by) for one in windows)
     base_names: dict[Name, str] = {}
     if by == "kernels":
         old, base_names = rename_kernels(old, base, trace, base_steps, now_steps)

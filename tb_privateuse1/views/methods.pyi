@@ -221,6 +221,7 @@ class ViewMethods:
         time: Literal['best', 'device', 'host'] = 'best',
         step: int | None = None,
         base_step: int | None = None,
+        window: Literal['steady', 'all'] = 'steady',
         limit: int = 20000,
         offset: int = 0,
         run: str | None = None,

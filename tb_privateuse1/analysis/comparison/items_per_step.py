@@ -5,6 +5,7 @@ An item is identified by its name and a detail: input shapes, or the kind of dev
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -17,6 +18,7 @@ from tb_privateuse1.analysis.account.classes import NAMES
 from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.significance import Floats, Sample
 from tb_privateuse1.analysis.operators import named_regions
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.roofs.achieved import Figures as Work
 from tb_privateuse1.analysis.roofs.rates import group_figures
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
@@ -25,7 +27,7 @@ from tb_privateuse1.trace import call_tree, device_times, intervals, sum_bounds
 from tb_privateuse1.trace.columns import containing, lookup, positions
 from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls, sums
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tb_privateuse1.trace.table import I32, I64
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 By = Literal["operators", "shapes", "kernels", "modules", "annotations"]
 Name = tuple[str, str | None]
@@ -64,9 +66,9 @@ class Items(Struct, frozen=True):
     """Whether all device work has times; else a time of 0 is not known."""
 
 
-def items_per_step(trace: Trace, by: By, steps: I64) -> Items:
-    """Return the items of these rows of ``trace.steps``."""
-    at = _Places(steps)
+def items_per_step(window: Window, by: By) -> Items:
+    """Return the items of a window, per step of those that it compares."""
+    trace, at = window.trace, _Places(window)
     if by == "kernels":
         return _kernels(trace, at)
     if by in ("modules", "annotations"):
@@ -75,14 +77,31 @@ def items_per_step(trace: Trace, by: By, steps: I64) -> Items:
 
 
 class _Places:
-    """The index among the chosen steps of a row of ``trace.steps``."""
+    """The index among the compared steps of what is in a window; ``NONE`` for the rest."""
 
-    def __init__(self, steps: I64) -> None:
+    def __init__(self, window: Window) -> None:
+        steps = window.compared_steps
         self.count = len(steps)
+        self._window = window
         self._place = positions(steps, int(steps.max(initial=NONE)) + 1).astype(np.int64)
 
-    def of(self, step: I32) -> I64:
-        return lookup(self._place, np.minimum(step, len(self._place)), NONE)
+    @functools.cached_property
+    def kernels(self) -> I64:
+        """Return that of each device activity."""
+        return self._of(self._window.trace.kernels.step, self._window.kernels)
+
+    @functools.cached_property
+    def ops(self) -> I64:
+        """Return that of each operator or annotation."""
+        return self._of(self._window.trace.ops.step, self._window.ops)
+
+    def starts(self, start_ns: I64) -> I64:
+        """Return that of host ranges that begin then."""
+        return self._of(step_of(self._window.trace, start_ns), self._window.starts(start_ns))
+
+    def _of(self, step: I32, inside: Bools) -> I64:
+        place = lookup(self._place, np.minimum(step, len(self._place)), NONE)
+        return np.where(inside, place, NONE)
 
     def sample(self, item: I64, place: I64, ns: I64, items: int) -> Sample:
         return significance.sample_row(item, place, ns, items, self.count)
@@ -109,7 +128,7 @@ def _device(
     if not len(kernels):
         return None, np.zeros(items)
     row = np.arange(len(kernels)) if activity is None else activity
-    place = at.of(kernels.step)[row]
+    place = at.kernels[row]
     inside = np.where(place >= 0, item, NONE)
     bounds, alike = kernels.duration_bound_ns[row], kernels.error_group[row]
     bound = device_times.known_bounds(trace, sum_bounds.sum_bounds(inside, bounds, alike, items))
@@ -123,14 +142,14 @@ def _work(
     trace: Trace, at: _Places, item: I64, items: int, parent: I64 | None = None
 ) -> Sequence[Work]:
     """Return the work of each item, of one with a ``parent`` also for those around."""
-    group = np.where(at.of(trace.kernels.step) >= 0, item, NONE)
+    group = np.where(at.kernels >= 0, item, NONE)
     up = None if parent is None else parent.astype(np.int32)
     return group_figures(trace, group, items, up)
 
 
 def _whole(trace: Trace, at: _Places) -> float:
     kernels = trace.kernels
-    inside = at.of(kernels.step) >= 0
+    inside = at.kernels >= 0
     return float((kernels.end_ns - kernels.start_ns)[inside].sum() / max(at.count, 1))
 
 
@@ -142,7 +161,7 @@ def _kernels(trace: Trace, at: _Places) -> Items:
     names, number = _named(texts)
     item = number[member] if len(names) else member
     device, bound = _device(trace, at, item, len(names))
-    count = at.mean(item, at.of(kernels.step), np.ones(len(kernels), np.int64), len(names))
+    count = at.mean(item, at.kernels, np.ones(len(kernels), np.int64), len(names))
     outermost = np.full(len(names), NONE)
     work = _work(trace, at, item, len(names))
     known = device_times.all_known(trace)
@@ -188,7 +207,7 @@ def _operators(trace: Trace, at: _Places, by: By) -> Items:
     found = operator_items(trace, by)
     n = len(found.names)
     device, bound = _device(trace, at, found.of_kernel, n)
-    place = at.of(trace.ops.step)
+    place = at.ops
     count = at.mean(found.of_op, place, np.ones(len(place), np.int64), n)
     host = at.sample(found.of_op, place, found.own_ns, n)
     work = _work(trace, at, found.of_kernel, n)
@@ -212,7 +231,7 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
     inner = np.flatnonzero(nodes.parent >= 0)
     parent[number[inner]] = number[nodes.parent[inner]]
     item = number[nodes.of]
-    place = at.of(step_of(trace, found.start_ns))
+    place = at.starts(found.start_ns)
     count = at.mean(item, place, np.ones(len(item), np.int64), n)
     host = at.sample(item, place, found.end_ns - found.start_ns, n)
 

@@ -219,6 +219,19 @@ def check_compared_work(made: Trace, rows: tuple[OperatorRow, ...]) -> None:
                 assert values == {getattr(row, figure)}, (one.name, figure)
 
 
+def check_compared_rows(made: Trace) -> None:
+    """A comparison has the operators and kernels of their pages, per step."""
+    window = Window(made, "steady")
+    if len(window.complete_steps) != len(window.steps) or (made.kernels.step < 0).any():
+        return
+    steps, answer = len(window.steps), diff(made, made)
+    if answer.time == "device":
+        assert answer.now_total_ns == round(kernels(made).total_ns / steps)
+    calls = {row.name: row.calls for row in operators(made, limit=100_000).rows if not row.launcher}
+    for one in answer.rows:
+        assert one.now_calls == pytest.approx(calls.get(one.name, 0) / steps), one.name
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("path", OWN + EXAMPLES, ids=lambda path: path.parent.name)
 def test_no_page_has_another_figure_for_the_same_name(path: Path) -> None:
@@ -226,6 +239,7 @@ def test_no_page_has_another_figure_for_the_same_name(path: Path) -> None:
     check_names(made)
     check_account(made)
     check_step_times(made)
+    check_compared_rows(made)
     check_work(made)
 
 
@@ -236,6 +250,7 @@ def test_no_page_has_another_figure_of_a_real_recording(path: Path) -> None:
     check_names(made)
     check_account(made)
     check_step_times(made)
+    check_compared_rows(made)
     check_work(made)
 
 
