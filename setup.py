@@ -96,6 +96,8 @@ class Bundle(Command):
         installed = FRONTEND / "node_modules" / ".package-lock.json"
         lock = FRONTEND / "package-lock.json"
         if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
+            if (FRONTEND / "node_modules").is_symlink():  # npm would empty the folder behind it
+                raise SystemExit("frontend/node_modules is a link to another checkout's packages.")
             npm("ci", "--include=dev", "--loglevel=error")
         for script in ("build", "build:report"):
             npm("run", "--silent", script, "--", "--logLevel", "warn")

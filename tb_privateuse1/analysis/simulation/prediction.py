@@ -39,11 +39,6 @@ _FEWEST = 2
 """Steps with which the error of their mean is known."""
 
 
-def step_durations(graph: Graph, weights: Weights) -> I64:
-    """Return the length of each step's window in a replay, by the rules of ``inference.steps``."""
-    return _lengths(graph, graph.network.replay(weights), weights.length)
-
-
 def durations_each(graph: Graph, weights: Sequence[Weights]) -> Iterator[I64]:
     """Yield the length of each step's window in each of several replays."""
     for one, time in zip(weights, graph.network.replay_each(weights), strict=True):
