@@ -127,8 +127,10 @@ class Prediction(Struct, frozen=True):
     them: a prediction is their middle."""
     waits: I64
     """The waits for unknown work and other ranks in each step: they may take up a gain."""
+    held: I64
+    """The length of each step in the replay of what is known: no gain is greater."""
     error: I64
-    """By how much the replay of what is known misses each step."""
+    """By how much that misses each step."""
     least_ns: int
     """No gain is known better than this."""
     has_bounds: bool
@@ -154,7 +156,8 @@ class Prediction(Struct, frozen=True):
         # How steps differ is independent of what the recording does not say.
         noise = self._noise_ns(rows)
         low = gain - math.hypot(max(gain - low, margin), noise)
-        high = gain + math.hypot(max(high - gain, margin), noise)
+        most = max(gain, float(self.held[rows].mean()))
+        high = min(gain + math.hypot(max(high - gain, margin), noise), most)
         if not self.lengthens:
             low, high = max(low, min(gain, 0.0)), max(high, 0.0)
         if not self.shortens:
@@ -312,7 +315,7 @@ def _of_plan(
     """Return the gain of a plan; ``lengths`` are the steps' in each of its replays."""
     if not lengths:
         nothing = np.zeros(len(base.held), np.int64)
-        return Prediction(nothing, (), (), nothing, nothing, 0, True, False, False, False)
+        return Prediction(nothing, (), (), nothing, nothing, nothing, 0, True, False, False, False)
     made = base.assumptions
     gain = (base.held - lengths[0]).astype(np.float64)
     others, likely = [gain], [gain]
@@ -336,6 +339,7 @@ def _of_plan(
         others=tuple(others),
         likely=tuple(likely),
         waits=_by_step(trace, graph.time_ns, made.waits(plan.weights)),
+        held=base.held,
         error=base.bare - base.held,
         least_ns=graph.latency_ns,
         has_bounds=not bool((trace.kernels.duration_bound_ns == MISSING).any()),

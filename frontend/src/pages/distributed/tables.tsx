@@ -174,7 +174,7 @@ const RANKS: readonly Column<RankRow>[] = [
   time("transferring_ns", texts.ranks.transferring, 94),
   time("synchronizing_ns", texts.ranks.synchronizing, 72),
   field("last", texts.ranks.last, "count", 84, { additive: true }),
-  time("caused_ns", texts.ranks.caused, 100),
+  time("caused_ns", texts.ranks.caused, 108),
   {
     ...time<RankRow>("clock_offset_ns", texts.ranks.clock, 76),
     cell: (r) => <span class="value">{signedDuration(r.clock_offset_ns)}</span>,

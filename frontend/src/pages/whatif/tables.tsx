@@ -181,7 +181,7 @@ const GAINS: readonly Column<Gain>[] = [
     ),
   }),
   field("half_gain_ns", texts.ofGains.halfGain, "time", 148),
-  field("free_gain_ns", texts.ofGains.freeGain, "time", 104),
+  field("free_gain_ns", texts.ofGains.freeGain, "time", 116),
   field("free_gain_low_ns", texts.ofGains.freeGainLow, "time", 104, { optional: true }),
   field("free_gain_high_ns", texts.ofGains.freeGainHigh, "time", 104, { optional: true }),
   field("on_path_ns", texts.ofGains.onPath, "time", 96),

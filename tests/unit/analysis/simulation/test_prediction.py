@@ -352,3 +352,11 @@ def test_a_data_loader_with_workers_as_it_was_then_recorded() -> None:
     assert low < 1 - 174 / 212 < high
     # A range is no narrower than 20 % of the gain on each side.
     assert high - low < 0.5 * (found.gain_ns or 0) / found.measured_ns
+
+
+def test_no_step_gains_more_than_its_length() -> None:
+    """STORY 2: ranges up to 111 % of the step."""
+    made = run(program(900, 12, wait=True))
+    answer = result(whatif, made, changes="class:kernel=0", ranking=False)
+    assert answer.gain_high_ns is not None
+    assert 0.9 * answer.measured_ns < answer.gain_high_ns <= answer.measured_ns
