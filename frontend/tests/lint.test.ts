@@ -4,6 +4,7 @@ import { bareTexts } from "../scripts/lint/bare-texts";
 import { firstLine } from "../scripts/lint/first-line";
 import { functionLength } from "../scripts/lint/function-length";
 import { layers, lineLength, onePlace } from "../scripts/lint/layers";
+import { rowFields } from "../scripts/lint/row-fields";
 import { columnMeanings, tidyChinese, translations } from "../scripts/lint/translations";
 import { spaced } from "../src/i18n/han";
 
@@ -19,6 +20,14 @@ test("a file begins with what it is for", () => {
   expect(firstLine(sources(files))).toEqual([
     "c.ts: the first line does not say what the file is for",
     "d.ts: the first line does not say what the file is for",
+  ]);
+});
+
+test("a field of a row that its page does not show is named", () => {
+  const types = "export interface KernelRow {\n  name: string;\n  total_ns: number;\n  waves: number;\n}\n";
+  const columns = 'field("name"); time("total", "total_ns");';
+  expect(rowFields(sources({ "api/types.ts": types, "pages/kernels/columns.tsx": columns }))).toEqual([
+    "pages/kernels: nothing shows the field waves of KernelRow",
   ]);
 });
 

@@ -4,12 +4,16 @@ import { dateTime } from "../../lib/format";
 import { linkProps } from "../../state/links";
 import type { State } from "../../state/url";
 import { t } from "../../i18n";
-import { field, type Column } from "../../widgets/table/columns";
+import { field, rangeBound, type Column } from "../../widgets/table/columns";
 
 const texts = t.history;
 const heads = texts.columns;
 
 export const keyOf = (row: HistoryRow): string => `${row.run}/${row.span}`;
+
+/** What a recording does not have is not uncertain. */
+const boundOf = (value: number | null, low: number | null, high: number | null): number | null =>
+  value === null ? 0 : rangeBound(value, low, high);
 
 /** The selection of a recording, over all its steps. */
 export const placeOf = (row: HistoryRow): Partial<State> => ({
@@ -37,8 +41,10 @@ export const COLUMNS: readonly Column<HistoryRow>[] = [
   field("step_ns", heads.step, "time", 88, { bound: (r) => r.step_bound_ns }),
   field("steps", heads.steps, "count", 60),
   field("deviation_ns", heads.deviation, "time", 88, { optional: true }),
-  field("utilization", heads.utilization, "share", 92),
-  field("mfu", heads.mfu, "share", 76),
+  field("utilization", heads.utilization, "share", 92, {
+    bound: (r) => boundOf(r.utilization, r.utilization_low, r.utilization_high),
+  }),
+  field("mfu", heads.mfu, "share", 76, { bound: (r) => boundOf(r.mfu, r.mfu_low, r.mfu_high) }),
   field("memory_peak_bytes", heads.memory, "bytes", 112),
   field("saving_share", heads.saving, "share", 76),
   field("finding", heads.finding, "text", 240, {

@@ -5,7 +5,7 @@ import { MISSING, rate } from "../../lib/format";
 import { linkProps } from "../../state/links";
 import { t } from "../../i18n";
 import { roofline } from "../../i18n/roofline";
-import { derived, field, worded, type Column } from "../../widgets/table/columns";
+import { derived, field, worded, type Column, rangeBound } from "../../widgets/table/columns";
 import { columnOf } from "./distance-bar";
 import { number, perSecond, scaled } from "./points";
 
@@ -74,8 +74,13 @@ const ROOF_OF: readonly Column<RooflineRow>[] = [
 ];
 
 const FIGURES: readonly Column<RooflineRow>[] = [
-  field("roof_share", heads.roofShare, "share", 76, { bound: shareBound }),
-  field("above_roof_ns", heads.aboveRoof, "time", 80, { additive: true, bound: aboveBound }),
+  field("roof_share", heads.roofShare, "share", 76, {
+    bound: (r) => rangeBound(r.roof_share, r.roof_share_low, r.roof_share_high),
+  }),
+  field("above_roof_ns", heads.aboveRoof, "time", 80, {
+    additive: true,
+    bound: (r) => rangeBound(r.above_roof_ns, r.above_roof_low_ns, r.above_roof_high_ns),
+  }),
   withUnit(
     "tflop_per_s",
     heads.flopRate,
@@ -100,22 +105,6 @@ function timeColumn(distance: DistanceRow["distance"], named: string | null): Co
     additive: true,
     optional: columnOf(distance) !== named,
   });
-}
-
-/** How far off the share of the roof may be: the farther of both ends. */
-function shareBound({
-  roof_share: share,
-  roof_share_low: low,
-  roof_share_high: high,
-}: RooflineRow): number | null {
-  if (share === null || low === null || high === null) return null;
-  return Math.max(high - share, share - low);
-}
-
-/** How far off the time above the roof may be. */
-function aboveBound(row: RooflineRow): number | null {
-  const { above_roof_ns: ns, above_roof_low_ns: low, above_roof_high_ns: high } = row;
-  return ns === null || low === null || high === null ? null : Math.max(high - ns, ns - low);
 }
 
 function withUnit(

@@ -226,6 +226,11 @@ export function withAncestors(parents: readonly (number | null)[], chosen: reado
   return [...all].sort((a, b) => a - b);
 }
 
+/** How far off a value may be by its least and greatest: the farther of both; null if one is not known. */
+export function rangeBound(value: number | null, low: number | null, high: number | null): number | null {
+  return value === null || low === null || high === null ? null : Math.max(high - value, value - low);
+}
+
 /** A value as the table shows it. */
 export function shown(value: Value, kind: Kind): string {
   if (value === null) return MISSING;
