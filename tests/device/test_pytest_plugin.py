@@ -47,8 +47,18 @@ def test_budgets_of_real_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "test_one.py::test_within" in (tmp_path / "b.json").read_text()
     assert "profile_budget" in (tmp_path / "j.xml").read_text()
 
-    apart = ("-n", "2", "--dist", "loadgroup", "-k", "within")
-    code, output = run(tmp_path, *arguments, *apart, modules=modules)
+
+@pytest.mark.exhaustive
+def test_parallel_workers_say_that_they_measure_beside_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr("tests.unit.testing.test_pytest_plugin.TESTS", TESTS)
+    arguments = ("--profile-budget", "-p", "xdist", "-k", "within")
+    run(tmp_path, *arguments, "--profile-baseline-write", modules=warm_python.TORCH)
+    apart = ("-n", "2", "--dist", "loadgroup")
+    code, output = run(tmp_path, *arguments, *apart, modules=warm_python.TORCH)
     assert code == 0, output
     assert "measure without -n" in output
+    folder = tmp_path / ".profile-budget"
     assert list(folder.glob("gw*/*test_within/run-1/*.pt.trace.json"))

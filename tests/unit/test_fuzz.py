@@ -25,7 +25,7 @@ from tb_privateuse1.trace.errors import TraceError
 from tests.support import invariants, make
 from tests.support.repeats import LONG, repeats
 
-COUNT = int(os.environ.get("FUZZ_TRACES", repeats(300, 6)))
+COUNT = int(os.environ.get("FUZZ_TRACES", repeats(300, 12)))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 MOST_SECONDS = 10
 """For one trace of less than 100 kB, on a machine that does other things besides."""

@@ -191,6 +191,7 @@ def test_two_servers_have_a_trace_read_once(alone: Cluster, log: Path, held: Hel
         one.close()
 
 
+@pytest.mark.exhaustive
 def test_a_killed_worker_costs_time_only(alone: Cluster, log: Path, held: Held) -> None:
     """Its nanny stays, and starts another one."""
     alone.start_worker(preload=held.preload)
@@ -311,6 +312,7 @@ def test_a_scheduler_that_is_not_there_is_told_at_once(
     assert "The Dask scheduler at tcp://127.0.0.1:" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_a_closed_server_leaves_the_cluster_idle(alone: Cluster, log: Path, held: Held) -> None:
     alone.start_worker(preload=held.preload)
     made, files = store(alone, log.parent / "cache"), files_of(log)
