@@ -1,9 +1,9 @@
-"""Cut activities that last longer than their stream allows.
+"""Repair the ends of activities: those that their stream does not allow, and those never written.
 
 A stream runs its activities in order. The next one may start while the one before runs out
 (programmatic launch), but none ends before an earlier one. So an activity that outlasts a later one
 of its stream has an impossible end: its counter overflowed, or the end was never written. So has
-one that runs on behind a wait for the device.
+one that runs on behind a wait for the device, and one without any length.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tb_privateuse1.inference.quality.check_subject import microseconds, share
 from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.trace.columns import following
 from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, Finding
-from tb_privateuse1.trace.groupby import named_rows, split_by_value
-from tb_privateuse1.trace.model import MEASURED, Kernels
+from tb_privateuse1.trace.groupby import maxima, named_rows, split_by_value
+from tb_privateuse1.trace.model import KERNEL, MEASURED, Kernels
 from tb_privateuse1.trace.table import I64
 
 _LAST = np.iinfo(np.int64).max
@@ -41,9 +41,17 @@ def cut(activities: Activities, host: Host, strings: Strings) -> Activities:
     kernels = activities.kernels
     if not len(kernels) or (kernels.evidence != MEASURED).any():
         return activities
-    limit = _limits(kernels)
+    waits = np.full(len(kernels), _LAST)
     if len(np.unique(activities.lanes.device)) == 1:  # a wait is for one device
-        np.minimum(limit, _ends_of_waits(kernels, host, strings), out=limit)
+        waits = _ends_of_waits(kernels, host, strings)
+    empty = _without_length(kernels)
+    if len(empty):
+        finding = _without_length_finding(kernels, empty, strings)
+        kernels = _extended(kernels, empty, waits)
+        activities = replace(
+            activities, kernels=kernels, findings=(*activities.findings, finding)
+        )
+    limit = np.minimum(_limits(kernels), waits)
     doubtful = _limit_longest(kernels, limit, host)
     findings = activities.findings
     if doubtful:
@@ -59,6 +67,48 @@ def cut(activities: Activities, host: Host, strings: Strings) -> Activities:
     return replace(activities, kernels=repaired, findings=(*findings, finding))
 
 
+def _without_length(kernels: Kernels) -> I64:
+    """Return the rows of activities whose length was not written.
+
+    Work takes time. Whole microseconds hide work below one: then others of its name are longer, or
+    no kernel has a length at all.
+    """
+    length = kernels.end_ns - kernels.start_ns
+    none = length <= 0
+    if not none.any():
+        return np.empty(0, np.int64)
+    if _is_coarse(kernels):
+        names = int(kernels.name.max()) + 1
+        longer = maxima(kernels.name, length, names)[kernels.name] > _COARSE_NS
+        of_kernels = kernels.kind == KERNEL
+        none &= longer | (of_kernels & (not (length[of_kernels] > 0).any()))
+    return np.flatnonzero(none)
+
+
+def _extended(kernels: Kernels, rows: I64, waits: I64) -> Kernels:
+    """Return the kernels with the latest ends of some, and these lengths as error bounds.
+
+    Such an activity ended before the next one of its stream started, and took no longer than the
+    longest one of its name. If nothing limits it, it stays without a length.
+    """
+    length = kernels.end_ns - kernels.start_ns
+    longest = maxima(kernels.name, length, int(kernels.name.max()) + 1)[kernels.name[rows]]
+    start = kernels.start_ns[rows]
+    latest = np.where(longest > 0, start + longest, _LAST)
+    next_start = np.full(len(kernels), _LAST)
+    for _, own in split_by_value(kernels.lane):
+        next_start[own] = following(kernels.start_ns[own], _LAST)
+    latest = np.minimum.reduce((latest, next_start[rows], waits[rows]))
+    latest = np.where(latest < _LAST, np.maximum(latest, start), start)
+    end, bound = kernels.end_ns.copy(), kernels.duration_bound_ns.copy()
+    end[rows], bound[rows] = latest, latest - start
+    return replace(kernels, end_ns=end, duration_bound_ns=bound)
+
+
+def _is_coarse(kernels: Kernels) -> bool:
+    return not (kernels.end_ns[:1000] % 1000).any()
+
+
 def _limits(kernels: Kernels) -> I64:
     """Return by activity the start of the next one of its stream if it outlasts a later one."""
     limit = np.full(len(kernels), _LAST)
@@ -71,7 +121,7 @@ def _limits(kernels: Kernels) -> I64:
 
 def _impossible(kernels: Kernels) -> Iterator[tuple[I64, I64]]:
     """Yield by stream the rows of impossible ends, and the start of the next activity of each."""
-    tolerance = _COARSE_NS if not (kernels.end_ns[:1000] % 1000).any() else 0
+    tolerance = _COARSE_NS if _is_coarse(kernels) else 0
     for _, rows in split_by_value(kernels.lane):  # within a stream they are by start
         start, end = kernels.start_ns[rows], kernels.end_ns[rows]
         earliest = np.minimum.accumulate(end[::-1])[::-1]
@@ -167,6 +217,21 @@ def _finding(before: Kernels, after: Kernels, rows: I64, strings: Strings) -> Fi
         "impossible_durations", join_sentences((message, cut_off)), hint, len(rows), "warning",
         DEVICE,
     )  # fmt: skip
+
+
+def _without_length_finding(kernels: Kernels, rows: I64, strings: Strings) -> Finding:
+    message = say(
+        "{count:,} of {total:,} device activities have no length ({name}). They end where the next "
+        "activity of their stream starts, or are as long as the longest one of their name.",
+        count=len(rows),
+        total=len(kernels),
+        name=shorten(strings.all[kernels.name[rows[0]]], LONGEST_INLINE),
+    )
+    hint = say(
+        "The profiler wrote no end, or one before the start. How long they really took is not "
+        "known; the error bounds contain it."
+    )
+    return Finding("unwritten_durations", message, hint, len(rows), "warning", DEVICE)
 
 
 def _doubt(kernels: Kernels, rows: list[int], strings: Strings) -> Finding:

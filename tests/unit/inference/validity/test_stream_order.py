@@ -83,3 +83,24 @@ def test_programmatic_launches_and_several_queues_are_no_overflow() -> None:
     assert found(queues, "impossible_durations") is None
     other_stream = trace(kernel("long", 0, 500), kernel("short", 10, 20, stream=9))
     assert found(other_stream, "impossible_durations") is None
+
+
+def test_a_missing_length_lasts_at_most_to_the_next_start_or_as_long_as_its_name() -> None:
+    t = trace(*program(10.5, 0, 10.5, -3, 12.5))
+    finding = sure(t, "unwritten_durations")
+    assert finding.count == 2
+    assert "2 of 5 device activities have no length" in finding.message
+    kernels = t.kernels
+    assert (kernels.end_ns - kernels.start_ns).tolist() == [10_500, 12_500, 10_500, 12_500, 12_500]
+    assert kernels.duration_bound_ns.tolist() == [0, 12_500, 0, 12_500, 0]
+    alone = trace(*program(0, 0, 0), kernel("copy", 100, 101.5, category="gpu_memcpy"))
+    assert sure(alone, "unwritten_durations").count == 3
+    assert alone.kernels.duration_bound_ns.tolist() == [20_000, 20_000, 55_000, 0]
+
+
+def test_whole_microseconds_hide_short_work() -> None:
+    short = trace(*program(1, 0, 1, 2, 0))
+    assert found(short, "unwritten_durations") is None
+    assert sure(trace(*program(10, 0, 10)), "unwritten_durations").count == 1
+    none = trace(*program(0, 0, 0), kernel("copy", 100, 101, category="gpu_memcpy"))
+    assert sure(none, "unwritten_durations").count == 3
