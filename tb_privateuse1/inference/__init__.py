@@ -30,7 +30,13 @@ from tb_privateuse1.inference import (
     trace_metadata,
 )
 from tb_privateuse1.inference.stage_inputs import Activities, Strings
-from tb_privateuse1.inference.validity import completeness, stream_order, zero_times
+from tb_privateuse1.inference.validity import (
+    completeness,
+    device_clock,
+    far_times,
+    stream_order,
+    zero_times,
+)
 from tb_privateuse1.readers.raw import Raw, Sidecar, StepMarkers
 from tb_privateuse1.trace import sum_bounds
 from tb_privateuse1.trace.columns import lookup
@@ -75,6 +81,7 @@ def build_trace(
     """
     raw = autograd_export.name_categories(device_processes.name_categories(raw, known))
     raw, doubts = zero_times.leave_out(raw)
+    raw, far = far_times.leave_out(raw)
     vendor = vendor or trace_metadata.detect_vendor(raw, sidecar, known)
     strings = Strings(raw.strings)
     meta = trace_metadata.build_meta(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
@@ -84,7 +91,7 @@ def build_trace(
     host = host_events.build_host(raw, sidecar, vendor)
     activities = measured_timeline.build_activities(raw, vendor, strings, host.ops, host.launches)
     if activities is not None:
-        activities = stream_order.cut(activities, host, strings)
+        activities = stream_order.cut(device_clock.align(activities, host), host, strings)
     else:
         launches = device_timeline.known_launches_of(
             sidecar.launches if sidecar else None, raw.base_ns, raw.threads, strings, host.ops
@@ -95,7 +102,9 @@ def build_trace(
         activities = _infer(host, strings, sidecar, others, launches, markers)
     trace = _assemble(raw, meta, vendor, host, activities, strings)
     trace = graph_captures.add_captures(trace, others)
-    findings = doubts + trace_metadata.metadata_findings(raw, sidecar, vendor, activities, trace)
+    findings = (
+        doubts + far + trace_metadata.metadata_findings(raw, sidecar, vendor, activities, trace)
+    )
     findings += recording_window.window_findings(raw)
     findings += quality.check_quality(trace, clues, sidecar)
     if trace.meta.timeline == "inferred":

@@ -13,6 +13,8 @@ from tb_privateuse1.inference.quality.check_subject import (
     examples,
     microseconds,
 )
+from tb_privateuse1.inference.validity.device_clock import LATE_NS
+from tb_privateuse1.inference.validity.far_times import DAY_NS
 from tb_privateuse1.trace.columns import previous, starts_run
 from tb_privateuse1.trace.findings import ALL, DEVICE, Finding, TableName
 from tb_privateuse1.trace.model import MEASURED, Kernels, Trace
@@ -22,8 +24,6 @@ _CLOCK_NS = 1000
 """Device profilers put their clock on the host's with about this precision."""
 _THROUGHOUT = 0.5
 """If this share of activities comes before their launch, the clocks differ."""
-_DAY_NS = 86_400 * 10**9
-"""A profiler keeps all events in memory: the longest shared recording has 43 s."""
 _TABLES: tuple[TableName, ...] = ("ops", "frames", "launches", "kernels")
 _NAMES = {
     "ops": say("ops"),
@@ -31,8 +31,6 @@ _NAMES = {
     "launches": say("launches"),
     "kernels": say("kernels"),
 }
-_LATE_NS = 10**9
-"""The device of a server had 0.28 s of work in its queue, the most in the shared recordings."""
 _PARTS = 4
 """Parts of the recording whose least delays show a drift: in one direction by chance in 2 of the 4!
 orders, 8 %."""
@@ -53,11 +51,11 @@ def _far(trace: Trace) -> Iterator[Finding]:
     """Yield findings about events more than a day from the median: no recording is that long."""
     starts = [getattr(trace, table).start_ns for table in _TABLES]
     ends = [getattr(trace, table).end_ns for table in _TABLES]
-    if trace.end_ns <= _DAY_NS:
+    if trace.end_ns <= DAY_NS:
         return
     middle = int(np.median(np.concatenate(starts)))
     for table, start, end in zip(_TABLES, starts, ends, strict=True):
-        rows = np.flatnonzero((abs(start - middle) > _DAY_NS) | (end - start > _DAY_NS))
+        rows = np.flatnonzero((abs(start - middle) > DAY_NS) | (end - start > DAY_NS))
         if len(rows):
             message = say(
                 "{count:,} {table} are more than a day away from the others.",
@@ -87,7 +85,7 @@ def _outside(trace: Trace) -> Iterator[Finding]:
         return
     first = min(int(t.start_ns.min()) for t in host)
     last = max(int(t.end_ns.max()) for t in host)
-    slack = max(last - first, _LATE_NS)
+    slack = max(last - first, LATE_NS)
     rows = np.flatnonzero((kernels.end_ns < first - slack) | (kernels.start_ns > last + slack))
     if len(rows):
         message = say(

@@ -1,13 +1,16 @@
 """Validity: how far each record of the device holds.
 
 A record is whole, repaired, impossible or missing. ``zero_times`` leaves out ranges whose time was
-not written. ``stream_order`` cuts activities that a later one of their stream contradicts.
+not written, ``far_times`` those of another day. ``device_clock`` puts a device's times on the
+host's clock. ``stream_order`` cuts activities that a later one of their stream contradicts.
 ``completeness`` finds launches whose activities are missing, and the steps that lack them.
 ``unread`` counts the events that no table has. All of them count what they change in a finding.
 """
 
 __all__ = [
     "completeness",
+    "device_clock",
+    "far_times",
     "stream_order",
     "unread",
     "zero_times",

@@ -48,9 +48,7 @@ def cut(activities: Activities, host: Host, strings: Strings) -> Activities:
     if len(empty):
         finding = _without_length_finding(kernels, empty, strings)
         kernels = _extended(kernels, empty, waits)
-        activities = replace(
-            activities, kernels=kernels, findings=(*activities.findings, finding)
-        )
+        activities = replace(activities, kernels=kernels, findings=(*activities.findings, finding))
     limit = np.minimum(_limits(kernels), waits)
     doubtful = _limit_longest(kernels, limit, host)
     findings = activities.findings

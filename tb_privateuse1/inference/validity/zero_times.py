@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference.quality.check_subject import microseconds
-from tb_privateuse1.readers.raw import Group, Raw
+from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.findings import ALL, Finding
 from tb_privateuse1.trace.table import Bools
 
@@ -21,7 +21,7 @@ def leave_out(raw: Raw) -> tuple[Raw, tuple[Finding, ...]]:
     A clock may begin at 0. It did not if between these ranges and all others more time passes than
     the others last together: then 0 stands for a time that the profiler did not write.
     """
-    zero = {category: _at_zero(group) for category, group in raw.groups.items()}
+    zero = _at_zero(raw)
     lost = {category: count for category, at in zero.items() if (count := int(at.sum()))}
     if not lost:
         return raw, ()
@@ -57,15 +57,16 @@ def leave_out(raw: Raw) -> tuple[Raw, tuple[Finding, ...]]:
     return replace(raw, groups=groups, memory=memory), (finding,)
 
 
-def _at_zero(group: Group) -> Bools:
-    """Return which ranges are at 0: without a length, or beside others of their thread.
+def _at_zero(raw: Raw) -> dict[str, Bools]:
+    """Return by category which ranges are at 0: without a length, or beside others of their thread.
 
     A clock that begins at 0 has a single first range.
     """
-    zero: Bools = group.start_ns == 0
-    if not zero.any():
-        return zero
-    of_thread = np.bincount(group.thread[zero])
-    several = of_thread[np.where(zero, group.thread, group.thread[zero][0])] > 1
-    found: Bools = zero & ((group.end_ns == 0) | several)
-    return found
+    of_thread = np.zeros(len(raw.threads), np.int64)
+    at_zero = {category: group.start_ns == 0 for category, group in raw.groups.items()}
+    for category, zero in at_zero.items():
+        of_thread += np.bincount(raw.groups[category].thread[zero], minlength=len(of_thread))
+    return {
+        category: zero & ((group.end_ns == 0) | (of_thread[group.thread] > 1))
+        for (category, group), zero in zip(raw.groups.items(), at_zero.values(), strict=True)
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.trace.findings import ALL
-from tests.support.make import kernel, launch, op, trace
+from tests.support.make import frame, kernel, launch, op, trace
 from tests.support.quality import found, sound, sure
 
 
@@ -56,7 +56,8 @@ def test_activities_far_from_the_host() -> None:
 
 def test_events_of_another_day() -> None:
     day_us = 86_400 * 10**6
-    finding = sure(trace(*sound(), op("lost", 3 * day_us, 3 * day_us + 5, id=9)), "far_events")
+    lost = frame("lost", 3 * day_us, 3 * day_us + 5)
+    finding = sure(trace(*sound(), lost), "far_events")
     assert (finding.count, finding.severity, finding.affects) == (1, "error", ALL)
     assert finding.examples[0].name == "lost"
     assert finding.examples[0].note == "259,200 s away"

@@ -32,6 +32,14 @@ def test_several_at_zero_with_a_length_are_left_out() -> None:
     assert t.end_ns == 30_000
 
 
+def test_a_copy_and_a_kernel_of_one_stream_at_zero_are_several() -> None:
+    far = 5_000_000
+    lost = kernel("relu", 0, 10, 8), kernel("copy", 0, 5, 9, category="gpu_memcpy")
+    t = trace(op("aten::mm", far, far + 10), kernel("gemm", far + 5, far + 30), *lost)
+    assert sure(t, "zero_times").count == 2
+    assert t.end_ns == 30_000
+
+
 def test_a_category_without_any_time_stamp() -> None:
     far = 5_000_000
     mark = span("gpu_user_annotation", "step", far, far + 20, thread=7, device=0, stream=7)
