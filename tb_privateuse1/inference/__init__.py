@@ -34,6 +34,7 @@ from tb_privateuse1.inference.validity import (
     completeness,
     device_clock,
     far_times,
+    impossible_steps,
     stream_order,
     zero_times,
 )
@@ -82,6 +83,8 @@ def build_trace(
     raw = autograd_export.name_categories(device_processes.name_categories(raw, known))
     raw, doubts = zero_times.leave_out(raw)
     raw, far = far_times.leave_out(raw)
+    raw, wrong = impossible_steps.leave_out(raw)
+    doubts += far + wrong
     vendor = vendor or trace_metadata.detect_vendor(raw, sidecar, known)
     strings = Strings(raw.strings)
     meta = trace_metadata.build_meta(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
@@ -102,9 +105,7 @@ def build_trace(
         activities = _infer(host, strings, sidecar, others, launches, markers)
     trace = _assemble(raw, meta, vendor, host, activities, strings)
     trace = graph_captures.add_captures(trace, others)
-    findings = (
-        doubts + far + trace_metadata.metadata_findings(raw, sidecar, vendor, activities, trace)
-    )
+    findings = doubts + trace_metadata.metadata_findings(raw, sidecar, vendor, activities, trace)
     findings += recording_window.window_findings(raw)
     findings += quality.check_quality(trace, clues, sidecar)
     if trace.meta.timeline == "inferred":

@@ -39,7 +39,7 @@ _OPERATORS = frozenset({"cpu_op", "operator"})
 _ANNOTATIONS = frozenset({"user_annotation"})
 _FRAMES = frozenset({"python_function"})
 
-_NO_STEPS = re.compile("gpu|device|kernel|runtime|driver|python_function", re.IGNORECASE)
+NO_STEPS = re.compile("gpu|device|kernel|runtime|driver|python_function", re.IGNORECASE)
 """Categories of the device's side, which copy steps, and those with ranges of their own."""
 
 _UNCOUNTED = frozenset(
@@ -153,7 +153,7 @@ def _operators_and_annotations(raw: Raw) -> tuple[Group, Group]:
     ours = named[operators.name]
     steps = [operators.take(ours)]
     if not ours.any() and not named[annotations.name].any() and named.any():
-        others = [c for c in raw.groups if not _NO_STEPS.search(c)]
+        others = [c for c in raw.groups if not NO_STEPS.search(c)]
         steps = [raw.groups[c].take(named[raw.groups[c].name]) for c in others]
     if any(map(len, steps)):
         operators = operators.take(~ours)
