@@ -3,7 +3,7 @@
 Repetition is of the sequence of launches (by kernel), or of outermost operators if nothing is
 launched. A name that occurs once per iteration, at equal distances, marks its borders. Layers
 repeat within a single iteration, too; but beside them it has work that occurs only once. What
-occurs only once at the beginning is a start, behind which a loop may repeat.
+occurs only once at the beginning is a start, behind which a loop may repeat; so is compilation.
 
 torch marks the optimizer's steps, which end the iterations of training. A loop may take several of
 them per iteration: then their operators repeat only after as many.
@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.recording.capture_and_compilation import compilations
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.call_tree import starts_with
 from tb_privateuse1.trace.columns import following
@@ -41,6 +42,7 @@ _ONCE = 0.1
 _FEWEST_LATER = 3
 """Iterations behind a start that does not repeat: two alike may be parts of the start."""
 
+_OF_OPTIMIZER = "Optimizer."
 _OPTIMIZER = "Optimizer.step#"
 _FEWEST_STEPS = 3
 """Steps; two show one distance only, which nothing repeats."""
@@ -84,9 +86,14 @@ def _optimizer(trace: Trace) -> Iterations | None:
 
 
 def _annotations(trace: Trace) -> Iterations | None:
-    """Return outermost annotations of one thread that repeat and cover most of the time."""
+    """Return outermost annotations of one thread that repeat and cover most of the time.
+
+    What torch marks by itself is no iteration: its compilers, and parts of the optimizer's step.
+    """
     ops = trace.ops
     rows = np.flatnonzero((ops.kind == ANNOTATION) & (ops.parent < 0))
+    rows = rows[~starts_with(trace, _OF_OPTIMIZER)[ops.name[rows]]]
+    rows = np.setdiff1d(rows, compilations(trace)[1])
     if len(rows) < 2:
         return None
     texts = {
@@ -170,12 +177,14 @@ def _repetition(trace: Trace) -> Iterations | None:
     """Return the periods of the sequence of launches or outermost operators."""
     token, at_ns, end_ns = _sequence(trace)
     anchors = _anchors(token)
+    compiled = compilations(trace)[0][1]
+    behind = int(np.searchsorted(at_ns, compiled[-1])) if len(compiled) else 0
+    for begun in (_start_length(token), behind):
+        if anchors is None and begun:
+            anchors = _anchors(token[begun:])
+            anchors = None if anchors is None or len(anchors) < _FEWEST_LATER else anchors + begun
     if anchors is None:
-        begun = _start_length(token)
-        anchors = _anchors(token[begun:]) if begun else None
-        if anchors is None or len(anchors) < _FEWEST_LATER:
-            return None
-        anchors = anchors + begun
+        return None
     start = at_ns[anchors]
     end = following(start, end_ns)
     return Iterations("repetition", start, end, np.empty(0, np.int64))

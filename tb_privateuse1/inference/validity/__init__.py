@@ -1,10 +1,11 @@
 """Validity: how far each record of the device holds.
 
 A record is whole, repaired, impossible or missing. ``zero_times`` leaves out ranges whose time was
-not written, ``far_times`` those of another day, ``impossible_steps`` steps around steps. ``device_clock`` puts a device's times on the
-host's clock. ``stream_order`` cuts activities that a later one of their stream contradicts.
-``completeness`` finds launches whose activities are missing, and the steps that lack them.
-``unread`` counts the events that no table has. All of them count what they change in a finding.
+not written, ``far_times`` those of another day, ``impossible_steps`` steps around other steps.
+``device_clock`` puts a device's times on the host's clock. ``stream_order`` cuts activities that a
+later one of their stream contradicts. ``completeness`` finds launches whose activities are missing,
+and the steps that lack them. ``unread`` counts the events that no table has. All of them count what
+they change in a finding.
 """
 
 __all__ = [

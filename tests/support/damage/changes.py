@@ -109,6 +109,30 @@ def correlation_zero(rng: random.Random, events: list[Event]) -> list[Event]:
     ]
 
 
+def merge_ranks(rng: random.Random, events: list[Event]) -> list[Event]:
+    """Join the recording of a slower rank, without a sign of whose an event is.
+
+    It may be of another host: then its processes, and of one device per process its devices, have
+    the same numbers.
+    """
+    slower, late = rng.choice((1.0, 1.1, 1.5)), rng.choice((0.0, 3.0, 1000.0))
+    process, device = rng.choice(((0, 0), (1000, 0), (1000, 1)))
+    first = min(float(event["ts"]) for event in events if event.get("ph") == "X")
+    joined = list(events)
+    for event in events:
+        other = event | {"args": dict(event.get("args", {}))}
+        if "ts" in event:
+            other["ts"] = first + (float(event["ts"]) - first) * slower + late
+        if "dur" in event:
+            other["dur"] = float(event["dur"]) * slower
+        if _is_activity(event) and isinstance(event["args"].get("device"), int):
+            other["args"]["device"] += device
+        elif isinstance(event.get("pid"), int) and not _is_activity(event):
+            other["pid"] += process
+        joined.append(other)
+    return sorted(joined, key=lambda one: float(one.get("ts", 0))) if rng.random() < 0.5 else joined
+
+
 DAMAGES: dict[str, Change] = {
     one.__name__: one
     for one in (
@@ -120,5 +144,6 @@ DAMAGES: dict[str, Change] = {
         drop_category,
         no_category,
         correlation_zero,
+        merge_ranks,
     )
 }
