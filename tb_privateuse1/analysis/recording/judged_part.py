@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.recording.phases import FIRST_TIME, KINDS, phases, 
 from tb_privateuse1.analysis.recording.workload import workload
 from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.analysis.steps.table import Spread, spread_of
-from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace import intervals, processes
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
@@ -57,10 +57,12 @@ def judged_part(trace: Trace, row: int | None = None) -> JudgedPart:
     """Return the steady part of all steps, or of one row of ``trace.steps``.
 
     Complete steps come before incomplete ones, and before those in which our capture kept the
-    device busy.
+    device busy. Of several recordings in one file nothing is judged.
     """
     steps = trace.steps
     candidates = np.arange(len(steps)) if row is None else np.array([row])
+    if processes.is_joined(trace):
+        return _part(trace, candidates[:0], intervals.EMPTY, candidates)
     complete = candidates[~steps.incomplete[candidates] & ~steps.primed[candidates]]
     chosen = complete if len(complete) else candidates
     found = phases(trace)

@@ -30,12 +30,18 @@ from tb_privateuse1.trace.findings import LONGEST_NAME, TableName
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Trace
 
-RecordingKind = Literal["steady", "partly_steady", "startup", "compilation", "capture", "empty"]
+RecordingKind = Literal[
+    "steady", "partly_steady", "startup", "compilation", "capture", "joined", "empty"
+]
 """``steady``: all of it is judged; ``partly_steady``: some is left out; the others say what the
-recording is instead: nothing in it is judged. ``empty``: nothing was read from its file."""
+recording is instead: nothing in it is judged. ``joined``: several recordings are in its file;
+``empty``: nothing was read from it."""
 
-_EMPTY = ("no_events", "nothing_read")
-"""Codes of the findings of such a file."""
+_FILE_KINDS: dict[RecordingKind, tuple[str, ...]] = {
+    "empty": ("no_events", "nothing_read"),
+    "joined": ("joined_recordings",),
+}
+"""Codes of the findings about such files."""
 
 _NO_DEVICE = ("no_device_activities",)
 """Codes of the findings that the device's work was not recorded."""
@@ -110,8 +116,8 @@ def summary(trace: Trace) -> RecordingSummary:
     is_steps = any(name.startswith(STEP) for name in names)
     kind = _kind(trace, part)
     is_steps &= judged_ns > 0
-    if kind == "empty":
-        sentence, hint = _said(trace, _EMPTY)
+    if kind in _FILE_KINDS:
+        sentence, hint = _said(trace, _FILE_KINDS[kind])
     elif part.is_steady:
         sentence, hint = _judged(trace, part, is_steps)
     else:
@@ -125,7 +131,7 @@ def summary(trace: Trace) -> RecordingSummary:
         phases=tuple(_phase(trace, phase) for phase in found),
         judged_steps=tuple(names) if is_steps else (),
         judged_ns=judged_ns,
-        steady_step_ns=None if kind == "empty" else part.steady_step_ns,
+        steady_step_ns=None if kind in _FILE_KINDS else part.steady_step_ns,
         iterations=len(repeated.start_ns) if repeated else None,
         iterations_source=repeated.source if repeated else None,
         iteration_ns=_period(repeated),
@@ -139,8 +145,9 @@ def _period(found: Iterations | None) -> int | None:
 
 
 def _kind(trace: Trace, part: judged_part.JudgedPart) -> RecordingKind:
-    if _said(trace, _EMPTY)[0]:
-        return "empty"
+    for kind, codes in _FILE_KINDS.items():
+        if _said(trace, codes)[0]:
+            return kind
     if not part.is_steady:
         return _first_time_kind(trace)
     unsteady = time_of(phases(trace), set(KINDS) - {"steady"})

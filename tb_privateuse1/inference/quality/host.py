@@ -40,11 +40,16 @@ def _joined(trace: Trace) -> Iterator[Finding]:
         return
     found = operator_processes(trace)
     message = say(
-        "Operators of {count:,} processes are in this recording ({processes}): several recordings "
-        "were joined in one file.",
-        count=len(found),
-        processes=join_list(found[:_MOST_PROCESSES]),
+        "Most External ids occur twice: several recordings of processes with the same number were "
+        "joined in one file."
     )
+    if len(found) > 1:
+        message = say(
+            "Operators of {count:,} processes are in this recording ({processes}): several "
+            "recordings were joined in one file.",
+            count=len(found),
+            processes=join_list(found[:_MOST_PROCESSES]),
+        )
     hint = say(
         "Whose activities are on a stream is not known, so nothing is judged. Open the recordings "
         'apart, or join them with the rank in each "pid", as "[rank 0] 1234": they open as ranks.'

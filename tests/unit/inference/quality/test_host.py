@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.advice.engine import built_in_advice
+from tb_privateuse1.analysis.recording.summary import summary
 from tb_privateuse1.views.overview import overview
 from tests.support.make import Event, annotation, frame, kernel, launch, op, trace
 from tests.support.quality import found, sound, sure
@@ -106,3 +107,16 @@ def test_operators_of_two_processes_are_joined_recordings() -> None:
     one = trace(*of_process(11, 1), *of_process(11, 2))
     assert found(one, "joined_recordings") is None
     assert overview(one).verdict is not None
+
+
+def test_ids_that_occur_twice_are_joined_recordings_of_two_hosts() -> None:
+    """Their processes may have the same number. A file with all events twice is another case."""
+    one = [op("aten::mm", 100 * i, 100 * i + 60, id=i + 1) for i in range(6)]
+    other = [event | {"ts": event["ts"] + 70} for event in one]
+    t = trace(*one, *other)
+    assert "occur twice" in sure(t, "joined_recordings").message
+    shown = summary(t)
+    assert (shown.kind, shown.judged_ns, shown.steady_step_ns) == ("joined", 0, None)
+    assert "joined in one file" in shown.sentence
+    assert found(trace(*one, *one), "joined_recordings") is None
+    assert found(trace(*one, other[0]), "joined_recordings") is None
