@@ -64,19 +64,24 @@ _BETWEEN_DEVICES = re.compile(
     "".join(f"(?<!{group}_)" for group in _LOCAL_GROUPS)
     + rf"(?<![a-z0-9])({SPELLINGS}|cross_device|symmetric_memory|multimem|lamport|"
     r"int(er|ra)_?node|ep_(dispatch|combine)|a2_?a_(dispatch|combine)|"
-    r"moe_distribute_(dispatch|combine))"
+    r"moe_distribute_(dispatch|combine)|on_stream_kernel)"
 )
 """Searched in the words of a function and of its namespaces: what only devices together do.
 
 ``multimem`` are instructions on the memory of all devices, ``lamport`` waits for what others write,
-``intranode`` and ``internode`` are the two ways of expert parallelism. Among the lanes of a warp,
-or the threads of a block, an all-reduce is an ordinary reduction.
+``intranode`` and ``internode`` are the two ways of expert parallelism, ``on_stream_kernel`` is in
+the names of NVSHMEM's collectives. Among the lanes of a warp, or the threads of a block, an
+all-reduce is an ordinary reduction.
 """
+_EP = re.compile(r"(\w+_)?ep$")
+_MOVES_TOKENS = re.compile(r"^(dispatch|combine)|(dispatch|combine)(_kernel)?$")
+"""A namespace of a library of expert parallelism, and what its kernels between devices do."""
 _GENERATED = re.compile(r"triton_[a-z]+_fused_")
 """Inductor names a kernel by the operators around it; itself it computes on one device."""
 _HINT = re.compile(
     rf"ccl|cncl|hcom|shmem|userbuff|hybrid_ep|{SPELLINGS}|cross_?device|symmetric_?memory|multimem|"
-    r"lamport|int(er|ra)_?node|(ep|a2_?a|distribute)_?(dispatch|combine)",
+    r"lamport|int(er|ra)_?node|(ep|a2_?a|distribute)_?(dispatch|combine)|on_stream_kernel|"
+    r"(?<![a-z0-9])([a-z0-9]+_)?ep::.*(dispatch|combine)",
     re.IGNORECASE,
 )
 """Matches all that the others do, quickly: few of a recording's kernels communicate."""
@@ -142,8 +147,11 @@ def read_collective(kernel: Kernel) -> KernelName | None:
 def _communicates(kernel: Kernel) -> bool:
     if _GENERATED.match(kernel.name):
         return False
-    return _library(kernel) is not None or any(
-        _BETWEEN_DEVICES.search(_snake(part)) for part in _path(kernel)
+    name, *namespaces = _path(kernel)
+    return (
+        _library(kernel) is not None
+        or any(_BETWEEN_DEVICES.search(_snake(part)) for part in (name, *namespaces))
+        or (_MOVES_TOKENS.search(_snake(name)) is not None and any(map(_EP.match, namespaces)))
     )
 
 

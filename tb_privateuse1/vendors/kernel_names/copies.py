@@ -16,7 +16,7 @@ _MEMCPY = re.compile(
     r"Copy(?P<from>Host|Device)To(?P<to>Host|Device)$",
     re.IGNORECASE,
 )
-_FILL = re.compile(r"memset\b|FillBuffer$|__amd_rocclr_fillBuffer", re.IGNORECASE)
+_FILL = re.compile(r"memset\b|FillBuffer$|__amd_rocclr_fill(Buffer|Image)", re.IGNORECASE)
 _BUFFER = re.compile(
     r"CopyBuffer\b|__amd_rocclr_copy(Buffer|Image)|MEMCPY_ASYNC\b|memcpy\b", re.IGNORECASE
 )

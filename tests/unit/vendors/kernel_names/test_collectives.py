@@ -44,6 +44,10 @@ COLLECTIVES = {
     "void deep_ep::intranode::combine<__nv_bfloat16, 8, 768>(__nv_bfloat16*)": "all_to_all",
     "void deep_ep::internode::cached_notify<false>(int)": "other",
     "void deep_ep::intranode::barrier<8>(int**, int)": "barrier",
+    "void nixl_ep::ep_kernels::dispatch<true, 7168>(void*)": "all_to_all",
+    "void uccl::ep::combine_kernel<bf16, 8>(void*)": "all_to_all",
+    "void alltoall_on_stream_kernel<char>(int, char*, char const*)": "all_to_all",
+    "barrier_on_stream_kernel_threadgroup(int)": "barrier",
     "mori::moe::EpDispatchIntraNodeKernel<__hip_bfloat16>": "all_to_all",
     "EpCombineInterNodeV1Kernel_bf16": "all_to_all",
     "nvshmemi_transfer_rma_block": "other",
@@ -61,6 +65,8 @@ COLLECTIVES = {
 """Names from the libraries' sources and from public traces, with the kind that each says."""
 
 OTHERS = (
+    "void moe::ep::count_kernel<8>(int*)",
+    "void moe::steps::combine_kernel<8>(int*)",
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::AllReduce>>",
     "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int)",
     "void at::native::_scatter_gather_elementwise_kernel<128, 4, at::native::ReduceAdd>",

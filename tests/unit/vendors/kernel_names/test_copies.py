@@ -14,6 +14,7 @@ KINDS = {
     "__amd_rocclr_copyImageToBuffer": MEMCPY,
     "__amd_rocclr_fillBufferAligned.kd": MEMSET,
     "__amd_rocclr_fillBufferAligned2D": MEMSET,
+    "__amd_rocclr_fillImage": MEMSET,
     "Memcpy DtoD (Device -> Device)": MEMCPY,
     "Memset (Device)": MEMSET,
 }
