@@ -38,7 +38,7 @@ recording is instead: nothing in it is judged. ``joined``: several recordings ar
 ``empty``: nothing was read from it."""
 
 _FILE_KINDS: dict[RecordingKind, tuple[str, ...]] = {
-    "empty": ("no_events", "nothing_read"),
+    "empty": ("no_events", "nothing_read", "no_ranges"),
     "joined": ("joined_recordings",),
 }
 """Codes of the findings about such files."""

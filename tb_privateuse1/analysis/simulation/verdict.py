@@ -40,7 +40,7 @@ from tb_privateuse1.trace import groupby, intervals, uncertainty
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I64
 
 Key = TypeVar("Key")
@@ -107,8 +107,14 @@ def steady_verdict(trace: Trace) -> Verdict | None:
 
 
 def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
-    """Return what limits the judged part; None without device times, or if nothing is judged."""
+    """Return what limits the judged part; None without device times, or if nothing is judged.
+
+    None, too, of annotations alone: whether operators or Python took their time is not recorded.
+    """
     if not has_account(trace) or not intervals.length(part.window):
+        return None
+    recorded = (trace.kernels, trace.launches, trace.frames)
+    if not any(map(len, recorded)) and not (trace.ops.kind == OPERATOR).any():
         return None
     bounds = steps_bounds.step_windows(trace).bound(trace.steps)
     window_bound_ns = uncertainty.bound_sum(bounds[part.steps])

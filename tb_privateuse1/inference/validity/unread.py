@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -30,6 +31,8 @@ _OTHER_TOOLS: dict[str, Text] = {
     ),
 }
 """What a file is, by a category that only another tool writes."""
+_XLA = re.compile(r"^/(device|host):")
+"""Matches a process of XLA's profiler: ``/device:TPU:0``, ``/host:CPU``."""
 
 
 def unread_findings(raw: Raw, vendor: Vendor) -> Iterator[Finding]:
@@ -101,4 +104,9 @@ def nothing_read(raw: Raw, vendor: Vendor) -> Finding:
     )
     known = (hint for category, hint in _OTHER_TOOLS.items() if category in ranges)
     hint = next(known, say("Is it a trace of another tool? Record with torch.profiler."))
+    if any(map(_XLA.search, raw.process_names.values())):
+        hint = say(
+            "It is a trace of XLA's profiler (torch_xla, JAX). Open it in XProf; a recording of "
+            "torch.profiler has the operators of torch."
+        )
     return Finding("nothing_read", message, hint, sum(ranges.values()), "error", ALL)

@@ -8,7 +8,7 @@ from tb_privateuse1.analysis.recording.summary import summary
 from tb_privateuse1.analysis.simulation.verdict import steady_verdict
 from tb_privateuse1.trace import device_times
 from tb_privateuse1.views.overview import overview
-from tests.support.make import launch, op, span, trace
+from tests.support.make import launch, op, span, step, trace
 from tests.support.quality import found, sure
 
 
@@ -43,6 +43,32 @@ def test_a_file_of_another_tool_is_named() -> None:
     assert summary(t).kind == "empty"
     unknown = sure(trace(span("swift_trace", "x", 0, 1)), "nothing_read")
     assert "another tool" in str(unknown.hint)
+
+
+def test_a_trace_of_xla_is_named() -> None:
+    name = {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:TPU:0"}}
+    fusion = {"ph": "X", "pid": 3, "tid": 1, "ts": 1, "dur": 2, "name": "fusion.1"}
+    finding = sure(trace(name, fusion), "nothing_read")
+    assert "/device:TPU:0" in sure(trace(name, fusion), "unknown_category").message
+    assert "XProf" in str(finding.hint)
+
+
+def test_counters_alone_are_no_recording() -> None:
+    samples = [
+        {"ph": "C", "pid": 1, "tid": 1, "ts": i, "name": "power", "args": {"W": i}}
+        for i in range(3)
+    ]
+    t = trace(*samples)
+    assert "no range" in sure(t, "no_ranges").message
+    shown = summary(t)
+    assert (shown.kind, shown.sentence) == ("empty", sure(t, "no_ranges").message)
+
+
+def test_annotations_alone_say_nothing_of_the_hosts_time() -> None:
+    """Operators and Python may not have been recorded."""
+    t = trace(*(step(i, 100 * i, 100 * i + 90) for i in range(4)))
+    assert steady_verdict(t) is None
+    assert summary(t).steady_step_ns == 90_000
 
 
 def test_events_without_a_category_are_counted_by_process() -> None:
