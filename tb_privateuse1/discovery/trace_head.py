@@ -38,8 +38,11 @@ _HOST_PROCESS = re.compile(
     rb'"pid"\s*:\s*"?([0-9]{1,18})\b',
     re.IGNORECASE,
 )
-_LABEL = re.compile(rb'"pid"\s*:\s*"(\[[^\]"\\]{1,64}\]) ')
-"""Matches a process of a merged file, as SGLang writes them: group 1 is the label of its rank."""
+_LABEL = re.compile(
+    rb'"pid"\s*:\s*"(\[[^\]"\\]{1,64}\]|rank[-_ ]?[0-9]{1,9}:?) (?=[^"\\]*[0-9]")', re.IGNORECASE
+)
+"""Matches a process of a merged file: group 1 is the label of its rank, ``[TP00]`` of SGLang, or
+``rank 0:``."""
 _DEVICE = re.compile(rb'"cat"\s*:\s*"[^"]*(?:kernel|gpu|memcpy|memset|_ccp_)[^"]*"', re.IGNORECASE)
 _SCANNED = 1 << 20
 _OVERLAP = 256

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import tb_privateuse1
 from tb_privateuse1.discovery.file import file_at
 from tb_privateuse1.discovery.trace_head import has_device_work, labels_in
 from tests.support.make import document, kernel, op
@@ -22,6 +23,22 @@ def test_labels_of_all_ranks_in_the_files_order(tmp_path: Path, name: str) -> No
     events = [{**op("aten::mm", 0, 9), "pid": f"[TP0{rank}] 1000"} for rank in (1, 0, 1)]
     path = _write(tmp_path / name, *events, spaces=3 << 20)
     assert labels_in(file_at(str(path))) == ("[TP01]", "[TP00]")
+
+
+@pytest.mark.parametrize("label", ["rank{}:", "Rank {}", "rank_{}", "[rank {}]"])
+def test_ranks_by_their_word_open_as_ranks(tmp_path: Path, label: str) -> None:
+    events = [
+        {**op(name, 0, 9), "pid": f"{label.format(rank)} 1000"}
+        for rank, name in ((0, "aten::mm"), (1, "aten::relu"))
+    ]
+    _write(tmp_path / "merged.json", *events)
+    log = tb_privateuse1.open(tmp_path)
+    (run,) = log.runs.runs
+    assert [(worker.rank, worker.rank_source) for worker in run.workers] == [
+        (0, "name"), (1, "name"),
+    ]  # fmt: skip
+    t = log.trace(rank=1)
+    assert [t.text(name) for name in t.ops.name] == ["aten::relu"]
 
 
 def test_categories_say_that_a_device_worked(tmp_path: Path) -> None:
