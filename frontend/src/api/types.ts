@@ -1783,7 +1783,7 @@ export interface RecordingPlace {
 
 /** The kind of recording, and what of it is judged. */
 export interface RecordingSummary {
-  kind: "steady" | "partly_steady" | "startup" | "compilation" | "capture" | "empty";
+  kind: "steady" | "partly_steady" | "startup" | "compilation" | "capture" | "joined" | "empty";
   workload: "training" | "inference" | "serving" | "unknown";
   workload_reason: string;
   sentence: string;

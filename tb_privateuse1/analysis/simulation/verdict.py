@@ -157,6 +157,11 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
 
 def _replayed(trace: Trace, part: JudgedPart, account: Account) -> tuple[ClassGains | None, str]:
     """Return the gains of the classes, or why there are none."""
+    if _is_unlinked(trace):
+        return None, say(
+            "Not replayed: most device activities have no launch, so nothing shows what they wait "
+            "for."
+        )
     found = isolate(say("The replay of the verdict"), lambda: class_gains(trace, part, account))
     if isinstance(found, Failure):
         return None, say("Not replayed: the replay failed ({reason}).", reason=found.reason)
@@ -167,6 +172,14 @@ def _replayed(trace: Trace, part: JudgedPart, account: Account) -> tuple[ClassGa
     if _contradicts(account, found):
         return None, say("Not replayed: the replay gains more than the account allows.")
     return found, ""
+
+
+def _is_unlinked(trace: Trace) -> bool:
+    """Return whether a host is recorded, but not what launched most activities."""
+    kernels = trace.kernels
+    return len(trace.ops) > 0 and 2 * int(((kernels.launch < 0) & (kernels.op < 0)).sum()) > len(
+        kernels
+    )
 
 
 def _contradicts(account: Account, gains: ClassGains) -> bool:

@@ -95,12 +95,22 @@ def lost_launches(trace: Trace) -> tuple[I64, int]:
 
 
 def _without_strays(trace: Trace, lost: I64) -> I64:
-    """Return the lost launches that no activity without an id can belong to, step by step."""
+    """Return the lost launches that no activity without an id can belong to, step by step.
+
+    None is lost if all of the recording have such an activity: it may run in a later step.
+    """
     kernels, starts = trace.kernels, trace.steps.host_start_ns
     stray = kernels.start_ns[(kernels.launch < 0) & (kernels.correlation <= 0)]
     if not len(stray) or not len(lost):
         return lost
     called = trace.launches.start_ns[lost]
+    if _has_later(called, stray, starts[:1]).all():
+        return lost[:0]
+    return lost[~_has_later(called, stray, starts)]
+
+
+def _has_later(called: I64, stray: I64, starts: I64) -> Bools:
+    """Return which calls have a later activity of their own, between the same two ``starts``."""
     at = np.concatenate((called, stray))
     step = latest_not_after(starts, at)
     is_call = np.arange(len(at)) < len(called)
@@ -111,7 +121,7 @@ def _without_strays(trace: Trace, lost: I64) -> I64:
     behind = np.append(left, 0)[np.flatnonzero(last) + 1][np.cumsum(starts_run(step[order])) - 1]
     free = np.zeros(len(at), np.bool_)
     free[order] = left - behind >= 0
-    return lost[~free[: len(lost)]]
+    return free[: len(called)]
 
 
 def _silent(trace: Trace) -> Bools:

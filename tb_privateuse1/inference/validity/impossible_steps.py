@@ -58,4 +58,5 @@ def _impossible(steps: Group) -> I64:
     inside = following(end[order], -1) <= end[order]
     around = inside & (following(thread, -1) == thread) & (following(name, -1) != name)
     around[-1] = False
-    return order[around]
+    found: I64 = order[around]
+    return found

@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.simulation.class_gains import ClassGains
 from tb_privateuse1.analysis.simulation.verdict import Verdict, steady_verdict
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, span, step, trace
+from tests.support.program import device_bound
 from tests.support.uncertain import pair
 
 
@@ -182,3 +183,15 @@ def test_a_replay_that_contradicts_the_account_gives_no_verdict(
     assert found is not None
     assert (found.time_class, found.gains) == ("dispatch", ())
     assert "Not replayed: the replay gains more than the account allows." in found.sentence
+
+
+def test_activities_without_any_launch_are_not_replayed() -> None:
+    """Nothing moves them, so all gains would be 0, and nothing would limit a busy device."""
+    run = device_bound()
+    for event in run.events:
+        if event["cat"] == "kernel":
+            event["args"].pop("correlation")
+    found = steady_verdict(run.trace())
+    assert found is not None
+    assert (found.kind, found.time_class, found.gains) == ("device", "kernel", ())
+    assert "have no launch" in found.sentence

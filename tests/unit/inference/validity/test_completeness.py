@@ -148,3 +148,15 @@ def test_a_step_that_lost_its_launches_too() -> None:
     ]
     t = trace(*events)
     assert t.steps.partial.tolist() == [False, True, False, False]
+
+
+def test_activities_without_an_id_may_run_in_a_later_step() -> None:
+    """The host is a step ahead of the device."""
+    events = [step(i, 100 * i, 100 * i + 100) for i in range(1, 5)]
+    for i in range(1, 4):
+        events += [op("aten::mm", 100 * i, 100 * i + 50, id=i), launch(100 * i, 100 * i + 5, i)]
+        events.append(kernel("gemm", 100 * i + 110, 100 * i + 190))
+    t = trace(*events)
+    assert found(t, "missing_activities") is None
+    lost = trace(*events[:-1])
+    assert sure(lost, "missing_activities").count == 1
