@@ -69,7 +69,10 @@ def _missing(trace: Trace) -> Missing:
         return Missing(lost, launching, np.full(len(steps), bool(len(lost))))
     of_launch = latest_not_after(steps.host_start_ns, trace.launches.start_ns)
     count = sums(of_launch[lost], np.ones(len(lost), np.int64), len(steps))
-    lacks = (count > 0) | _silent(trace)
+    lacks = count > 0
+    # If activities without an id explain all calls, those of a silent step run in a later one.
+    if len(lost) or not launching or not _strays(trace).any():
+        lacks |= _silent(trace)
     after = previous(lacks, False)
     return Missing(lost, launching, lacks | (after & ~_prompt(trace, lacks)))
 
@@ -100,13 +103,19 @@ def _without_strays(trace: Trace, lost: I64) -> I64:
     None is lost if all of the recording have such an activity: it may run in a later step.
     """
     kernels, starts = trace.kernels, trace.steps.host_start_ns
-    stray = kernels.start_ns[(kernels.launch < 0) & (kernels.correlation <= 0)]
+    stray = kernels.start_ns[_strays(trace)]
     if not len(stray) or not len(lost):
         return lost
     called = trace.launches.start_ns[lost]
     if _has_later(called, stray, starts[:1]).all():
         return lost[:0]
     return lost[~_has_later(called, stray, starts)]
+
+
+def _strays(trace: Trace) -> Bools:
+    """Return which activities have no id: they may belong to any call before them."""
+    strays: Bools = (trace.kernels.launch < 0) & (trace.kernels.correlation <= 0)
+    return strays
 
 
 def _has_later(called: I64, stray: I64, starts: I64) -> Bools:
