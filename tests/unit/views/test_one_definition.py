@@ -226,7 +226,9 @@ def check_compared_rows(made: Trace) -> None:
         return
     steps, answer = len(window.steps), diff(made, made)
     if answer.time == "device":
-        assert answer.now_total_ns == round(kernels(made).total_ns / steps)
+        total_ns = kernels(made).total_ns
+        assert total_ns is not None
+        assert answer.now_total_ns == round(total_ns / steps)
     calls = {row.name: row.calls for row in operators(made, limit=100_000).rows if not row.launcher}
     for one in answer.rows:
         assert one.now_calls == pytest.approx(calls.get(one.name, 0) / steps), one.name
