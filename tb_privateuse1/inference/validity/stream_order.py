@@ -21,7 +21,7 @@ from tb_privateuse1.inference.quality.check_subject import microseconds, share
 from tb_privateuse1.inference.stage_inputs import Activities, Strings
 from tb_privateuse1.trace.columns import following
 from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, Finding
-from tb_privateuse1.trace.groupby import maxima, named_rows, split_by_value
+from tb_privateuse1.trace.groupby import maxima, minima, named_rows, split_by_value
 from tb_privateuse1.trace.model import KERNEL, MEASURED, Kernels
 from tb_privateuse1.trace.table import I64
 
@@ -68,8 +68,8 @@ def cut(activities: Activities, host: Host, strings: Strings) -> Activities:
 def _without_length(kernels: Kernels) -> I64:
     """Return the rows of activities whose length was not written.
 
-    Work takes time. Whole microseconds hide work below one: then others of its name are longer, or
-    no kernel has a length at all.
+    Work takes time. Whole microseconds hide work below one: then all others of its name are longer,
+    or no kernel has a length at all.
     """
     length = kernels.end_ns - kernels.start_ns
     none = length <= 0
@@ -77,7 +77,9 @@ def _without_length(kernels: Kernels) -> I64:
         return np.empty(0, np.int64)
     if _is_coarse(kernels):
         names = int(kernels.name.max()) + 1
-        longer = maxima(kernels.name, length, names)[kernels.name] > _COARSE_NS
+        positive = np.where(none, _LAST, length)
+        least = minima(kernels.name, positive, names)[kernels.name]
+        longer = (least > _COARSE_NS) & (least < _LAST)
         of_kernels = kernels.kind == KERNEL
         none &= longer | (of_kernels & (not (length[of_kernels] > 0).any()))
     return np.flatnonzero(none)

@@ -101,6 +101,8 @@ def test_a_missing_length_lasts_at_most_to_the_next_start_or_as_long_as_its_name
 def test_whole_microseconds_hide_short_work() -> None:
     short = trace(*program(1, 0, 1, 2, 0))
     assert found(short, "unwritten_durations") is None
+    # One kernel's code runs small and large tensors.
+    assert found(trace(*program(1, 0, 300)), "unwritten_durations") is None
     assert sure(trace(*program(10, 0, 10)), "unwritten_durations").count == 1
     none = trace(*program(0, 0, 0), kernel("copy", 100, 101, category="gpu_memcpy"))
     assert sure(none, "unwritten_durations").count == 3
