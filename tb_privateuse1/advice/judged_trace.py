@@ -65,6 +65,7 @@ class JudgedTrace:
     def __init__(self, trace: Trace, part: JudgedPart | None = None) -> None:
         self.trace = trace
         part = judged_part(trace) if part is None else part
+        self.part = part
         self.steps: I64 = part.steps
         """The judged rows of ``trace.steps``."""
         self.window = part.window

@@ -69,6 +69,7 @@ function Issue({ row, judged, inferred }: { row: AdviceRow; judged: number; infe
       category="other"
       inferred={inferred}
       saving={savingOf(row, judged)}
+      behind={row.behind_share}
     >
       <p>
         {row.fix} {source && <ShortSourceLink {...source} />}

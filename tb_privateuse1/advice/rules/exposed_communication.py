@@ -63,7 +63,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "activity."
         ),
         claim=exposed,
-        removes=case.without(kernels=rows),
+        change=case.change("communication=0"),
         confidence="medium",
         fix=_FIXES.get(found.use),
         source=case.source(kernels.op[rows].astype(np.int64)),

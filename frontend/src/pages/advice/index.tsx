@@ -180,6 +180,7 @@ function OpeningFinding({ row, result, aside }: OpeningProps) {
       category="other"
       inferred={result.provenance.timeline === "inferred"}
       saving={savingOf(row, result.judged_ns)}
+      behind={row.behind_share}
       open={open}
       onTurn={() => go({ selected: open ? null : row.rule }, "replace")}
     >
@@ -217,9 +218,18 @@ export function FindingFacts({ row }: { row: AdviceRow }) {
             <span title={exactDuration(row.saving_per_step_ns)}>
               {texts.savesPerStep(duration(row.saving_per_step_ns), percent(row.saving_share))}
             </span>
-            {row.shared_ns !== null && row.shared_ns > 0 && (
-              <span class="muted">{texts.shared(duration(row.shared_ns))}</span>
+            {row.behind_share !== null && (
+              <span class="muted" data-testid="behind" data-value={row.behind_ns ?? ""}>
+                {texts.behind(percent(row.behind_share))}
+              </span>
             )}
+          </Fact>
+        )}
+        {row.change !== null && (
+          <Fact id="change" name={texts.change}>
+            <a {...linkProps({ view: "whatif", changes: row.change })} data-testid="try">
+              <code>{row.change}</code>
+            </a>
           </Fact>
         )}
         <Fact id="how" name={texts.how}>
