@@ -218,6 +218,11 @@ export function FindingFacts({ row }: { row: AdviceRow }) {
             <span title={exactDuration(row.saving_per_step_ns)}>
               {texts.savesPerStep(duration(row.saving_per_step_ns), percent(row.saving_share))}
             </span>
+            {row.saving_low_ns !== null && row.saving_high_ns !== null && (
+              <span class="muted">
+                {texts.range(duration(row.saving_low_ns), duration(row.saving_high_ns))}
+              </span>
+            )}
             {row.behind_share !== null && (
               <span class="muted" data-testid="behind" data-value={row.behind_ns ?? ""}>
                 {texts.behind(percent(row.behind_share))}

@@ -88,6 +88,7 @@ export const advice = {
   where: "Where",
   saves: "Saves",
   savesPerStep: (saving: string, share: string) => `${saving} per step, ${share}`,
+  range: (low: string, high: string) => ` (${low} to ${high} in all judged steps)`,
   behind: (share: string) => `; ${share} behind the findings above`,
   behindShort: (share: string) => `behind: −${share}`,
   behindHelp: "What it saves once the findings above are fixed. These sum to the saving of all findings.",

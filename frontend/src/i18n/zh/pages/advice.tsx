@@ -75,6 +75,7 @@ export const advice: Translation<typeof english.advice> = {
   where: "位置",
   saves: "可节省时间",
   savesPerStep: (saving, share) => `每个迭代 ${saving}，${share}`,
+  range: (low, high) => `（所有被评估的迭代共 ${low} 至 ${high}）`,
   behind: (share) => `；修复上方问题之后 ${share}`,
   behindShort: (share) => `之后：−${share}`,
   behindHelp: "修复上方的问题之后，它还能节省的时间。各项之和即所有问题一起可节省的时间。",
