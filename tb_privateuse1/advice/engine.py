@@ -12,6 +12,7 @@ from tb_privateuse1.advice.division import Reported, report
 from tb_privateuse1.advice.fine import FineRow, fine_rows
 from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.next_limit import NextLimit
+from tb_privateuse1.advice.open_classes import OpenClass, open_classes
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import (
@@ -104,6 +105,8 @@ class Advice(Struct, frozen=True):
     """One sentence: what the recording lacks that would change a finding; empty if nothing."""
     fine: tuple[FineRow, ...]
     """What was checked and costs nothing."""
+    open: tuple[OpenClass, ...]
+    """The classes of the account that no finding is about, the largest first."""
     judged_ns: int
     """The judged steps' windows: complete steps, or the selected one."""
     steps: int
@@ -165,6 +168,7 @@ def advised(
         ),
         missing=_missing(rows),
         fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported),
+        open=open_classes(case, kept),
         judged_ns=case.window_ns,
         steps=len(case.steps),
     )

@@ -62,6 +62,9 @@ def advice_markdown(result: AdviceTable) -> str:
     if result.fine:
         fine = " ".join(escaped(row.statement) for row in result.fine)
         lines += ["", f"Checked and fine: {fine}"]
+    if result.open:
+        lines += ["", "No remedy known:", ""]
+        lines += [f"- {escaped(row.statement)}" for row in result.open]
     if result.missing:
         lines += ["", escaped(result.missing)]
     return "\n".join(lines) + "\n"
@@ -105,6 +108,10 @@ def _text(result: AdviceTable) -> Iterator[str]:
         yield ""
         yield "Checked and fine:"
         yield from (f"  {row.statement}" for row in result.fine)
+    if result.open:
+        yield ""
+        yield "No remedy known:"
+        yield from (f"  {row.statement}" for row in result.open)
     if result.missing:
         yield ""
         yield result.missing

@@ -5,7 +5,7 @@ import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { BeforeAndAfter } from "./before-and-after";
-import { Fine } from "./fine";
+import { Fine, Open } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -58,6 +58,7 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
         </section>
       ))}
       <Fine rows={result.fine} />
+      <Open rows={result.open} />
       {result.missing && (
         <p class="muted" data-testid="missing">
           {result.missing}

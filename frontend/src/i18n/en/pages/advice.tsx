@@ -77,6 +77,7 @@ export const advice = {
   },
   nothing: "No findings.",
   fine: "Checked and fine",
+  open: "No remedy known",
   nothingBy: (looked: number, silent: number) =>
     `${plural(looked, "check")} found nothing worth half a percent of the time${silent > 0 ? `; ${count(silent)} skipped: missing data` : ""}.`,
   noSaving: "No saving is known",
