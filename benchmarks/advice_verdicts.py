@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.together import together
 from tb_privateuse1.advice.engine import AdviceRow, advise
 from tb_privateuse1.analysis.recording.summary import summary
 from tb_privateuse1.trace.model import Trace
@@ -115,7 +116,7 @@ def _rules(advice: str) -> str:
 
 
 def _shares(rows: Iterable[AdviceRow]) -> float:
-    return 100 * sum(row.saving_share or 0.0 for row in rows)
+    return 100 * together(rows)
 
 
 def _list(value: object) -> list[object]:

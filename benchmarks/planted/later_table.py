@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.pairs.table import lines
 from benchmarks.planted.expected import BLIND, LATER, RULES_OF
 from benchmarks.planted.table import Row, named, rows
-from tb_privateuse1.advice.engine import AdviceRow
+from benchmarks.together import together
 
 COLUMNS = (
     "fault", "expected", "gain without a profiler", "gain as recorded", "found", "times the gain",
@@ -19,11 +19,6 @@ FIGURES = (
     "", "faults", "found", "within a factor of two", "gone without it", "of the value found",
     "of the claims right",
 )  # fmt: skip
-
-
-def share(found: Iterable[AdviceRow]) -> float:
-    """Return what findings claim together, as a share of the step."""
-    return sum(row.saving_share or 0 for row in found)
 
 
 def gain(row: Row) -> float:
@@ -54,7 +49,7 @@ def figures(title: str, table: Sequence[Row]) -> tuple[str, ...]:
     """Return how many faults of a set are found, right and gone, and the same by value."""
     value = sum(map(right, table))
     costs = sum(max(gain(row), 0) for row in table)
-    claims = sum(share((*row.found, *row.others, *row.without)) for row in table)
+    claims = sum(together((*row.found, *row.others, *row.without)) for row in table)
     return (
         title,
         str(len(table)),

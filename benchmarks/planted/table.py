@@ -13,6 +13,7 @@ from benchmarks.pairs.prediction import load
 from benchmarks.pairs.record import BEFORE, TRUTH
 from benchmarks.pairs.table import lines
 from benchmarks.planted.expected import HELD, RULES_OF
+from benchmarks.together import together
 from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
 
 COLUMNS = (
@@ -61,13 +62,16 @@ class Row(Struct, frozen=True):
 
     @property
     def saving_ns(self) -> int:
-        """Return the savings of a step together: they do not overlap."""
-        return sum(row.saving_per_step_ns or 0 for row in self.found)
+        """Return the savings of a step together."""
+        if not self.found:
+            return 0
+        most = self.found[0]
+        return round(self.share * (most.saving_per_step_ns or 0) / (most.saving_share or 1.0))
 
     @property
     def share(self) -> float:
         """Return the savings together, as a share of the recorded step."""
-        return sum(row.saving_share or 0 for row in self.found)
+        return together(self.found)
 
     @property
     def ratio(self) -> float | None:

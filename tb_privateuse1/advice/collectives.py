@@ -16,9 +16,17 @@ from tb_privateuse1.trace.columns import containing, lookup
 from tb_privateuse1.trace.model import MISSING, NONE
 from tb_privateuse1.trace.table import I64, Bools
 
-Use = Literal["gradients", "tensor_parallel", "experts"]
+Use = Literal["gradients", "tensor_parallel", "experts", "embeddings"]
 """``gradients``: sums of the backward pass that nothing in it reads; ``tensor_parallel``: sums in
-the forward pass; ``experts``: exchange between all ranks."""
+the forward pass; ``experts``: exchange between all ranks; ``embeddings``: the same in a program
+that looks up tables which are divided over the ranks."""
+
+_LOOKUPS = r"(?i)embedding_?bag|split_embedding|pooled_emb"
+"""Operators and kernels that look up a table of embeddings for many samples at once."""
+
+_BOTH_PASSES = 0.25
+"""Share of the sums' time in the forward pass, at least: a model that is split over ranks has as
+many sums there as in the backward pass."""
 
 OTHER = "other"
 """The kind of a collective whose name does not say it."""
@@ -36,6 +44,8 @@ class ExposedCollectives(Struct, frozen=True):
     by_kind: dict[str, int]
     use: Use | None
     """None if no use has more than half of the time."""
+    costliest: I64
+    """The kernels of the kind with the most exposed time."""
 
 
 def exposed_collectives(case: RuleContext, rows: I64, exposed: intervals.Set) -> ExposedCollectives:
@@ -46,14 +56,25 @@ def exposed_collectives(case: RuleContext, rows: I64, exposed: intervals.Set) ->
     bare = intervals.covered_length(exposed, kernels.start_ns[rows], kernels.end_ns[rows])
     names = {number: trace.text(number) or OTHER for number in np.unique(kind[rows]).tolist()}
     by_kind: dict[str, int] = {}
+    costliest, most = rows, -1
     for number, here in groupby.split_by_value(kind[rows]):
-        by_kind[names[number]] = by_kind.get(names[number], 0) + int(bare[here].sum())
+        ns = int(bare[here].sum())
+        by_kind[names[number]] = by_kind.get(names[number], 0) + ns
+        if ns > most:
+            costliest, most = rows[here], ns
+    exchange: Use = "embeddings" if _looks_up(case) else "experts"
     uses: dict[Use, int] = {
-        "experts": by_kind.get("all_to_all", 0),
+        exchange: by_kind.get("all_to_all", 0),
         **_of_sums(case, rows, np.isin(kind[rows], [n for n in names if names[n] in _SUMS]), bare),
     }
     use = max(uses, key=lambda name: uses[name])
-    return ExposedCollectives(by_kind, use if 2 * uses[use] > int(bare.sum()) else None)
+    has_most = 2 * uses[use] > int(bare.sum())
+    return ExposedCollectives(by_kind, use if has_most else None, costliest)
+
+
+def _looks_up(case: RuleContext) -> bool:
+    """Return whether the judged steps look up tables of embeddings."""
+    return bool(len(case.ops(_LOOKUPS)) or len(case.kernels(_LOOKUPS)))
 
 
 class SlowLink(Struct, frozen=True):
@@ -96,7 +117,7 @@ def _of_sums(case: RuleContext, rows: I64, sums: Bools, bare: I64) -> dict[Use, 
     """
     passes, at = find_passes(case.trace), _launched_ns(case, rows)
     ahead = sums & _within(at, passes.forward_ns, passes.backward_ns)
-    if ahead.any():
+    if int(bare[ahead].sum()) >= _BOTH_PASSES * int(bare[sums].sum()) and ahead.any():
         return {"tensor_parallel": int(bare[sums].sum())}
     kernels = case.trace.kernels
     work = np.flatnonzero(case.judged_kernels & ~kernels.communication)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from msgspec.structs import replace
 
-from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.products import Slow
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, lookup, sums_before
 from tb_privateuse1.trace.memoize import memoize
@@ -87,6 +86,6 @@ def claim_of(case: RuleContext, slow: Slow) -> intervals.Set:
     return of_device(case, shortened(case, slow.rows, slow.shares))
 
 
-def removal_of(case: RuleContext, slow: Slow) -> Removal:
+def removal_of(case: RuleContext, slow: Slow) -> Scope:
     """Return the removal of these shares of activities."""
-    return replace(case.without(), kernels=slow.rows, shares=slow.shares)
+    return case.without(kernels=slow.rows, share=slow.shares)

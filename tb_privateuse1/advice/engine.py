@@ -1,20 +1,21 @@
-"""Run all rules on a trace, divide the claimed time among the findings, and rank them."""
+"""Run all rules on a trace, and rank their findings by what their fixes save."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tb_privateuse1.advice.division import Reported, report
 from tb_privateuse1.advice.fine import FineRow, fine_rows
 from tb_privateuse1.advice.judged_trace import LACKS
 from tb_privateuse1.advice.next_limit import NextLimit
+from tb_privateuse1.advice.open_classes import OpenClass, open_classes
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import (
-    PRECEDENCES,
     Cause,
     Code,
     Confidence,
@@ -22,10 +23,10 @@ from tb_privateuse1.advice.rules.rule import (
     RuleFinding,
     percent,
 )
-from tb_privateuse1.advice.savings import Saving, Savings
+from tb_privateuse1.advice.savings import Savings
 from tb_privateuse1.advice.worth import NOISE
-from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.trace import intervals, processes
 from tb_privateuse1.trace.findings import Example
@@ -52,14 +53,22 @@ class AdviceRow(Struct, frozen=True):
     fix: str
     code: Code | None
     """The problem and its fix in a few lines; null where the fix is no change of code."""
+    change: str | None
+    """The fix as a change of the what-if, whose gain in the same window is the saving. Null if the
+    fix cannot be said as one or was not replayed: then the saving is a bound."""
     saving_ns: int | None
-    """Over all judged steps; null if unknown. No instant counts for two rows, and a saving lies in
-    the range of the replay's gain."""
+    """Of this fix alone, over all judged steps; null if unknown."""
     saving_per_step_ns: int | None
     saving_share: float | None
     """Of the judged steps, 0 to 1."""
-    shared_ns: int | None
-    """Time that it would save as well, but a row above already has it."""
+    saving_low_ns: int | None
+    saving_high_ns: int | None
+    """The range of the saving; null without a change, or without bounds of inferred times."""
+    behind_ns: int | None
+    """What it saves behind the rows above it: with all changes above made first. The sum over all
+    rows is what all of them save together."""
+    behind_share: float | None
+    """Of the judged steps."""
     how: str
     """How the saving was computed."""
     next: NextLimit | None
@@ -96,16 +105,31 @@ class Advice(Struct, frozen=True):
     """One sentence: what the recording lacks that would change a finding; empty if nothing."""
     fine: tuple[FineRow, ...]
     """What was checked and costs nothing."""
+    open: tuple[OpenClass, ...]
+    """The classes of the account that no finding is about, the largest first."""
     judged_ns: int
     """The judged steps' windows: complete steps, or the selected one."""
     steps: int
     """How many steps were judged."""
 
 
+class Advised(Struct, frozen=True):
+    """The advice, and the work that the fixes of its findings remove."""
+
+    advice: Advice
+    scopes: Mapping[str, Scope]
+    """By the name of a ``finding`` among the changes of the what-if."""
+
+
 @memoize
+def built_in_advised(trace: Trace) -> Advised:
+    """Return the findings of the built-in rules in the steady steps; views share them."""
+    return advised(trace)
+
+
 def built_in_advice(trace: Trace) -> Advice:
-    """Return the findings of the built-in rules in the complete steps; views share them."""
-    return advise(trace)
+    """Return the findings of the built-in rules in the steady steps."""
+    return built_in_advised(trace).advice
 
 
 def advise(
@@ -115,6 +139,13 @@ def advise(
 
     ``rules``: by default the built-in ones.
     """
+    return advised(trace, part, rules).advice
+
+
+def advised(
+    trace: Trace, part: JudgedPart | None = None, rules: Sequence[Rule] | None = None
+) -> Advised:
+    """Return the findings as ``advise`` does, and the changes that they name."""
     if processes.is_joined(trace):
         rules = ()
     case = RuleContext(trace, part)
@@ -123,10 +154,12 @@ def advise(
     for rule in RULES.values() if rules is None else rules:
         answer, lacks = _ask(rule, case, found)
         statuses.append(RuleStatus(rule.name, rule.title, rule.cause, answer, lacks))
-    rows = _divide_time(case, found)
+    savings = Savings(case)
+    kept = report(case, found, savings)
+    rows = _ranked(case, kept, savings)
     reported = {row.rule for row in rows}
-    return Advice(
-        rows=tuple(sorted(rows, key=lambda row: order(row.severity, row.saving_ns))),
+    advice = Advice(
+        rows=rows,
         asked=tuple(
             replace(status, answer="nothing")
             if status.answer == "found" and status.rule not in reported
@@ -135,9 +168,13 @@ def advise(
         ),
         missing=_missing(rows),
         fine=fine_rows(case, {row.cause for row in rows if row.saving_ns} | reported),
+        open=open_classes(case, kept),
         judged_ns=case.window_ns,
         steps=len(case.steps),
     )
+    made = [row.saving.change for row in kept if row.saving is not None]
+    scopes = {one.name: one.scope for one in made if one is not None and one.scope is not None}
+    return Advised(advice, scopes)
 
 
 def _missing(rows: Sequence[AdviceRow]) -> str:
@@ -192,79 +229,69 @@ def failure_texts(title: str, failure: Failure) -> tuple[Text, Text, Text]:
     )
 
 
-def _claim_order(pair: tuple[Rule, RuleFinding]) -> tuple[int, int]:
-    """Return the sort key of findings that claim time; what happened once is next to causes."""
-    rule, finding = pair
-    if finding.claim is None:
-        return PRECEDENCES.index("cause"), 0
-    return PRECEDENCES.index(rule.precedence), -intervals.length(finding.claim)
+def _ranked(case: RuleContext, kept: Sequence[Reported], savings: Savings) -> tuple[AdviceRow, ...]:
+    """Return the rows in order, each with what it saves alone and behind those above it."""
+    ordered = sorted(kept, key=lambda one: order(_severity(case, one), _saved_ns(one)))
+    behind = _behind(case, ordered, savings)
+    return tuple(_advice(case, one, ns) for one, ns in zip(ordered, behind, strict=True))
 
 
-def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> list[AdviceRow]:
-    """Return the rows. Causes get their time first, the greatest first; symptoms are next."""
-    assigned, savings = intervals.EMPTY, Savings(case)
-    rows: list[AdviceRow] = []
-    total = 0
-    for rule, finding in sorted(found, key=_claim_order):
-        if finding.claim is None:
-            free = intervals.subtract(finding.once, assigned)
-            if 2 * intervals.length(free) >= intervals.length(finding.once):
-                rows.append(_advice(case, rule, finding))
-            assigned = intervals.merge(assigned, free)
-            continue
-        claim = intervals.intersect(finding.claim, case.window)
-        free = intervals.subtract(claim, assigned)
-        claim_ns, free_ns = intervals.length(claim), intervals.length(free)
-        # Keep a cause even if another finding has its time; drop a symptom.
-        counts = claim_ns if rule.precedence == "cause" else free_ns
-        if case.share(counts) < NOISE and not finding.urgent:
-            rows += _note(case, rule, finding)
-            continue
-        saving = savings.of(finding.how, free, finding.removes)
-        # A gain beyond the claim may be of instants that another finding has.
-        saving = replace(saving, ns=min(saving.ns, case.window_ns - total))
-        counts = saving.ns + (claim_ns - free_ns if rule.precedence == "cause" else 0)
-        if case.share(counts) < NOISE and not finding.urgent:
-            rows += _note(case, rule, finding)
-            continue
-        if saving.ns < free_ns:
-            # The rest of the claim would become another wait: leave it to that wait's rule.
-            free = bottleneck.shorten(free, saving.ns / free_ns)
-        assigned = intervals.merge(assigned, free)
-        total += saving.ns
-        rows.append(_advice(case, rule, finding, saving, claim_ns - free_ns))
-    return rows
+def _behind(case: RuleContext, ordered: Sequence[Reported], savings: Savings) -> list[int | None]:
+    """Return what each finding saves behind those above it; null where that is not known.
+
+    A claim that was not replayed counts where no finding above claims the same instants.
+    """
+    made = [None if one.saving is None else one.saving.change for one in ordered]
+    gains = savings.behind([one for one in made if one is not None])
+    replayed = None if gains is None else iter(gains)
+    left = case.window_ns - sum(gains or ())
+    assigned = intervals.EMPTY
+    found: list[int | None] = []
+    for one, change in zip(ordered, made, strict=True):
+        ns: int | None = None
+        if change is not None:
+            ns = None if replayed is None else next(replayed)
+        elif one.saving is not None:
+            free = intervals.length(intervals.subtract(one.claim, assigned))
+            share = free / max(intervals.length(one.claim), 1)
+            ns = max(min(round(one.saving.ns * share), left), 0)
+            left -= ns
+        assigned = intervals.merge(assigned, one.claim)
+        found.append(ns)
+    return found
 
 
-def _note(case: RuleContext, rule: Rule, finding: RuleFinding) -> list[AdviceRow]:
-    """Return the row of a finding's note, if it has one."""
-    return [] if finding.note is None else [_advice(case, rule, finding.note)]
+def _saved_ns(one: Reported) -> int | None:
+    return None if one.saving is None else one.saving.ns
 
 
-def _advice(
-    case: RuleContext,
-    rule: Rule,
-    finding: RuleFinding,
-    gain: Saving | None = None,
-    shared: int | None = None,
-) -> AdviceRow:
-    saving = None if gain is None else gain.ns
-    share = None if saving is None else case.share(saving)
-    counts = saving is not None and case.share(saving + (shared or 0)) >= NOISE
+def _severity(case: RuleContext, one: Reported) -> AdviceSeverity:
+    share = None if one.saving is None else case.share(one.saving.ns)
+    return severity(share if share is None or share >= NOISE else None, one.finding.urgent)
+
+
+def _advice(case: RuleContext, one: Reported, behind_ns: int | None) -> AdviceRow:
+    rule, finding, saving = one.rule, one.finding, one.saving
+    share = None if saving is None else case.share(saving.ns)
+    change = None if saving is None else saving.change
     return AdviceRow(
         rule=rule.name,
         title=finding.title if share is None else _with_share(finding.title, share),
-        severity=severity(share if counts else None, finding.urgent),
+        severity=_severity(case, one),
         cause=rule.cause,
         explanation=finding.explanation,
         fix=finding.fix or rule.fix,
         code=finding.code or (rule.code if finding.fix in (None, rule.fix) else None),
-        saving_ns=saving,
-        saving_per_step_ns=None if saving is None else round(saving / max(len(case.steps), 1)),
+        change=None if change is None else change.text,
+        saving_ns=None if saving is None else saving.ns,
+        saving_per_step_ns=(None if saving is None else round(saving.ns / max(len(case.steps), 1))),
         saving_share=share,
-        shared_ns=shared,
-        how=finding.how if gain is None else gain.how,
-        next=None if gain is None else gain.next,
+        saving_low_ns=None if saving is None else saving.low_ns,
+        saving_high_ns=None if saving is None else saving.high_ns,
+        behind_ns=behind_ns,
+        behind_share=None if behind_ns is None else case.share(behind_ns),
+        how=finding.how if saving is None else saving.how,
+        next=None if saving is None else saving.next,
         confidence=finding.confidence,
         events=finding.events,
         evidence=finding.evidence,

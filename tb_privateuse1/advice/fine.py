@@ -10,6 +10,7 @@ from msgspec import Struct
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import percent
 from tb_privateuse1.advice.worth import PROGRAM
+from tb_privateuse1.analysis.account.classes import CLASSES, ClassName, Group
 from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.analysis.roofs.rates import device_rates
 from tb_privateuse1.i18n import say
@@ -76,8 +77,12 @@ def fine_rows(case: RuleContext, against: Collection[str] = ()) -> tuple[FineRow
     )
 
 
+def _of_groups(*wanted: Group) -> tuple[ClassName, ...]:
+    return tuple(one.name for one in CLASSES if one.group in wanted)
+
+
 def _host(case: RuleContext) -> Iterator[FineRow]:
-    share = case.share(intervals.length(case.idle))
+    share = case.share_of(*_of_groups("blocked", "host"))
     if share < _AHEAD and "operators" in case.has:
         text = say(
             "The host keeps ahead: the device waits for it {share} of the time.",
@@ -89,8 +94,7 @@ def _host(case: RuleContext) -> Iterator[FineRow]:
 def _blocking(case: RuleContext) -> Iterator[FineRow]:
     if not len(case.trace.launches):
         return
-    blocked = case.in_classes("synchronization", "blocking_copy", "device_memory")
-    share = case.share(intervals.length(blocked))
+    share = case.share_of(*_of_groups("blocked"))
     if share < _LITTLE:
         text = say(
             "No call of the judged steps blocks the host while the device idles: {share} of the "
@@ -101,7 +105,7 @@ def _blocking(case: RuleContext) -> Iterator[FineRow]:
 
 
 def _loader(case: RuleContext) -> Iterator[FineRow]:
-    share = case.share(intervals.length(case.in_classes("input")))
+    share = case.share_of("input")
     if share < _LITTLE and len(case.ops(_LOADER)):
         text = say(
             "The data loader keeps up: the device waits for it {share} of the time.",
@@ -113,7 +117,7 @@ def _loader(case: RuleContext) -> Iterator[FineRow]:
 def _communication(case: RuleContext) -> Iterator[FineRow]:
     if not (case.trace.kernels.communication & case.judged_kernels).any():
         return
-    share = case.share(intervals.length(case.in_classes("exposed_communication")))
+    share = case.share_of("exposed_communication")
     if share < _LITTLE:
         text = say(
             "Communication costs next to nothing: {share} of the time is exposed.",
@@ -123,7 +127,7 @@ def _communication(case: RuleContext) -> Iterator[FineRow]:
 
 
 def _copies(case: RuleContext) -> Iterator[FineRow]:
-    share = case.share(intervals.length(case.in_classes("exposed_copy")))
+    share = case.share_of("exposed_copy")
     if share < _LITTLE and len(case.copies()):
         text = say(
             "Copies cost next to nothing: {share} of the time is exposed.", share=percent(share)
@@ -134,7 +138,7 @@ def _copies(case: RuleContext) -> Iterator[FineRow]:
 def _allocator(case: RuleContext) -> Iterator[FineRow]:
     if not len(case.trace.launches):
         return
-    share = case.share(intervals.length(case.in_classes("device_memory")))
+    share = case.share_of("device_memory")
     if not share:
         text = say("No call allocates or frees device memory while the device idles.")
         yield FineRow("allocator", text, share)

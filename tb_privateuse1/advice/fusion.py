@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
-from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.analysis.idioms.attention import attention_chains
 from tb_privateuse1.analysis.idioms.chains import Chains, chains_of
@@ -19,6 +17,7 @@ from tb_privateuse1.analysis.idioms.loss_tails import loss_tails
 from tb_privateuse1.analysis.idioms.nodes import Graph
 from tb_privateuse1.analysis.idioms.parameter_loops import parameter_loops
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import ends_run, lookup
@@ -117,10 +116,9 @@ def _of_device(case: RuleContext, spent: intervals.Set, launching: intervals.Set
     return intervals.merge(own, shorter)
 
 
-def removal(case: RuleContext, found: Fusion) -> Removal:
+def removal(case: RuleContext, found: Fusion) -> Scope:
     """Return the removal of kernels and launches together."""
-    host = case.without(ops=found.removed_ops)
-    return replace(host, kernels=found.kernels, shares=found.shares)
+    return case.without(ops=found.removed_ops, kernels=found.kernels, kernel_share=found.shares)
 
 
 def fuse_chains(case: RuleContext, *idioms: str) -> Fusion | None:

@@ -65,6 +65,7 @@ class JudgedTrace:
     def __init__(self, trace: Trace, part: JudgedPart | None = None) -> None:
         self.trace = trace
         part = judged_part(trace) if part is None else part
+        self.part = part
         self.steps: I64 = part.steps
         """The judged rows of ``trace.steps``."""
         self.window = part.window
@@ -97,13 +98,21 @@ class JudgedTrace:
         """Return the judged time of classes of the account; of idle and exposed ones the sure."""
         found = intervals.EMPTY
         for name in names:
-            time = self._classes.get(name, intervals.EMPTY)
+            time = self.class_time(name)
             if name in classes.IDLE:
                 time = intervals.intersect(time, self.limits.all_idle)
             elif name != "kernel":  # exposed: no kernel runs beside it, as far as is recorded
                 time = intervals.subtract(time, device_times.unknown_time(self.trace))
             found = intervals.merge(found, time)
         return found
+
+    def share_of(self, *names: ClassName) -> float:
+        """Return what the account has of some classes, as a share of the judged time."""
+        return self.share(sum(intervals.length(self.class_time(name)) for name in names))
+
+    def class_time(self, name: ClassName) -> intervals.Set:
+        """Return the judged time of a class, as the account has it."""
+        return self._classes.get(name, intervals.EMPTY)
 
     @functools.cached_property
     def idle(self) -> intervals.Set:

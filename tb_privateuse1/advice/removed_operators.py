@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tb_privateuse1.advice import device_time
-from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I64
 
@@ -34,7 +33,7 @@ class Removed(Struct, frozen=True, eq=False):
 
     rows: I64
     claim: intervals.Set
-    removes: Removal
+    removes: Scope
 
 
 def remove(case: RuleContext, work: Needless) -> Removed:
@@ -56,11 +55,12 @@ def remove(case: RuleContext, work: Needless) -> Removed:
     spent = intervals.merge(spent, gaps)
     device = device_time.of_device(case, device_time.shortened(case, kernels, kernel_shares))
     host = case.of_host(spent) or intervals.EMPTY
-    removal = case.without(ops=rows, instants=gaps, share=on_host)
     return Removed(
         rows=rows,
         claim=intervals.merge(device, host),
-        removes=replace(removal, kernels=kernels, shares=kernel_shares),
+        removes=case.without(
+            ops=rows, instants=gaps, share=on_host, kernels=kernels, kernel_share=kernel_shares
+        ),
     )
 
 

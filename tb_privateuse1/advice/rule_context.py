@@ -10,9 +10,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.judged_trace import JudgedTrace
-from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.simulation import changes
+from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
+from tb_privateuse1.analysis.simulation.scopes import Scope, Waiters, no_ranges
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
 from tb_privateuse1.trace import groupby, intervals, labels
@@ -32,7 +34,8 @@ class RuleContext(JudgedTrace):
     Stable for users' rules: ``trace``, ``steps``, ``window``, ``window_ns``, ``idle``, ``vendor``,
     ``judged``, ``judged_kernels``, ``has``, ``lacks``, ``named``, ``share``, ``of_host``,
     ``of_device``, ``blocking``, ``operators``, ``top``, ``ops``, ``kernels``, ``copies``,
-    ``outermost``, ``around``, ``launched_by``, ``time``, ``without``, ``examples``, ``source``.
+    ``outermost``, ``around``, ``launched_by``, ``time``, ``without``, ``change``, ``examples``,
+    ``source``.
     The other members serve the built-in rules and may change in any version.
     """
 
@@ -148,6 +151,14 @@ class RuleContext(JudgedTrace):
         stop = np.minimum(ends[at], first + (end - begin))
         return intervals.union(first[near], stop[near])
 
+    def change(self, text: str) -> Change:
+        """Return the change of the what-if with this text, as ``aten::nonzero=0``.
+
+        Raises TraceError ``bad_change`` if nothing of that name is recorded.
+        """
+        (found,) = changes.parse_changes(self.trace, text)
+        return found
+
     def without(
         self,
         *,
@@ -158,16 +169,17 @@ class RuleContext(JudgedTrace):
         waits: I64 | None = None,
         instants: intervals.Set = intervals.EMPTY,
         share: Shares | float = 1.0,
-    ) -> Removal:
-        """Build the removal that the replay tries: rows of the trace's tables that a fix removes.
+        kernel_share: Shares | float | None = None,
+    ) -> Scope:
+        """Build the set of work that a fix removes: rows of the trace's tables.
 
-        ``share`` (0 to 1) of their time goes: one number for all, or one per row of one table.
-        ``waits`` are rows of ``limits.waits`` that no longer wait. ``instants`` are removed from
-        every launching thread.
+        ``share`` (0 to 1) of their time goes: one number for all, or one per row of one table; of
+        the kernels ``kernel_share``, if it is given. ``waits`` are rows of ``limits.waits`` that no
+        longer wait. ``instants`` are removed from every launching thread.
         """
-        trace, none = self.trace, np.empty(0, np.int64)
+        trace = self.trace
         tables = (trace.ops, ops), (trace.frames, frames), (trace.launches, launches)
-        host = Ranges.of(trace.ops, none)
+        host = no_ranges()
         for table, rows in tables:
             if rows is not None:
                 own = Ranges.of(table, rows)
@@ -176,14 +188,14 @@ class RuleContext(JudgedTrace):
         for thread in self._launchers.tolist() if len(instants[0]) else ():
             threads = np.full(len(instants[0]), thread, np.int32)
             host = host.and_(Ranges(threads, *instants))
-        wait_rows = none if waits is None else waits
-        return Removal(
-            host=host,
-            kernels=none if kernels is None else kernels,
-            shares=1.0 if kernels is None else share,
-            wait_ops=self.limits.waits.op[wait_rows].astype(np.int64),
-            wait_launches=self.limits.waits.launch[wait_rows].astype(np.int64),
-        )
+        shares = np.zeros(len(trace.kernels))
+        if kernels is not None:
+            shares[kernels] = share if kernel_share is None else kernel_share
+        if waits is None:
+            return Scope(host, shares)
+        op, launch = (column[waits].astype(np.int64)
+                      for column in (self.limits.waits.op, self.limits.waits.launch))  # fmt: skip
+        return Scope(host, shares, waiters=Waiters(op[op >= 0], launch[launch >= 0]))
 
     @functools.cached_property
     def _launchers(self) -> I32:

@@ -1,177 +1,180 @@
-"""Saving of each finding: the instants that it claims, within the range of the replay's gain.
+"""Saving of each finding: the gain of its fix in the what-if; without a replay, its claim.
 
-The replay removes findings one after another, so no gain counts for two findings. The profiler's
-own time, as the what-if estimates it, is no gain of a finding.
+A finding's fix is a change of the what-if. Its saving is the gain of that change alone. Behind the
+findings above it, it saves what a replay of all their changes together gains by it. The profiler's
+own time, as the what-if estimates it, is no saving.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from tb_privateuse1.advice.next_limit import NextLimit, next_limit
-from tb_privateuse1.advice.removal_replay import Gains, Removal, RemovalReplay
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import percent
-from tb_privateuse1.analysis.simulation import excerpt, profiler_time
-from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
-from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass
-from tb_privateuse1.i18n import say
-from tb_privateuse1.storage import derived
+from tb_privateuse1.analysis.simulation import changes, profiler_time
+from tb_privateuse1.analysis.simulation.changes import Change
+from tb_privateuse1.analysis.simulation.prediction import GainRange
+from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass, replayed_account
+from tb_privateuse1.analysis.simulation.replayed_part import ReplayedPart, replayed_part
+from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.isolation import isolate
+from tb_privateuse1.trace.isolation import Failure, isolate
 
-_LEAST = 0.01
-"""Share of the judged time. Smaller claims are not replayed; smaller errors are accepted."""
+_MOST_REPLAYS = 16
+"""The greatest findings are replayed, at most this many: no recording at hand has more."""
 
-_MOST_EVENTS = 40_000
-"""The most events of a replay, which then takes milliseconds; longer traces give an excerpt."""
+_AGREES = 0.05
+"""Share of the claim. A gain that differs by less is the claimed time."""
 
-_MOST_REPLAYS = 8
-"""The greatest findings are replayed, at most this many."""
 
-_AGREES = 0.95
-"""From this share of the claim on, a replay confirms the claim."""
+class Claim(Struct, frozen=True):
+    """The time that a finding claims, and the change that saves it."""
 
-FAR = 1.25
-"""A claim is too small if the least gain is more than this multiple of it. Gains are known no
-better than a fifth (``prediction``), so a lesser difference is none."""
+    how: str
+    """The rule's words."""
+    time: intervals.Set
+    change: Change | None
 
 
 class Saving(Struct, frozen=True):
-    """The saving of a finding."""
+    """The saving of a finding alone, over all judged steps."""
 
     ns: int
     how: str
     """How it was computed: the rule's words and the replay's."""
+    change: Change | None = None
+    """The change whose gain it is; None without a replay."""
+    low_ns: int | None = None
+    high_ns: int | None = None
     next: NextLimit | None = None
-    """None without a replay."""
 
 
 class Savings:
-    """Savings of a trace's findings, each after the previous ones."""
+    """Savings of a trace's findings, from one replay."""
 
     def __init__(self, case: RuleContext) -> None:
         self._case = case
-        self._replays = 0
-        self._all_replayed = True
+        self._steps = max(len(case.steps), 1)
+        self._left = _MOST_REPLAYS
 
     @functools.cached_property
-    def _part(self) -> excerpt.Excerpt | None:
-        return excerpt.cut_excerpt(self._case.trace, self._case.steps, _MOST_EVENTS)
+    def _replay(self) -> ReplayedPart:
+        return replayed_part(self._case.trace, self._case.part)
 
     @functools.cached_property
-    def _replay(self) -> RemovalReplay | None:
-        whole, part = self._case.trace, self._part
-        if part is None:
+    def _now(self) -> Mapping[ReplayedClass, int]:
+        return self._account(())
+
+    def of(self, claims: Sequence[Claim]) -> list[Saving]:
+        """Return the saving of each claim; no claim counts for another."""
+        found = [self._net(claim) for claim in claims]
+        if self._case.limits.known == "none":
+            return found
+        wanted = [i for i, claim in enumerate(claims) if claim.change is not None]
+        for i in wanted[self._left :]:
+            reason = say("Not replayed: there are greater findings.")
+            found[i] = self._net(claims[i], reason)
+        wanted = wanted[: self._left]
+        self._left -= len(wanted)
+        replayed = isolate(
+            say("The replay of findings"), lambda: self._replayed([claims[i] for i in wanted])
+        )
+        for place, i in enumerate(wanted):
+            if isinstance(replayed, Failure):
+                reason = say("Not replayed: the replay failed ({reason}).", reason=replayed.reason)
+                found[i] = self._net(claims[i], reason)
+            elif isinstance(replayed, str):
+                found[i] = self._net(claims[i], replayed)
+            else:
+                found[i] = replayed[place]
+        return found
+
+    def behind(self, ordered: Sequence[Change]) -> list[int] | None:
+        """Return what each change gains behind those before it, in all judged steps.
+
+        The sum is the gain of all together. None if the replay fails.
+        """
+        wanted = [tuple(ordered[: i + 1]) for i in range(len(ordered))]
+        gains = isolate(
+            say("The replay of findings together"),
+            lambda: self._replay.gains(wanted) if wanted else [],
+        )
+        if isinstance(gains, Failure):
             return None
-        is_excerpt = part.trace is not whole
-        graph = build_graph(part.trace) if is_excerpt else derived.DerivedData(whole).dependencies
-        return RemovalReplay(whole, part, graph, self._case.apart)
+        return [self._steps * (b - a) for a, b in itertools.pairwise((0, *gains))]
 
-    @functools.cached_property
-    def _now(self) -> dict[ReplayedClass, int]:
-        return {} if self._replay is None else self._replay.account()
+    def _replayed(self, claims: Sequence[Claim]) -> list[Saving] | str:
+        """Return the savings by the what-if, or why there are none."""
+        if not claims:
+            return []
+        if self._replay.is_long:
+            return say("Not replayed: a step is too long for that.")
+        if 2 * self._replay.unlaunched > len(self._replay.trace.kernels):
+            return say("Not replayed: the launches of most activities are not recorded.")
+        made = [(claim.change,) for claim in claims if claim.change is not None]
+        found = self._replay.predict(made)
+        return [
+            self._saving(claim, one.mean(self._replay.steps))
+            for claim, one in zip(claims, found, strict=True)
+        ]
 
-    def of(self, how: str, claim: intervals.Set, removal: Removal | None) -> Saving:
-        """Return the saving of a claim; ``how`` are the rule's words."""
-        claimed = intervals.length(claim)
-        is_small = self._case.share(claimed) < _LEAST
-        # What is not replayed still takes time in it, which a later gain would count again.
-        self._all_replayed &= removal is not None or is_small
-        if is_small:
-            return Saving(claimed, how)
-        saving = isolate(
-            say("The replay of a finding"), lambda: self._net_or_replayed(how, claim, removal)
-        )
-        if isinstance(saving, Saving):
-            return saving
-        self._replays += 1
-        self._all_replayed = False
-        how = say(
-            "{how} Not replayed: the replay failed ({reason}).", how=how, reason=saving.reason
-        )
-        return Saving(claimed, how)
+    def _saving(self, claim: Claim, gain: GainRange) -> Saving:
+        case, part, steps = self._case, self._replay, self._steps
+        made = () if claim.change is None else (claim.change,)
+        window_ns = intervals.length(part.cut.window)
+        after = next_limit(case, claim.time, window_ns, self._now, self._account(made))
+        ns, (low, high) = steps * gain.gain_ns, _times(steps, gain)
+        return Saving(ns, self._words(claim, ns, low, high), claim.change, low, high, after)
 
-    def _net_or_replayed(self, how: str, claim: intervals.Set, removal: Removal | None) -> Saving:
-        """Return the saving of a claim by the replay without it, or why there is none."""
-        if removal is None or self._case.limits.known != "device":
-            return self._net(claim, how)
-        if self._replays >= _MOST_REPLAYS:
-            return self._net(claim, say("{how} Not replayed: there are greater findings.", how=how))
-        part, replay = self._part, self._replay
-        if part is None or replay is None:
-            how = say("{how} Not replayed: a step is too long for that.", how=how)
-            return self._net(claim, how)
-        claimed = intervals.length(claim)
-        replayed = intervals.length(intervals.intersect(claim, part.window))
-        if not replayed:
-            return self._net(claim, how)
-        removed = replay.without(removal)
-        then = replay.account(removal)
-        after = next_limit(self._case, claim, intervals.length(part.window), self._now, then)
-        self._replays += 1
-        # The other steps are assumed to gain in proportion to the replayed ones.
-        scale = claimed / replayed
-        gains = Gains(
-            round(removed.gain_ns * scale),
-            round(removed.low_ns * scale),
-            round(removed.high_ns * scale),
-            removed.bounded and self._all_replayed,
-        )
-        saving, words = weigh(how, claimed, gains, self._case.window_ns)
-        if saving < claimed and replay.is_net:
-            words = say("{how} The profiler's own time is taken off.", how=words)
-        if len(part.steps) < len(self._case.steps):
-            words = say(
-                "{how} {few} of {all} steps were replayed.",
-                how=words,
-                few=len(part.steps),
-                all=len(self._case.steps),
+    def _words(self, claim: Claim, ns: int, low: int | None, high: int | None) -> str:
+        """Return the rule's words on the claim, and how the replay differs from it."""
+        claimed, share = intervals.length(claim.time), self._case.share
+        words = [claim.how]
+        if low is None or high is None:
+            words.append(say("The saving is what the steps gain in a replay without it."))
+        else:
+            words.append(
+                say(
+                    "The saving is what the steps gain in a replay without it: {low} to {high}.",
+                    low=percent(share(low)),
+                    high=percent(share(high)),
+                )
             )
-        return Saving(saving, words, after)
+        if ns > (1 + _AGREES) * claimed:
+            words.append(say("What comes later is earlier as well."))
+        elif ns < (1 - _AGREES) * claimed:
+            words.append(say("For the rest of that time something else would be waited for."))
+            if self._replay.base.assumptions.is_net:
+                words.append(say("The profiler's own time is taken off."))
+        few = len(self._replay.steps)
+        if few < len(self._case.steps):
+            words.append(say("{few} of {all} steps were replayed.", few=few, all=self._steps))
+        return join_sentences(words)
 
-    def _net(self, claim: intervals.Set, how: str) -> Saving:
+    def _account(self, made: tuple[Change, ...]) -> Mapping[ReplayedClass, int]:
+        """Return the time of all replayed steps by class, without the profiler's if it is known."""
+        part, graph, assumed = self._replay, self._replay.graph, self._replay.base.assumptions
+        weights = changes.apply_changes(graph, part.trace, part.made(made))
+        weights = assumed.net(assumed.judged(graph.weights, weights))
+        time_ns = graph.network.replay(weights)
+        return replayed_account(part.trace, graph, time_ns, weights.length, part.steps)
+
+    def _net(self, claim: Claim, *words: str) -> Saving:
         """Return a claim less the time that the profiler takes in it on the host."""
-        claimed = intervals.length(claim)
-        by_host = intervals.intersect(claim, self._case.idle)
+        claimed = intervals.length(claim.time)
+        by_host = intervals.intersect(claim.time, self._case.idle)
         taken = profiler_time.profiler_ns(self._case.trace, by_host)
-        if not taken:
-            return Saving(claimed, how)
-        how = say("{how} The profiler's own time is taken off.", how=how)
-        return Saving(claimed - taken, how)
+        more = [say("The profiler's own time is taken off.")] if taken else []
+        return Saving(claimed - taken, join_sentences([claim.how, *more, *words]))
 
 
-def weigh(how: str, claim: int, gains: Gains, window: int) -> tuple[int, str]:
-    """Return the saving of a claim, given a replay's gain and its range, and the reason.
-
-    All times are in ns; ``window`` is the judged time.
-    """
-    gain, low, high = gains.gain_ns, gains.low_ns, gains.high_ns
-    least, most = percent(low / window), percent(high / window)
-    if gains.bounded and low > FAR * claim:
-        return low, say(
-            "{how} Replayed without it, the steps are {low} to {high} shorter: what comes later is "
-            "earlier as well.",
-            how=how,
-            low=least,
-            high=most,
-        )
-    if gain >= _AGREES * claim:
-        return min(gain, claim), say("{how} The trace replayed without it bears that out.", how=how)
-    if max(high - gain, gain - low) <= max(gain, _LEAST * window):
-        return gain, say(
-            "{how} Replayed without it, the steps are {low} to {high} shorter: for the rest of "
-            "that time something else would be waited for.",
-            how=how,
-            low=least,
-            high=most,
-        )
-    return min(claim, high), say(
-        "{how} Replayed without it, the steps are {low} to {high} shorter, which is too wide to "
-        "tell: only what no replay gains was taken off.",
-        how=how,
-        low=least,
-        high=most,
-    )
+def _times(steps: int, gain: GainRange) -> tuple[int | None, int | None]:
+    """Return the least and the greatest gain of several steps."""
+    if gain.low_ns is None or gain.high_ns is None:
+        return None, None
+    return steps * gain.low_ns, steps * gain.high_ns

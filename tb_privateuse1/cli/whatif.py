@@ -29,9 +29,9 @@ def add(commands: Commands) -> None:
         "--scale", action="append", default=[], metavar="WHAT=FACTOR",
         help="aten::mm=0.5 (twice as fast), kernel:NAME=0 (free), module:NAME=…, function:NAME=… "
         "(of Python), call:NAME=… (of the runtime), category:gemm=…, class:python=… (a class of "
-        "the account), communication=…, copies=…, data_loader=…, launches=…, synchronization=0, "
-        "rank_waits=0 (waits for other ranks), profiler=0, stacks=0 (recorded without them); may "
-        "be repeated",
+        "the account), finding:NAME=0 (the fix of a finding), communication=…, copies=…, "
+        "data_loader=…, launches=…, synchronization=0, rank_waits=0 (waits for other ranks), "
+        "profiler=0, stacks=0 (recorded without them); may be repeated",
     )  # fmt: skip
     add_flags(whatif, "whatif", without="changes")
     add_vendor(whatif)
@@ -43,6 +43,7 @@ def add(commands: Commands) -> None:
 
 
 def _whatif(options: argparse.Namespace) -> int:
+    from tb_privateuse1.advice import user_rules
     from tb_privateuse1.export.reports import csv, text
     from tb_privateuse1.views.encoding import encode
     from tb_privateuse1.views.reader import Reader
@@ -56,7 +57,7 @@ def _whatif(options: argparse.Namespace) -> int:
     asked = chosen(options, whatif, {"changes": "\n".join(options.scale)})
     request = Request(whatif, selected(options), options=asked)
     with opened(options) as (store, catalog):
-        result = Reader(store, catalog).run(request)
+        result = Reader(store, catalog, user_rules.from_environment().load).run(request)
     if options.json:
         body = encode(result)
     elif options.csv:

@@ -11,6 +11,7 @@ from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import CAUSES, Rule
 from tb_privateuse1.analysis.recording.summary import RecordingSummary, summary
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
@@ -23,7 +24,7 @@ from tb_privateuse1.views.view_inputs import (
 
 
 class CauseRow(Struct, frozen=True):
-    """The findings of one cause together."""
+    """The findings of one cause together: each behind the rows above it."""
 
     cause: str
     findings: int
@@ -41,7 +42,7 @@ class AdviceTable(engine.Advice, Result, frozen=True, kw_only=True):
     recording: RecordingSummary
     """The kind of recording, and what of it is judged; of the whole trace."""
     saving_ns: int
-    """Of all rows: never more than ``judged_ns``."""
+    """Of all rows together: the sum of their ``behind_ns``."""
     saving_share: float
     """Of ``judged_ns``."""
 
@@ -58,13 +59,8 @@ def advice(
     ``rules``: by default the built-in ones. Raises TraceError ``unknown_step``.
     """
     time = chosen_window(trace, step, window)
-    is_shared = (
-        step is None
-        and window == "steady"
-        and (rules is None or tuple(rules) == tuple(RULES.values()))
-    )
-    result = engine.built_in_advice(trace) if is_shared else engine.advise(trace, time.part, rules)
-    saving = sum(row.saving_ns or 0 for row in result.rows)
+    result = advised(trace, time, rules).advice
+    saving = sum(row.behind_ns or 0 for row in result.rows)
     causes = [_cause(cause, result) for cause in CAUSES]
     return AdviceTable(
         **asdict(result),
@@ -76,9 +72,17 @@ def advice(
     )
 
 
+def advised(trace: Trace, window: Window, rules: Sequence[Rule] | None) -> engine.Advised:
+    """Return the findings in a window, and the changes that they name."""
+    is_built_in = rules is None or tuple(rules) == tuple(RULES.values())
+    if window.asked == "steady" and is_built_in:
+        return engine.built_in_advised(trace)
+    return engine.advised(trace, window.part, rules)
+
+
 def _cause(cause: str, result: engine.Advice) -> CauseRow | None:
     rows = [row for row in result.rows if row.cause == cause]
-    known = [row.saving_ns for row in rows if row.saving_ns is not None]
+    known = [row.behind_ns for row in rows if row.behind_ns is not None]
     if not rows:
         return None
     saving = sum(known) if known else None

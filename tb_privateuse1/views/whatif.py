@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Annotated
 
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.advice.rules.rule import Rule
 from tb_privateuse1.analysis.account.classes import CLASSES, ClassName
 from tb_privateuse1.analysis.kernel_names import display_names, name_fields
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
+from tb_privateuse1.analysis.recording.window import Window
 from tb_privateuse1.analysis.simulation import changes as changing
-from tb_privateuse1.analysis.simulation import critical_path, prediction
+from tb_privateuse1.analysis.simulation import critical_path
 from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
-from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, outside
-from tb_privateuse1.analysis.simulation.prediction import Baseline, Prediction
+from tb_privateuse1.analysis.simulation.prediction import Prediction
 from tb_privateuse1.analysis.simulation.ranking import Gain
+from tb_privateuse1.analysis.simulation.replayed_part import ReplayedPart, replayed_part
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
@@ -26,6 +28,7 @@ from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
+from tb_privateuse1.views.advice import advised
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.signature import heavy
 from tb_privateuse1.views.view_inputs import (
@@ -125,8 +128,8 @@ class WhatIf(Result, frozen=True):
 @heavy
 def whatif(
     trace: Trace,
-    dependencies: Graph,
     critical: Path,
+    rules: Sequence[Rule] | None = None,
     *,
     changes: Annotated[
         str | None, "one change a line, as aten::mm=0.5 (twice as fast) or copies=0 (free)"
@@ -138,25 +141,24 @@ def whatif(
 ) -> WhatIf:
     """Predict step times with ``changes`` (one a line, as ``aten::mm=0.5``), by replay.
 
-    Raises TraceError ``bad_change`` or ``unknown_step``.
+    ``rules`` are those of the advice, whose findings are changes, too; by default the built-in
+    ones. Raises TraceError ``bad_change`` or ``unknown_step``.
     """
     time = chosen_window(trace, step, window)
     part = time.part
     rows = part.steps
-    made = changing.parse_changes(trace, changes)
-    changing.check_matches(dependencies, trace, made)
-    base = prediction.replay_baseline(trace, dependencies, part.apart)
-    forecast = prediction.predict(trace, dependencies, base, made)
-    measured, total = _mean(part.lengths_ns), forecast.mean(rows)
+    made = _parsed(trace, changes, time, rules)
+    replay = replayed_part(trace, part)
+    changing.check_matches(replay.graph, replay.trace, replay.made(made))
+    (forecast,) = replay.predict([made])
+    lengths = part.lengths_ns[np.isin(rows, replay.cut.chosen)]
+    measured, total = _mean(part.lengths_ns), forecast.mean(replay.steps)
     gain = total.gain_ns if len(rows) else None
-    replayed = _mean(part.lengths_ns + (base.bare - base.held)[rows])
+    replayed = None if measured is None else measured + _missed_ns(replay)
     own = outside(critical.take(np.isin(critical.step, rows)), part.apart)
     table = _path(trace, own, len(rows))
-    ranked: simulation_ranking.Ranking | Failure = simulation_ranking.Ranking((), (), len(rows), 0)
-    if ranking:
-        ranked = _ranking(
-            trace, time.key, (dependencies, critical, base, part), max(limit, 0), made
-        )
+    most = max(limit, 0) if ranking else None
+    ranked = _ranking(trace, time.key, (replay, critical, part), most, made)
     error = None if not measured or replayed is None else (replayed - measured) / measured
     return WhatIf(
         provenance=provenance(trace, time),
@@ -173,38 +175,58 @@ def whatif(
         replayed_ns=replayed,
         replay_error_share=error,
         steps=tuple(
-            _predicted(trace, base, forecast, step, length)
-            for step, length in zip(rows.tolist(), part.lengths_ns.tolist(), strict=True)
+            _predicted(replay, forecast, step, length)
+            for step, length in zip(replay.steps.tolist(), lengths.tolist(), strict=True)
         ),
         classes=_classes(own, len(rows)),
         path=table[:_MOST],
         path_rows=len(table),
-        notes=(*_steadiness(part), *_notes(trace, error), *_of_ranking(ranked, len(rows))),
+        notes=(*_of_part(replay, part), *_notes(trace, error), *_of_ranking(ranked)),
     )
+
+
+def _parsed(
+    trace: Trace, text: str | None, window: Window, rules: Sequence[Rule] | None
+) -> tuple[changing.Change, ...]:
+    """Return the changes of a text; the advice is asked only if one names a finding."""
+    names_one = "finding:" in (text or "")
+    findings = advised(trace, window, rules).scopes if names_one else {}
+    return changing.parse_changes(trace, text, findings)
 
 
 def _ranking(
     trace: Trace,
     window: Hashable,
-    replay: tuple[Graph, Path, Baseline, JudgedPart],
-    limit: int,
+    replay: tuple[ReplayedPart, Path, JudgedPart],
+    limit: int | None,
     changes: tuple[changing.Change, ...],
 ) -> simulation_ranking.Ranking | Failure:
-    """Return the gains of a window's items; the memory keeps them for the next request."""
+    """Return the gains of a window's items; the memory keeps them for the next request.
+
+    No limit stands for no items.
+    """
+    if limit is None:
+        return simulation_ranking.Ranking((), (), len(replay[0].steps), 0)
     return isolate(
         say("The ranking of savings"),
         lambda: BUDGET.compute(
             trace,
-            ("ranking", window, limit, changes),
+            ("ranking", window, limit, tuple(one.text for one in changes)),
             lambda: simulation_ranking.rank_gains(trace, *replay, limit, changes),
             goes_last=True,
         ),
     )
 
 
+def _missed_ns(replay: ReplayedPart) -> int:
+    """Return how much longer the replay of what is known is than a step of the recording."""
+    return round(float((replay.base.bare - replay.base.held)[replay.steps].mean()))
+
+
 def _predicted(
-    trace: Trace, base: Baseline, forecast: Prediction, step: int, judged_ns: int
+    replay: ReplayedPart, forecast: Prediction, step: int, judged_ns: int
 ) -> PredictedStep:
+    base, trace = replay.base, replay.trace
     gain = forecast.mean(np.array([step]))
     return PredictedStep(
         name=trace.text(trace.steps.name[step]),
@@ -321,17 +343,22 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
     return found
 
 
-def _of_ranking(ranked: simulation_ranking.Ranking | Failure, steps: int) -> list[Finding]:
+def _of_part(replay: ReplayedPart, part: JudgedPart) -> list[Finding]:
+    """Return notes where not all complete steps are steady, or not all of these replayed."""
+    found = _steadiness(part)
+    few, steps = len(replay.steps), len(part.steps)
+    if few == steps:
+        return found
+    message = say("Gains are those of {few} of {all} steps.", few=few, all=steps)
+    hint = say("They are from the middle of a long recording. Choose a step to see its own.")
+    return [*found, Finding("replayed_steps", message, hint, severity="info")]
+
+
+def _of_ranking(ranked: simulation_ranking.Ranking | Failure) -> list[Finding]:
     """Return notes on rows that the ranking leaves out: it failed, or would take too long."""
     if isinstance(ranked, Failure):
         return [ranked.finding()]
     found = []
-    if ranked.steps < steps:
-        message = say(
-            "Estimated speed-ups are those of {few} of {all} steps.", few=ranked.steps, all=steps
-        )
-        hint = say("They are from the middle of a long recording. Choose a step to see its own.")
-        found.append(Finding("ranked_steps", message, hint, severity="info"))
     if ranked.left_out:
         message = say(
             "Only the {rows} rows with the most time on the critical path were replayed.",

@@ -50,7 +50,7 @@ RECORDED = {
 """Bounds of ranges of the host: exact. No inferred start is shifted where there is none."""
 
 CHANGES = {
-    "AdviceRow.shared_ns",
+    "AdviceRow.behind_ns",
     "WhatIf.gain_ns", "WhatIf.gain_low_ns", "WhatIf.gain_high_ns", "PredictedStep.gain_ns",
     "PredictedStep.gain_low_ns", "PredictedStep.gain_high_ns", "Gain.free_gain_low_ns",
     "AdviceTable.saving_ns", "DiffRow.change_ns", "DiffRow.host_change_ns",

@@ -124,7 +124,8 @@ def found(rule: Rule, trace: Trace) -> list[AdviceRow]:
 
 def check(told: Advice) -> None:
     """What must hold of all advice."""
-    assert sum(row.saving_ns or 0 for row in told.rows) <= told.judged_ns
+    assert sum(row.behind_ns or 0 for row in told.rows) <= told.judged_ns
+    assert all((row.saving_ns or 0) <= told.judged_ns for row in told.rows)
     for row in told.rows:
         assert all((row.title, row.explanation, row.fix, row.how, row.reference))
         assert (row.saving_ns is None) == (row.saving_share is None)

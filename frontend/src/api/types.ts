@@ -39,10 +39,14 @@ export interface AdviceRow {
   explanation: string;
   fix: string;
   code: Code | null;
+  change: string | null;
   saving_ns: number | null;
   saving_per_step_ns: number | null;
   saving_share: number | null;
-  shared_ns: number | null;
+  saving_low_ns: number | null;
+  saving_high_ns: number | null;
+  behind_ns: number | null;
+  behind_share: number | null;
   how: string;
   next: NextLimit | null;
   confidence: "high" | "medium" | "low";
@@ -311,7 +315,7 @@ export interface CategoryPoint {
   unknown_bytes: number;
 }
 
-/** The findings of one cause together. */
+/** The findings of one cause together: each behind the rows above it. */
 export interface CauseRow {
   cause: string;
   findings: number;
@@ -321,7 +325,7 @@ export interface CauseRow {
 
 /** A change that was asked for, and what it touches in the chosen steps, per step. */
 export interface ChangeAsked {
-  kind: "operator" | "kernel" | "module" | "function" | "call" | "category" | "class" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "rank_waits" | "profiler" | "stacks";
+  kind: "operator" | "kernel" | "module" | "function" | "call" | "category" | "class" | "finding" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "rank_waits" | "profiler" | "stacks";
   name: string;
   factor: number;
   text: string;
@@ -866,7 +870,7 @@ export interface Found {
 
 /** The saving of one item, per step. */
 export interface Gain {
-  kind: "operator" | "kernel" | "module" | "function" | "call" | "category" | "class" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "rank_waits" | "profiler" | "stacks";
+  kind: "operator" | "kernel" | "module" | "function" | "call" | "category" | "class" | "finding" | "communication" | "copies" | "data_loader" | "launches" | "synchronization" | "rank_waits" | "profiler" | "stacks";
   name: string;
   full_name: string | null;
   on_path_ns: number;

@@ -2,7 +2,7 @@
 import type { AdviceRow, AdviceTable } from "../api/types";
 import { sourceOf } from "../lib/python-stack";
 import { FindingFacts } from "../pages/advice";
-import { Fine } from "../pages/advice/fine";
+import { Fine, Open } from "../pages/advice/fine";
 import { FindingLine } from "../pages/overview/top-findings";
 import { Finding, savingOf } from "../pages/shared/finding-parts";
 import { ShortSourceLink } from "../pages/shared/source-link";
@@ -55,6 +55,7 @@ export function Issues({ advice }: { advice: AdviceTable }) {
         <p class="muted small">{texts.checked(asked, advice.asked.length)}</p>
       </div>
       <Fine rows={advice.fine} />
+      <Open rows={advice.open} />
       {advice.missing && <p class="muted">{advice.missing}</p>}
     </div>
   );
@@ -69,6 +70,7 @@ function Issue({ row, judged, inferred }: { row: AdviceRow; judged: number; infe
       category="other"
       inferred={inferred}
       saving={savingOf(row, judged)}
+      behind={row.behind_share}
     >
       <p>
         {row.fix} {source && <ShortSourceLink {...source} />}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from msgspec.structs import replace
 
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
@@ -32,7 +31,6 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     claim = intervals.merge(claim, case.idle_by_waits(inside))
     if not len(rows) or case.share(intervals.length(claim)) < ONE_PLACE:
         return
-    removed = case.without(frames=found.frames, waits=inside)
     name = call_title(trace.text(frames.name[rows[0]]))
     yield RuleFinding(
         title=say(
@@ -53,7 +51,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "waits, at most as long as each wait."
         ),
         claim=claim,
-        removes=replace(removed, kernels=found.kernels, shares=1.0),
+        removes=case.without(frames=found.frames, waits=inside, kernels=found.kernels),
         confidence="high",
         source=_source(case, int(rows[0])),
     )

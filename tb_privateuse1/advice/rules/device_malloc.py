@@ -58,7 +58,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         evidence=case.examples("launches", rows),
         how=say("The time of these calls while the device had nothing to do."),
         claim=claim,
-        removes=case.without(launches=rows),
+        change=case.change("class:device_memory=0"),
         confidence="high",
         source=_emptying_line(case, rows)
         if reason == "emptied"

@@ -57,16 +57,16 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             link=_link(case, rows),
         ),
         events=len(rows),
-        evidence=case.examples("kernels", rows),
+        evidence=case.examples("kernels", found.costliest),
         how=say(
             "Exposed communication of the account: a communication kernel runs, and no other "
             "activity."
         ),
         claim=exposed,
-        removes=case.without(kernels=rows),
+        change=case.change("communication=0"),
         confidence="medium",
         fix=_FIXES.get(found.use),
-        source=case.source(kernels.op[rows].astype(np.int64)),
+        source=case.source(kernels.op[found.costliest].astype(np.int64)),
         lacks=case.lacks("stacks", "collectives"),
     )
 
@@ -173,6 +173,10 @@ _SENTENCES: dict[Use | None, str] = {
         "ranks: parts of the model are split over them."
     ),
     "experts": say(" Most of it exchanges data between all ranks, as experts do with tokens."),
+    "embeddings": say(
+        " Most of it exchanges embeddings or their gradients between all ranks: tables are divided "
+        "over them."
+    ),
 }
 
 _FIXES: dict[Use | None, str] = {
@@ -190,6 +194,11 @@ _FIXES: dict[Use | None, str] = {
     "experts": say(
         "Let the exchange overlap: a second micro-batch or the shared expert computes meanwhile "
         "(DeepEP, two-batch overlap). Send less: tokens in fp8, experts near their tokens."
+    ),
+    "embeddings": say(
+        "Let the exchange overlap: look up the next batch while the dense part of this one is "
+        "computed (torchrec's TrainPipelineSparseDist). Divide tables so that ranks have equal "
+        "work, hold small ones on each rank, and send embeddings in bf16 or fp16."
     ),
 }
 

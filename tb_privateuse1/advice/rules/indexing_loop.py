@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tb_privateuse1.advice import fusion
 from tb_privateuse1.advice.fusion import Fusion
-from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import ONE_PLACE
@@ -18,6 +16,7 @@ from tb_privateuse1.analysis.idioms import batched_cost
 from tb_privateuse1.analysis.idioms.batched_cost import Ranges
 from tb_privateuse1.analysis.idioms.independent_rounds import ROUNDS, independent_rounds
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.columns import following, previous, starts_run
@@ -150,11 +149,10 @@ def _batched(case: RuleContext, ranges: Ranges) -> Fusion | None:
     return fusion.fuse(case, found.graph, found.kind, found.duration_ns, found.fused_ns)
 
 
-def _removal(case: RuleContext, looping: intervals.Set, work: Fusion | None) -> Removal:
-    host = case.without(instants=looping)
+def _removal(case: RuleContext, looping: intervals.Set, work: Fusion | None) -> Scope:
     if work is None:
-        return host
-    return replace(host, kernels=work.kernels, shares=work.shares)
+        return case.without(instants=looping)
+    return case.without(instants=looping, kernels=work.kernels, kernel_share=work.shares)
 
 
 RULE = Rule(

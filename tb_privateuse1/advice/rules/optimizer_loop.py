@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time
 from tb_privateuse1.advice.rule_context import RuleContext
@@ -80,8 +79,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             share=percent(removed),
         ),
         claim=claim,
-        removes=replace(
-            case.without(ops=steps, share=removed), kernels=fused.rows, shares=fused.shares
+        removes=case.without(
+            ops=steps, share=removed, kernels=fused.rows, kernel_share=fused.shares
         ),
         confidence="high",
         source=case.source(steps),

@@ -14,6 +14,8 @@ from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.classes import ClassName
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.analysis.operators.groups import call_title
+from tb_privateuse1.analysis.simulation import changes
+from tb_privateuse1.analysis.simulation.changes import Change, Kind
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import intervals
 
@@ -61,10 +63,24 @@ def _finding(case: RuleContext, calls: work_apart.ApartCalls) -> RuleFinding:
         how=say("The idle time in these calls."),
         claim=calls.time,
         removes=case.without(instants=calls.time),
+        change=_change(case, calls),
         confidence="medium" if is_framed else "low",
         source=_source(case, calls) if is_framed else case.source(rows),
         lacks=() if is_framed else case.lacks("stacks"),
     )
+
+
+def _change(case: RuleContext, calls: work_apart.ApartCalls) -> Change | None:
+    """Return the removal of the function; None if the calls have several names, or others launch.
+
+    Then only these calls go.
+    """
+    columns: Any = getattr(case.trace, calls.table)
+    names = np.unique(columns.name[calls.rows])
+    kind: Kind = "function" if calls.table == "frames" else "operator"
+    change = Change(kind, case.trace.text(names[0]), 0.0)
+    launches = changes.change_scope(case.trace, change).kernels.any()
+    return None if len(names) > 1 or launches else change
 
 
 def _source(case: RuleContext, calls: work_apart.ApartCalls) -> str | None:

@@ -1,8 +1,8 @@
 """Interface of rules over one trace: their context, findings and definition.
 
 A rule reads a ``RuleContext`` and yields ``RuleFinding``. Each claims the time that a fix saves, as
-a set of instants, and names the work that the fix removes. The engine gives each instant to one
-finding and promises no more than a replay gains.
+a set of instants, and names the work that the fix removes. The saving is what a replay gains
+without that work; without a replay, it is the claim.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from tb_privateuse1.advice.judged_trace import Need
-from tb_privateuse1.advice.removal_replay import Removal
 from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.analysis.simulation.changes import Change
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
 
@@ -62,9 +63,13 @@ class RuleFinding(Struct, frozen=True):
     """How the saving was computed; why none is known if ``claim`` is None."""
     claim: intervals.Set | None = None
     """The instants that a fix saves; None if unknown."""
-    removes: Removal | None = None
-    """The work that a fix removes (``RuleContext.without``). The engine replays the trace without
-    it and promises no more than that gains. None: the saving is the claim."""
+    removes: Scope | None = None
+    """The work that a fix removes (``RuleContext.without``): the what-if knows it as
+    ``finding:NAME``. The saving is what that gains; the claim where there is neither this nor a
+    change."""
+    change: Change | None = None
+    """The fix as a change of the what-if that has a name (``RuleContext.change``). It stands
+    instead of ``removes``."""
     once: intervals.Set = intervals.EMPTY
     """For a finding without a claim: instants that no step has but one or two. No symptom, slow
     step or idle time may claim them. The finding is dropped if causes have most of them."""

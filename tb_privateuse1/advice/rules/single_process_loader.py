@@ -33,7 +33,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "was queued. Workers load meanwhile, as long as they keep up."
         ),
         claim=claim,
-        removes=case.without(ops=rows),
+        change=case.change("data_loader=0"),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("device", "steps"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from msgspec.structs import replace
 
 from tb_privateuse1.advice import device_time, fusion
 from tb_privateuse1.advice.rule_context import RuleContext
@@ -67,7 +66,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "time beyond one kernel for all tensors, while others waited for it."
         ),
         claim=claim,
-        removes=replace(case.without(instants=looping), kernels=work.kernels, shares=work.shares),
+        removes=case.without(instants=looping, kernels=work.kernels, kernel_share=work.shares),
         confidence="high",
         source=case.source(ops),
         lacks=case.lacks("stacks"),

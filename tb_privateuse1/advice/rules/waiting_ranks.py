@@ -56,7 +56,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "the account."
         ),
         claim=claim,
-        removes=case.without(kernels=kernel[is_late], share=1 - (least[group] / duration)[is_late]),
+        change=case.change("rank_waits=0"),
         confidence="medium",
         lacks=(say("the other ranks: the distributed view compares them"),),
     )

@@ -50,24 +50,22 @@ class Window:
     def __init__(self, trace: Trace, kind: WindowKind, row: int | None = None) -> None:
         self.trace = trace
         self._row = row
-        self._asked = kind
+        self.asked = kind
 
     @functools.cached_property
     def part(self) -> JudgedPart:
         """Return what rules and the replay judge; nothing where nothing is steady."""
-        return (
-            whole_part(self.trace) if self._asked == "all" else judged_part(self.trace, self._row)
-        )
+        return whole_part(self.trace) if self.asked == "all" else judged_part(self.trace, self._row)
 
     @functools.cached_property
     def _is_cut(self) -> bool:
         """Return whether its time is that of the judged part."""
-        return self._asked != "all" and intervals.length(self.part.window) > 0
+        return self.asked != "all" and intervals.length(self.part.window) > 0
 
     @property
     def kind(self) -> WindowKind:
         """Return what it is: all of the recording where nothing is steady."""
-        return "all" if self._asked == "steady" and not self._is_cut else self._asked
+        return "all" if self.asked == "steady" and not self._is_cut else self.asked
 
     @functools.cached_property
     def steps(self) -> I64:

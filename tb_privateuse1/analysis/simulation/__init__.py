@@ -7,8 +7,9 @@ of time. ``rank_waits`` finds how long collectives wait. ``replay`` computes tim
 durations. ``changes`` parses what changes, and ``scopes`` has what that affects. ``assumptions``
 has what a recording does not say, and ``prediction`` gives the saving as a range.
 ``replayed_account`` divides the time of replayed steps. ``candidates`` are what may gain;
-``ranking`` sorts the largest savings, for long traces on an ``excerpt``. ``time_apart`` holds the
-time of steps that is not judged. ``verdict`` says what limits a recording, by ``class_gains``.
+``ranking`` sorts the largest savings. ``replayed_part`` replays the judged steps, of long traces an
+``excerpt``. ``time_apart`` holds the time of steps that is not judged. ``verdict`` says what limits
+a recording, by ``class_gains``.
 """
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "recorded_waits",
     "replay",
     "replayed_account",
+    "replayed_part",
     "scopes",
     "submissions",
     "time_apart",

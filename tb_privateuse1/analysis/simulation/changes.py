@@ -8,7 +8,8 @@ else the next of ``NAMED``. Several changes, one per line, multiply where they o
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, cast, get_args
 
 import numpy as np
@@ -38,6 +39,7 @@ Kind = Literal[
     "call",
     "category",
     "class",
+    "finding",
     "communication",
     "copies",
     "data_loader",
@@ -49,7 +51,8 @@ Kind = Literal[
 ]
 """Kinds of change. ``function`` is one of Python, with all that it calls; ``call`` is one of the
 runtime or the driver. ``category`` is a kind of work: gemm, convolution, …
-(``kinds_of_work.KINDS``), ``class`` a class of the account. ``rank_waits`` is the time in which
+(``kinds_of_work.KINDS``), ``class`` a class of the account, ``finding`` what the fix of one of the
+advice removes. ``rank_waits`` is the time in which
 communication kernels wait for other ranks. ``profiler`` is its own estimated time, ``stacks`` that
 for Python frames."""
 
@@ -57,9 +60,12 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 RECORDING: tuple[Kind, ...] = ("profiler", "stacks")
 """The kinds that change not the program but its recording."""
 NAMED: tuple[Kind, ...] = (
-    "operator", "kernel", "module", "function", "call", "category", "class",
+    "operator", "kernel", "module", "function", "call", "category", "class", "finding",
 )  # fmt: skip
 """The kinds with a name; one without a kind is looked for in this order."""
+
+_OF_RANGES: tuple[Kind, ...] = ("class", "finding")
+"""The kinds that are parts of a thread's time, with or without a call around them."""
 
 UNSCALED: tuple[Kind, ...] = ("synchronization",)
 """The kinds that can be removed and not scaled: a wait ends when the device is done."""
@@ -78,6 +84,8 @@ class Change(Struct, frozen=True):
     kind: Kind
     name: str
     factor: float
+    scope: Scope | None = None
+    """What a ``finding`` removes, in the whole trace; null for other kinds: their name says it."""
 
     @property
     def text(self) -> str:
@@ -86,15 +94,20 @@ class Change(Struct, frozen=True):
         return f"{what}={self.factor:g}"
 
 
-def parse_changes(trace: Trace, text: str | None) -> tuple[Change, ...]:
-    """Return the changes in a text, one per line. Raises TraceError ``bad_change``."""
+def parse_changes(
+    trace: Trace, text: str | None, findings: Mapping[str, Scope] = MappingProxyType({})
+) -> tuple[Change, ...]:
+    """Return the changes in a text, one per line. Raises TraceError ``bad_change``.
+
+    ``findings`` are the scopes that the kind ``finding`` names.
+    """
     lines = [line.strip() for line in (text or "").split("\n")]
     if len(lines) > _LONGEST:
         raise TraceError("bad_change", say("These are more than {most} changes.", most=_LONGEST))
-    return tuple(_change(trace, line) for line in lines if line)
+    return tuple(_change(trace, line, findings) for line in lines if line)
 
 
-def _change(trace: Trace, line: str) -> Change:
+def _change(trace: Trace, line: str, findings: Mapping[str, Scope]) -> Change:
     what, equals, number = line.rpartition("=")
     try:
         factor = float(number)
@@ -112,11 +125,11 @@ def _change(trace: Trace, line: str) -> Change:
         found = kind
     else:
         found, name = _guessed(trace, what), what
-    _check(trace, found, name)
+    _check(found, name, list(findings) if found == "finding" else change_names(trace, found))
     if found in UNSCALED and factor not in (0, 1):
         hint = say("A wait ends when the device is done: only synchronization=0 means something.")
         raise TraceError("bad_change", say("A wait cannot be scaled."), hint)
-    return Change(found, name, factor)
+    return Change(found, name, factor, findings[name] if found == "finding" else None)
 
 
 def _guessed(trace: Trace, name: str) -> Kind:
@@ -126,8 +139,7 @@ def _guessed(trace: Trace, name: str) -> Kind:
     return "operator"
 
 
-def _check(trace: Trace, kind: Kind, name: str) -> None:
-    known = change_names(trace, kind)
+def _check(kind: Kind, name: str, known: Sequence[str]) -> None:
     if kind not in NAMED or name in known:
         return
     near = near_names(name, known)
@@ -204,6 +216,8 @@ def change_scope(trace: Trace, change: Change) -> Scope:
     """Return what a change affects."""
     ops, kernels, launches, frames = trace.ops, trace.kernels, trace.launches, trace.frames
     nothing, nowhere = np.zeros(len(kernels)), scopes.no_ranges()
+    if change.scope is not None:
+        return change.scope
     match change.kind:
         case "class":
             return scopes.class_scope(trace, cast("ClassName", change.name))
@@ -225,7 +239,7 @@ def change_scope(trace: Trace, change: Change) -> Scope:
             return Scope(nowhere, rank_waits.rank_waits_ns(trace) / length)
         case "synchronization":
             return Scope(nowhere, nothing, "all")
-        case "profiler" | "stacks":
+        case "profiler" | "stacks" | "finding":
             return Scope(nowhere, nothing)
         case "data_loader":
             return _of_operators(trace, call_tree.starts_with(trace, call_tree.LOADER)[ops.name])
@@ -295,7 +309,7 @@ def apply_changes(
             of_stacks = change.kind == "stacks"
             taken = profiler_shares(trace, graph.points, of_stacks=of_stacks)
             factors.host *= 1 - (1 - change.factor) * taken
-        if with_callers and change.kind != "class":
+        if with_callers and change.kind not in _OF_RANGES:
             touched = replace(touched, ranges=calling_code(trace, touched.ranges))
         factors.scale(touched, change.factor)
     return factors.weights()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
+from tb_privateuse1.analysis.simulation.scopes import Scope, Waiters
 from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.collective_calls import Collectives
@@ -24,6 +26,25 @@ class Excerpt(Struct, frozen=True):
     kernels: I64
     window: intervals.Set
     """The time of those steps, on the clock of the whole trace."""
+    chosen: I64
+    """Those steps, as rows of the whole trace."""
+
+    def scope(self, whole: Scope) -> Scope:
+        """Return the part in the excerpt of what a change affects in the whole trace."""
+        waiters = whole.waiters
+        if waiters is not None:
+            waiters = Waiters(
+                np.flatnonzero(np.isin(self.ops, waiters.ops)),
+                np.flatnonzero(np.isin(self.launches, waiters.launches)),
+            )
+        return replace(whole, kernels=whole.kernels[self.kernels], waiters=waiters)
+
+
+def uncut(trace: Trace, steps: I64) -> Excerpt:
+    """Return the trace itself as an excerpt."""
+    ops, launches, kernels = (np.arange(len(t)) for t in (trace.ops, trace.launches, trace.kernels))
+    window = judged_window.judged_window(trace, steps)
+    return Excerpt(trace, steps, ops, launches, kernels, window, steps)
 
 
 def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
@@ -34,12 +55,7 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
     size = len(trace.ops) + len(trace.launches) + len(trace.kernels)
     table = trace.steps
     if size <= most:
-        ops, launches, kernels = (
-            np.arange(len(t)) for t in (trace.ops, trace.launches, trace.kernels)
-        )
-        return Excerpt(
-            trace, steps, ops, launches, kernels, judged_window.judged_window(trace, steps)
-        )
+        return uncut(trace, steps)
     count = int(most // (size / max(len(table), 1)))
     if not count or not len(steps):
         return None
@@ -67,9 +83,8 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
             "memory": np.empty(0, np.int64),
         },
     )
-    return Excerpt(
-        part, chosen - low, ops, launches, kernels, judged_window.judged_window(trace, chosen)
-    )
+    window = judged_window.judged_window(trace, chosen)
+    return Excerpt(part, chosen - low, ops, launches, kernels, window, chosen)
 
 
 def _event_waits(waits: EventWaits, launches: I64) -> I64:

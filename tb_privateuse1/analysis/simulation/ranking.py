@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account.classes import CLASSES
 from tb_privateuse1.analysis.kernel_names import name_fields
@@ -21,8 +22,6 @@ from tb_privateuse1.analysis.simulation import (
     candidates,
     changes,
     critical_path,
-    dependency_graph,
-    excerpt,
     prediction,
     scopes,
 )
@@ -31,8 +30,8 @@ from tb_privateuse1.analysis.simulation.changes import UNSCALED, Change, Kind
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.path_classes import Path, outside
 from tb_privateuse1.analysis.simulation.prediction import Baseline, GainRange
+from tb_privateuse1.analysis.simulation.replayed_part import ReplayedPart
 from tb_privateuse1.analysis.simulation.scopes import Scope
-from tb_privateuse1.trace.interruption import checkpoint
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
@@ -54,13 +53,6 @@ _ALIKE = 0.01
 
 _CHOICES = 500
 """Names offered for completion: more cannot be read."""
-
-_TOGETHER = 1 << 19
-"""Nodes times rows that are replayed together: their weights take 200 MB at most."""
-
-_EVENTS = 250_000
-"""In a trace with more events, steps from the middle are ranked, so that every row can be
-replayed."""
 
 
 class Gain(Struct, frozen=True):
@@ -109,35 +101,33 @@ class Ranking(Struct, frozen=True):
 
 def rank_gains(
     trace: Trace,
-    graph: Graph,
+    replay: ReplayedPart,
     path: Path,
-    base: Baseline,
     judged: JudgedPart,
     limit: int,
     made: tuple[Change, ...] = (),
 ) -> Ranking:
     """Return the items with the largest savings, at most ``limit``; fewer for a large step.
 
-    Savings are those of the step with the changes ``made``; candidates are on the recorded path.
+    ``path`` is that of the whole trace. Savings are those of the step with the changes ``made``;
+    candidates are on the recorded path.
     """
-    rows = judged.steps
+    rows, graph, recorded = replay.steps, replay.graph, replay.base
     if not len(rows) or not len(graph.time_ns):
         return Ranking((), (), len(rows), 0)
-    part = excerpt.cut_excerpt(trace, rows, _EVENTS)
-    if part is not None and part.trace is not trace:
-        trace, rows = part.trace, part.steps
-        graph = dependency_graph.build_graph(trace)
+    if replay.trace is not trace:
+        trace = replay.trace
         path = critical_path.find_critical_path(trace, graph)
-        base = prediction.replay_baseline(trace, graph, judged.apart)
     path = outside(path.take(np.isin(path.step, rows)), judged.apart)
-    recorded = base
     if made:
-        graph, base = prediction.change_baseline(trace, graph, base, made)
+        graph, base = prediction.change_baseline(trace, graph, recorded, replay.made(made))
+        replay = replace(replay, graph=graph, base=base)
+    base = replay.base
     wanted = candidates.candidates(trace, path)
     step = _mean_step(judged, recorded, base, rows)
     tried = wanted[: min(_most_replayed(graph, base), _ALIASES * limit)]
     scope = [changes.change_scope(trace, Change(one.kind, one.name, 0)) for one in tried]
-    gains = list(_gains(trace, graph, base, rows, tried))
+    gains = list(_gains(replay, tried))
     free_ns = [free.gain_ns for free, _ in gains]
     same = _same_things(scope, free_ns, graph.latency_ns)
     found = []
@@ -223,9 +213,7 @@ def _same_things(
 _RANGED = ("operator", "category", "kernel", "function", "call")
 
 
-def _gains(
-    trace: Trace, graph: Graph, base: Baseline, rows: I64, items: Sequence[Candidate]
-) -> Iterator[tuple[GainRange, int]]:
+def _gains(replay: ReplayedPart, items: Sequence[Candidate]) -> Iterator[tuple[GainRange, int]]:
     """Yield the gain of each item removed, and that of it twice as fast.
 
     With half of an item's time the gain is at most that without it. A device that was behind
@@ -233,21 +221,11 @@ def _gains(
     that falls into the judged ones.
     """
     halves = [(Change(one.kind, one.name, 0.5),) for one in items if one.kind not in UNSCALED]
-    weights = [
-        (changes.apply_changes(graph, trace, made), prediction.is_of_loader(made))
-        for made in halves
-    ]
-    scaled = iter(prediction.likely_gains(trace, graph, base, weights))
-    size = max(_TOGETHER // len(graph.time_ns), 1)
-    for first in range(0, len(items), size):
-        checkpoint(first, len(items))
-        some = items[first : first + size]
-        free = [(Change(one.kind, one.name, 0),) for one in some]
-        found = prediction.predict_each(trace, graph, base, free)
-        for one, predicted in zip(some, found, strict=True):
-            gain = predicted.mean(rows)
-            if one.kind in UNSCALED:
-                yield gain, gain.gain_ns
-            else:
-                half = round(float(next(scaled)[rows].mean()))
-                yield gain, min(half, max(gain.gain_ns, 0))
+    scaled = iter(replay.gains(halves))
+    free = replay.predict([(Change(one.kind, one.name, 0),) for one in items])
+    for one, predicted in zip(items, free, strict=True):
+        gain = predicted.mean(replay.steps)
+        if one.kind in UNSCALED:
+            yield gain, gain.gain_ns
+        else:
+            yield gain, min(next(scaled), max(gain.gain_ns, 0))

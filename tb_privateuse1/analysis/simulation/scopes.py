@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import host_chain
 from tb_privateuse1.analysis.account.classes import CLASSES, NAMES, NUMBER, ClassName
@@ -42,6 +43,16 @@ _CAUSES: dict[Between, tuple[int, ...]] = {
 """The causes of delays of activities that are time of the class."""
 
 
+class Waiters(Struct, frozen=True):
+    """Rows of ``trace.ops`` and ``trace.launches`` that no longer wait for the device.
+
+    A wait is its call's, and that of its operator only if no call of it is recorded.
+    """
+
+    ops: I64
+    launches: I64
+
+
 class Scope(Struct, frozen=True):
     """The targets of a change."""
 
@@ -52,6 +63,8 @@ class Scope(Struct, frozen=True):
     frees: Literal["nothing", "inside", "all"] = "nothing"
     """Waits for the device that end at once if it is removed: those in the ranges, or all."""
     between: tuple[Between, ...] = ()
+    waiters: Waiters | None = None
+    """Waits that end at once besides those that ``frees`` names."""
 
 
 def no_ranges() -> Ranges:
@@ -72,6 +85,15 @@ def join_scopes(scopes: Sequence[Scope]) -> Scope:
         "inside" if "inside" in frees else "nothing",
         tuple(name for one in scopes for name in one.between),
     )
+
+
+def outside_of(scope: Scope, times: intervals.Set) -> Scope:
+    """Return a scope without some times of host threads."""
+    left = no_ranges()
+    for thread, own in scope.ranges.by_thread():
+        start, end = intervals.subtract(own, times)
+        left = left.and_(Ranges(np.full(len(start), thread, np.int32), start, end))
+    return replace(scope, ranges=left)
 
 
 def are_nested(one: Scope, other: Scope) -> bool:
@@ -160,6 +182,8 @@ class Factors:
                 self.edges[kind == STREAM] *= factor
         if factor == 0 and scope.frees != "nothing":
             self.freed |= scope.frees == "all" or waits_inside(graph, scope.ranges)
+        if factor == 0 and scope.waiters is not None:
+            self.freed |= waits_of(graph, scope.waiters)
 
     def weights(self) -> Weights:
         """Return the recording's weights, multiplied."""
@@ -191,6 +215,13 @@ def waits_inside(graph: Graph, ranges: Ranges) -> Bools:
     for thread, (starts, ends) in ranges.by_thread():
         rows = np.flatnonzero(waits.thread == thread)
         found[rows] = containing(starts, ends, middle[rows]) >= 0
+    return found
+
+
+def waits_of(graph: Graph, waiters: Waiters) -> Bools:
+    """Return which waits are those of some operators and calls."""
+    own = np.isin(graph.waits.launch, waiters.launches)
+    found: Bools = np.where(graph.waits.launch >= 0, own, np.isin(graph.waits.op, waiters.ops))
     return found
 
 

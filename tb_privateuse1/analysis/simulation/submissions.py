@@ -18,7 +18,7 @@ from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.columns import flag_names, latest_not_after, lookup, mask_of
 from tb_privateuse1.trace.groupby import maxima
-from tb_privateuse1.trace.model import NONE, Frames, Kernels, Launches, Ops, Trace
+from tb_privateuse1.trace.model import MEMCPY, NONE, Frames, Kernels, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _DRAIN_NS = 50_000
@@ -66,8 +66,8 @@ class Submissions(Struct, frozen=True):
 def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
     """Return the start of each launch or, without one, a time within the operator.
 
-    A blocked launch submits when it returns. A launch that waits for its own activity submits when
-    it begins; so does an operator that waits while its stream is busy.
+    A blocked launch submits when it returns. A launch that waits for its own activity, or for its
+    stream, submits when it begins; so does an operator that waits while its stream is busy.
     """
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
     by_launch, by_op = kernels.launch >= 0, (kernels.launch < 0) & (kernels.op >= 0)
@@ -79,7 +79,8 @@ def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
     waited = np.zeros(len(launches) + 1, np.bool_)
     waited[calls.launch] = True
     waited[NONE] = False
-    blocked = (end - start >= BLOCKED_NS) & ~waited[launch]
+    held = _held_by_stream(trace)[launch]
+    blocked = (end - start >= BLOCKED_NS) & ~waited[launch] & ~held
     at[by_launch] = np.where(blocked, end, start)
     op = kernels.op[by_op]
     thread[by_op] = ops.thread[op]
@@ -89,6 +90,20 @@ def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
     behind = waiting[op] & (_stream_free_ns(kernels)[by_op] >= launched)
     at[by_op] = np.where(behind, ops.start_ns[op], launched)
     return Submissions(thread, np.minimum(at, kernels.start_ns))
+
+
+def _held_by_stream(trace: Trace) -> Bools:
+    """Return by launch whether it waits for its stream: a long one in which its copy begins.
+
+    The stream was busy until then. Memory that the device cannot read is copied within the call,
+    part by part, from when the stream has come to it: the call returns with the last part.
+    """
+    kernels, launches = trace.kernels, trace.launches
+    rows = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
+    launch = kernels.launch[rows]
+    start, end = launches.start_ns[launch], launches.end_ns[launch]
+    held = (kernels.start_ns[rows] < end) & (_stream_free_ns(kernels)[rows] >= start + _DRAIN_NS)
+    return mask_of(launch[held & (end - start >= BLOCKED_NS)], len(launches))
 
 
 def _stream_free_ns(kernels: Kernels) -> I64:
@@ -143,7 +158,8 @@ def find_waits(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -
     launch, op, thread = launch[order], op[order], thread[order]
     start, end = start[order], end[order]
     kernel, wait = _awaited(trace, _known_ns(trace, submission), start, end, op, launch)
-    queue = lookup(np.isin(np.arange(len(launches)), blocked), launch, False)
+    full = np.setdiff1d(blocked, np.flatnonzero(_held_by_stream(trace)))
+    queue = lookup(np.isin(np.arange(len(launches)), full), launch, False)
     return Waits(thread, start, end, op, launch, queue, kernel, wait)
 
 

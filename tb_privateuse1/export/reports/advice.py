@@ -10,7 +10,7 @@ from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.rule import Rule
-from tb_privateuse1.export.reports.markdown_text import escaped
+from tb_privateuse1.export.reports.markdown_text import code, escaped
 from tb_privateuse1.export.reports.sarif import Level, sarif_log, sarif_result
 from tb_privateuse1.i18n.units import plain_text, with_unit
 from tb_privateuse1.views.advice import AdviceTable
@@ -42,24 +42,29 @@ def advice_markdown(result: AdviceTable) -> str:
     """Return the findings as a list; names from the trace are escaped."""
     lines = [escaped(result.recording.sentence), "", f"**{escaped(saving_sentence(result))}**", ""]
     for row in result.rows:
-        saved = "" if row.saving_share is None else f" (-{100 * row.saving_share:.1f} %)"
+        saved = "" if row.saving_share is None else f" ({_saving(row)})"
         lines.append(f"- **{row.severity.capitalize()}: {escaped(row.title)}**{saved}")
         lines += [f"  {escaped(row.explanation)}", f"  *Fix:* {escaped(row.fix)}"]
         if row.code is not None:
-            for word, code in (("Before", row.code.before), ("After", row.code.after)):
+            for word, program in (("Before", row.code.before), ("After", row.code.after)):
                 lines += [
                     f"  *{word}:*",
                     "  ```",
-                    *textwrap.indent(code, "  ").split("\n"),
+                    *textwrap.indent(program, "  ").split("\n"),
                     "  ```",
                 ]
         if row.source is not None:
             lines.append(f"  *Where:* {escaped(row.source)}")
+        if row.change is not None:
+            lines.append(f"  *What-if:* {code(row.change)}")
         if row.next is not None:
             lines.append(f"  *Next limit:* {escaped(row.next.statement)}")
     if result.fine:
         fine = " ".join(escaped(row.statement) for row in result.fine)
         lines += ["", f"Checked and fine: {fine}"]
+    if result.open:
+        lines += ["", "No remedy known:", ""]
+        lines += [f"- {escaped(row.statement)}" for row in result.open]
     if result.missing:
         lines += ["", escaped(result.missing)]
     return "\n".join(lines) + "\n"
@@ -103,6 +108,10 @@ def _text(result: AdviceTable) -> Iterator[str]:
         yield ""
         yield "Checked and fine:"
         yield from (f"  {row.statement}" for row in result.fine)
+    if result.open:
+        yield ""
+        yield "No remedy known:"
+        yield from (f"  {row.statement}" for row in result.open)
     if result.missing:
         yield ""
         yield result.missing
@@ -138,11 +147,23 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
     if row.evidence:
         first = row.evidence[0]
         yield f"Events: {row.events:,}, such as ", f"{first.table} {first.row}: {first.name}"
+    if row.saving_share is not None:
+        yield "Saves: ", _saving(row)
     yield "Computed: ", row.how
+    if row.change is not None:
+        yield "What-if: ", row.change
     if row.next is not None:
         yield "Next limit: ", row.next.statement
     lacks = f"; the profile lacks {'; '.join(row.lacks)}" if row.lacks else ""
     yield "Confidence: ", row.confidence + lacks
+
+
+def _saving(row: AdviceRow) -> str:
+    """Return what a finding saves alone, and behind those above it."""
+    saved = f"-{100 * (row.saving_share or 0.0):.1f} %"
+    if row.behind_share is None:
+        return saved
+    return f"{saved}, behind those above -{100 * row.behind_share:.1f} %"
 
 
 def _of_ranks(result: Distributed) -> Iterator[str]:
@@ -168,6 +189,8 @@ def _result(row: AdviceRow) -> dict[str, Any]:
         "confidence": row.confidence,
         "saving_ns": row.saving_ns,
         "saving_share": row.saving_share,
+        "behind_share": row.behind_share,
+        "change": row.change,
     }
     message = f"{row.title}. {row.explanation} Fix: {row.fix}"
     return sarif_result(row.rule, _LEVELS[row.severity], message, row.source, properties)

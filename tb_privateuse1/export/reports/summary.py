@@ -143,6 +143,8 @@ def _finding(row: AdviceRow) -> str:
     saved = "" if row.saving_share is None else f" -{with_unit('saving_share', row.saving_share)}"
     if row.saving_per_step_ns:
         saved += f" ({with_unit('saving_ns', row.saving_per_step_ns)} per step)"
+    if row.behind_share is not None:
+        saved += f", behind those above -{with_unit('saving_share', row.behind_share)}"
     where = "" if row.source is None else f" {code(_short(row.source))}"
     title = f"**{row.severity.capitalize()}: {_sentence(row.title)}**"
     return f"{title}{escaped(saved)}{where} {_sentence(row.fix)}"

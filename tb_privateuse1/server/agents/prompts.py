@@ -38,7 +38,7 @@ PROMPTS: tuple[Prompt, ...] = (
 3. advice: take the largest saving with confidence high or medium. Read its evidence with links
    or event.
 4. hotspots by line and by module: name the code that is responsible.
-5. whatif with that change: what would the step gain, within which bounds?
+5. whatif with the change of the finding: what would the step gain, within which bounds?
 6. Report: the limit, the evidence with figures and units, the change in code, the expected gain
    with its bounds, and how to verify it (record again, then diff).
 

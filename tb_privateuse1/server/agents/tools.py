@@ -82,7 +82,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "advice",
         "What makes the run slow and how to fix it: findings with evidence, code before and "
-        "after, saving in ns and its confidence, the most severe first.",
+        "after, saving in ns alone and behind those above, its change for whatif, confidence.",
         main=("rows",),
         later=("asked",),
     ),

@@ -53,12 +53,14 @@ def rule(
 def savings(*rules: Rule) -> dict[str, int | None]:
     result = advise(TRACE, rules=rules)
     check(result)
-    return {row.rule: row.saving_ns for row in result.rows}
+    return {row.rule: row.behind_ns for row in result.rows}
 
 
-def test_no_instant_is_in_two_savings() -> None:
-    result = savings(rule("short", (100, 300)), rule("long", (200, 900)))
-    assert result == {"long": 700 * US, "short": 100 * US}
+def test_no_instant_counts_twice_behind_another_finding() -> None:
+    rules = (rule("short", (100, 300)), rule("long", (200, 900)))
+    assert savings(*rules) == {"long": 700 * US, "short": 100 * US}
+    alone = {row.rule: row.saving_ns for row in advise(TRACE, rules=rules).rows}
+    assert alone == {"long": 700 * US, "short": 200 * US}
 
 
 def test_a_symptom_gets_the_time_without_a_cause() -> None:
@@ -83,13 +85,13 @@ def test_an_explained_symptom_is_not_reported() -> None:
 
 def test_a_cause_without_a_gain_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a replay found another wait in its place."""
-    monkeypatch.setattr(Savings, "of", lambda *_: Saving(0, "R"))
+    monkeypatch.setattr(Savings, "of", lambda _, claims: [Saving(0, "R") for _ in claims])
     assert advise(TRACE, rules=(rule("a", (0, 500)),)).rows == ()
 
 
 def test_the_title_has_the_share_of_the_saving(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule claims a half, and the replay gains a quarter."""
-    monkeypatch.setattr(Savings, "of", lambda *_: Saving(250 * US, "R"))
+    monkeypatch.setattr(Savings, "of", lambda _, claims: [Saving(250 * US, "R") for _ in claims])
     made = rule("a", (0, 500), title=say("{n} reads{cost}", n=2, cost=say(": {share}", share="9")))
     (row,) = advise(TRACE, rules=(made,)).rows
     assert (row.title, row.saving_share) == ("2 reads: 25 %", 0.25)
@@ -109,7 +111,7 @@ def test_the_missing_data_of_findings_is_one_sentence() -> None:
 def test_a_cause_stands_though_another_has_its_time() -> None:
     result = advise(TRACE, rules=(rule("a", (0, 500)), rule("b", (100, 300))))
     (row,) = (one for one in result.rows if one.rule == "b")
-    assert (row.saving_ns, row.shared_ns, row.severity) == (0, 200 * US, "low")
+    assert (row.saving_ns, row.behind_ns, row.severity) == (200 * US, 0, "high")
 
 
 def test_time_outside_of_the_steps_saves_nothing() -> None:
@@ -182,7 +184,7 @@ def test_savings_never_exceed_the_step(claims: list[tuple[int, int, bool]]) -> N
         np.array([min(a, b) for a, b, _ in claims]) * US,
         np.minimum(np.array([max(a, b) for a, b, _ in claims]), 1000) * US,
     )
-    assert sum(row.saving_ns or 0 for row in result.rows) <= intervals.length(whole)
+    assert sum(row.behind_ns or 0 for row in result.rows) <= intervals.length(whole)
 
 
 @pytest.mark.parametrize("steps", [1, 3])

@@ -88,4 +88,4 @@ def test_instants_are_removed_from_a_task_queue_as_well() -> None:
     removed = case.without(instants=intervals.union(np.array([0]), np.array([5_000])))
     threads = {case.trace.ops.thread[0], case.trace.launches.thread[0]}
     assert len(threads) == 2
-    assert set(removed.host.thread.tolist()) == threads
+    assert set(removed.ranges.thread.tolist()) == threads

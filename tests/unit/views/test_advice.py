@@ -32,7 +32,7 @@ def test_rows_causes_and_sums() -> None:
     assert [row.rule for row in result.rows][:2] == ["single_process_loader", "item_sync"] or [
         row.rule for row in result.rows
     ][:2] == ["item_sync", "single_process_loader"]
-    assert result.saving_ns == sum(row.saving_ns or 0 for row in result.rows)
+    assert result.saving_ns == sum(row.behind_ns or 0 for row in result.rows)
     assert result.saving_ns == sum(cause.saving_ns or 0 for cause in result.causes)
     assert result.saving_ns <= result.judged_ns
     assert result.saving_share == result.saving_ns / result.judged_ns

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import asdict, replace
 
-from tb_privateuse1.analysis.simulation import ranking
+from tb_privateuse1.analysis.simulation import ranking, replayed_part
 from tb_privateuse1.export.reports import csv
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
@@ -167,12 +167,13 @@ def test_of_a_long_recording_some_steps_are_ranked(monkeypatch: pytest.MonkeyPat
     steps = [step(i, *([Op("aten::mm", 9000, 1000, 9000)] * 20)) for i in range(20)]
     made = simulate(steps).trace
     whole = ask(made)
-    assert not {note.code for note in whole.notes} & {"ranked_steps", "ranked_rows"}
+    assert not {note.code for note in whole.notes} & {"replayed_steps", "ranked_rows"}
     size = len(made.ops) + len(made.launches) + len(made.kernels)
-    monkeypatch.setattr(ranking, "_EVENTS", size // 4)
+    monkeypatch.setattr(replayed_part, "_EVENTS", size // 4)
     part = ask(simulate(steps).trace)  # the ranking of the other one is kept
-    (note,) = (note for note in part.notes if note.code == "ranked_steps")
-    assert note.message == f"Estimated speed-ups are those of 5 of {len(part.steps)} steps."
+    (note,) = (note for note in part.notes if note.code == "replayed_steps")
+    assert note.message == f"Gains are those of 5 of {len(whole.steps)} steps."
+    assert len(part.steps) == 5
     assert part.measured_ns == whole.measured_ns
     assert whole.measured_ns is not None
     names = {(row.kind, row.name): row for row in whole.rows}

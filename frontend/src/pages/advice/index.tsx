@@ -5,7 +5,7 @@ import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { BeforeAndAfter } from "./before-and-after";
-import { Fine } from "./fine";
+import { Fine, Open } from "./fine";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -58,6 +58,7 @@ function Page({ result, ranks }: { result: Result; ranks: number }) {
         </section>
       ))}
       <Fine rows={result.fine} />
+      <Open rows={result.open} />
       {result.missing && (
         <p class="muted" data-testid="missing">
           {result.missing}
@@ -180,6 +181,7 @@ function OpeningFinding({ row, result, aside }: OpeningProps) {
       category="other"
       inferred={result.provenance.timeline === "inferred"}
       saving={savingOf(row, result.judged_ns)}
+      behind={row.behind_share}
       open={open}
       onTurn={() => go({ selected: open ? null : row.rule }, "replace")}
     >
@@ -217,9 +219,23 @@ export function FindingFacts({ row }: { row: AdviceRow }) {
             <span title={exactDuration(row.saving_per_step_ns)}>
               {texts.savesPerStep(duration(row.saving_per_step_ns), percent(row.saving_share))}
             </span>
-            {row.shared_ns !== null && row.shared_ns > 0 && (
-              <span class="muted">{texts.shared(duration(row.shared_ns))}</span>
+            {row.saving_low_ns !== null && row.saving_high_ns !== null && (
+              <span class="muted">
+                {texts.range(duration(row.saving_low_ns), duration(row.saving_high_ns))}
+              </span>
             )}
+            {row.behind_share !== null && (
+              <span class="muted" data-testid="behind" data-value={row.behind_ns ?? ""}>
+                {texts.behind(percent(row.behind_share))}
+              </span>
+            )}
+          </Fact>
+        )}
+        {row.change !== null && (
+          <Fact id="change" name={texts.change}>
+            <a {...linkProps({ view: "whatif", changes: row.change })} data-testid="try">
+              <code>{row.change}</code>
+            </a>
           </Fact>
         )}
         <Fact id="how" name={texts.how}>

@@ -25,6 +25,8 @@ interface FindingProps {
   inferred: boolean;
   /** The saving, exactly; null if there is none. */
   saving: string | null;
+  /** What it saves behind the findings above it, of 1. */
+  behind?: number | null;
   /** Without it, the finding is always open. */
   onTurn?: () => void;
   open?: boolean;
@@ -43,6 +45,11 @@ export function Finding({ row, testid = "finding", id, onTurn, open = !onTurn, .
       )}
       <span class="saving" title={props.saving ?? t.advice.noSaving}>
         {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
+        {props.behind != null && (
+          <small class="muted" title={t.advice.behindHelp}>
+            {t.advice.behindShort(percent(props.behind))}
+          </small>
+        )}
       </span>
     </>
   );

@@ -20,7 +20,7 @@ def program(load_us: float) -> Program:
 
 def test_it_is_found_with_its_cost() -> None:
     (row,) = found(RULE, program(500).trace())
-    assert row.saving_ns == 3 * 500_000
+    assert row.saving_ns == 3 * 500_000 * 7 / 8, "up to a quarter may stay"
     assert row.events == 3
     assert row.evidence[0].name == NAME
     assert row.severity == "high"
@@ -48,5 +48,5 @@ def test_on_a_host_alone_its_time_is_the_cost() -> None:
                 run.rest(400)
             run.op("aten::mm", 600)
     (row,) = found(RULE, run.trace())
-    assert row.saving_ns == 2 * 400_000
+    assert row.saving_ns == 2 * 400_000 * 7 / 8
     assert "device times" in row.lacks[0]

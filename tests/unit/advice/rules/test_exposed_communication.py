@@ -93,6 +93,40 @@ def test_an_exchange_between_all_is_of_experts() -> None:
     assert "micro-batch" in row.fix
 
 
+def recommender(*, exchange_us: float, sum_us: float) -> Program:
+    """Build steps that look up tables, exchange the embeddings, and sum gradients at their end."""
+    run = Program()
+    for number in range(3):
+        links: dict[str, Any] = {"Sequence number": number}
+        with run.step():
+            run.op("aten::embedding_bag", 10, kernel=100, **links)
+            run.op("c10d::alltoall_base_", 5, kernel=exchange_us, device="ncclDevKernel_AllToAll")
+            run.op("c10d::reduce_scatter_", 5, kernel=20, device="ncclDevKernel_ReduceScatter")
+            run.op("aten::mm", 10, kernel=100)
+            with run.around(
+                "autograd::engine::evaluate_function: MmBackward0", **links, **{"Fwd thread id": 1}
+            ):
+                run.op("aten::mm", 10, kernel=100)
+                run.op("c10d::allreduce_", 5, kernel=sum_us, device="ncclDevKernel_AllReduce")
+            run.wait()
+    return run
+
+
+def test_an_exchange_behind_lookups_is_of_embeddings() -> None:
+    """STORY 1.6: the advice for a recommender was tensor parallelism."""
+    (row,) = found(RULE, recommender(exchange_us=500, sum_us=100).trace())
+    assert "exchanges embeddings" in row.explanation
+    assert "torchrec" in row.fix
+    assert {one.name for one in row.evidence} == {"ncclDevKernel_AllToAll"}
+
+
+def test_a_small_sum_in_the_forward_pass_is_no_tensor_parallelism() -> None:
+    """The events are those of the kind with most of the time."""
+    (row,) = found(RULE, recommender(exchange_us=100, sum_us=500).trace())
+    assert "next product waits" not in row.explanation
+    assert {one.name for one in row.evidence} == {"ncclDevKernel_AllReduce"}
+
+
 def sized(us: float, ranks: int = 8) -> Program:
     """Steps with an all_reduce of 64 MiB over some ranks, on a node with eight devices."""
     run = Program()

@@ -1,5 +1,7 @@
 """A data loader without workers."""
 
+import pytest
+
 from tb_privateuse1.advice.rules.data_loader import RULE as MANY
 from tb_privateuse1.advice.rules.single_process_loader import RULE
 from tests.support.program import Program, found
@@ -23,7 +25,8 @@ def test_it_is_found_with_its_cost() -> None:
     trace = program(load_us=500, kernel_us=100).trace()
     (row,) = found(RULE, trace)
     assert row.saving_ns is not None
-    assert 3 * 395_000 <= row.saving_ns <= 3 * 400_000
+    # A quarter of the loader's time may stay: the middle of both gains counts.
+    assert row.saving_ns == pytest.approx(3 * (411_000 + 375_000) / 2, rel=0.02)
     assert found(MANY, trace) == [], "one finding, not two"
 
 

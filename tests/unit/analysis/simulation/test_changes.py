@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.simulation import changes, dependency_graph, prediction
 from tb_privateuse1.analysis.simulation.changes import KINDS, Change
+from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import annotation, frame, kernel, launch, op, step, trace
@@ -68,11 +72,11 @@ def test_a_near_name_is_offered() -> None:
     assert error.value.hint == "Near to it: aten::mm, aten::add."
 
 
-def gain(made: Trace, text: str) -> float:
+def gain(made: Trace, text: str, findings: Mapping[str, Scope] = MappingProxyType({})) -> float:
     """Return the saving in µs, over all steps."""
     graph = dependency_graph.build_graph(made)
     base = prediction.replay_baseline(made, graph)
-    found = prediction.predict(made, graph, base, changes.parse_changes(made, text))
+    found = prediction.predict(made, graph, base, changes.parse_changes(made, text, findings))
     one = found.mean(np.arange(len(made.steps)))
     assert one.low_ns is not None
     assert one.high_ns is not None
@@ -114,8 +118,23 @@ def test_a_factor_of_one_changes_nothing(kind: str) -> None:
     names = {
         "operator": ":aten::mm", "kernel": ":mm", "category": ":gemm", "module": ":Linear",
         "function": ":nn.Module: Linear_0", "call": ":cudaLaunchKernel", "class": ":python",
+        "finding": ":casts",
     }  # fmt: skip
-    assert gain(modules(), f"{kind}{names.get(kind, '')}=1") == 0
+    made = modules()
+    findings = {"casts": changes.change_scope(made, changes.Change("kernel", "mm", 0))}
+    assert gain(made, f"{kind}{names.get(kind, '')}=1", findings) == 0
+
+
+def test_a_finding_is_the_set_of_its_rows() -> None:
+    """By name it is known only where there is such a finding; a text reads as it is written."""
+    made = waiting()
+    findings = {"casts#2": changes.change_scope(made, changes.Change("kernel", "mm", 0))}
+    assert gain(made, "finding:casts#2=0", findings) == gain(made, "kernel:mm=0") > 0
+    (change,) = changes.parse_changes(made, "finding:casts#2=0", findings)
+    assert change.text == "finding:casts#2=0"
+    with pytest.raises(TraceError, match="no finding 'casts'") as failed:
+        changes.parse_changes(made, "finding:casts=0", findings)
+    assert "casts#2" in (failed.value.hint or "")
 
 
 def modules() -> Trace:

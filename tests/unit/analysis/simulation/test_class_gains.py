@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from tb_privateuse1.advice.engine import built_in_advice
-from tb_privateuse1.analysis.account.classes import ClassName
+from tb_privateuse1.analysis.account.classes import CLASSES, ClassName
 from tb_privateuse1.analysis.account.table import account_table, has_account
 from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.analysis.simulation import class_gains
@@ -104,17 +104,19 @@ def test_a_device_that_idles_is_not_the_limit(name: str) -> None:
 
 
 def check_fine(made: Trace) -> None:
-    """Nothing is fine that takes a hundredth of the account."""
+    """Nothing is fine that takes a hundredth of the account, whose figure it has."""
     part = judged_part(made)
-    fine = {one.name for one in built_in_advice(made).fine}
+    fine = {one.name: one.share for one in built_in_advice(made).fine}
     shares = {one.name: one.share for one in account_table(made, part.window).classes}
     for row, names in FINE_CLASSES.items():
         if row in fine:
-            assert sum(shares.get(name, 0.0) for name in names) < class_gains.LITTLE, row
+            share = sum(shares.get(name, 0.0) for name in names)
+            assert share < class_gains.LITTLE, row
+            assert fine[row] == pytest.approx(share), row
 
 
 FINE_CLASSES: dict[str, tuple[ClassName, ...]] = {
-    "blocking": ("synchronization", "blocking_copy", "device_memory"),
+    "blocking": tuple(one.name for one in CLASSES if one.group == "blocked"),
     "loader": ("input",),
     "communication": ("exposed_communication",),
     "copies": ("exposed_copy",),

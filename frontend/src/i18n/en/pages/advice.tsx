@@ -53,7 +53,7 @@ export const advice = {
     note: (step: number | null, steps: number) =>
       `of ${step === null ? plural(steps, "step") : `step ${step}`}, at most`,
     unknown: "no saving is known",
-    help: "All findings together. No instant is counted twice, so this is never more than the steps take.",
+    help: "All findings fixed together, by one replay: the sum of what each saves behind those above it.",
   },
   perStep: {
     label: "Per step",
@@ -77,6 +77,7 @@ export const advice = {
   },
   nothing: "No findings.",
   fine: "Checked and fine",
+  open: "No remedy known",
   nothingBy: (looked: number, silent: number) =>
     `${plural(looked, "check")} found nothing worth half a percent of the time${silent > 0 ? `; ${count(silent)} skipped: missing data` : ""}.`,
   noSaving: "No saving is known",
@@ -88,7 +89,11 @@ export const advice = {
   where: "Where",
   saves: "Saves",
   savesPerStep: (saving: string, share: string) => `${saving} per step, ${share}`,
-  shared: (time: string) => ` and ${time} in all that other findings count already`,
+  range: (low: string, high: string) => ` (${low} to ${high} in all judged steps)`,
+  behind: (share: string) => `; ${share} behind the findings above`,
+  behindShort: (share: string) => `behind: −${share}`,
+  behindHelp: "What it saves once the findings above are fixed. These sum to the saving of all findings.",
+  change: "Try it (what-if)",
   how: "How computed",
   confidence: "Confidence",
   lacks: (what: readonly string[]) => `; the profile lacks ${what.join("; ")}`,

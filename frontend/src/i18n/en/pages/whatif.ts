@@ -11,7 +11,7 @@ export const whatif = {
   add: "Add",
   clear: "Clear",
   kinds:
-    "Kinds: operator, kernel, module, function, call (of the runtime), category (gemm, convolution, …), class (of the account); communication, copies, data_loader, launches, synchronization, rank_waits; profiler and stacks (its own time, as estimated). The table below has what gains most.",
+    "Kinds: operator, kernel, module, function, call (of the runtime), category (gemm, convolution, …), class (of the account), finding (the fix of one of the advice); communication, copies, data_loader, launches, synchronization, rank_waits; profiler and stacks (its own time, as estimated). The table below has what gains most.",
   gains: (share: string) => `gains ${share}`,
   remove: (line: string) => `Remove ${line}`,
   synchronization: { label: "No syncs", title: "As if the host never waited for the device" },
@@ -62,6 +62,7 @@ const kinds: Record<Gain["kind"], string> = {
   call: "Runtime call",
   category: "Category",
   class: "Class of time",
+  finding: "Fix of a finding",
   communication: "Communication",
   copies: "Copies",
   data_loader: "Data loading",

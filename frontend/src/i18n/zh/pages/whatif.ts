@@ -9,7 +9,7 @@ export const whatif: Translation<typeof english.whatif> = {
   add: "添加",
   clear: "清除",
   kinds:
-    "类型：operator、kernel、module、function、call、category（如 gemm）、class、communication、copies、data_loader、launches、synchronization、rank_waits，以及 profiler 与 stacks（其自身时间的估计）。下表列出收益最大的项。",
+    "类型：operator、kernel、module、function、call、category（如 gemm）、class、finding（建议中某个问题的修复）、communication、copies、data_loader、launches、synchronization、rank_waits，以及 profiler 与 stacks（其自身时间的估计）。下表列出收益最大的项。",
   gains: (share) => `收益 ${share}`,
   remove: (line) => `移除 ${line}`,
   synchronization: { label: "无等待", title: "假设主机从不等待设备" },
@@ -56,6 +56,7 @@ export const whatifTables: Translation<typeof english.whatifTables> = {
     call: "运行时调用",
     category: "工作类型",
     class: "时间类别",
+    finding: "问题的修复",
     communication: "通信",
     copies: "拷贝",
     data_loader: "数据加载",

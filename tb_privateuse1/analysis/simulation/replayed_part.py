@@ -1,0 +1,90 @@
+"""Replay the judged steps: all of them, or some from the middle of a long recording.
+
+The what-if, its ranking and the savings of the advice replay the same steps, so that the gain of a
+change is one number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tb_privateuse1.analysis.recording.judged_part import JudgedPart
+from tb_privateuse1.analysis.simulation import changes, excerpt, prediction
+from tb_privateuse1.analysis.simulation.changes import Change
+from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, Graph, build_graph
+from tb_privateuse1.analysis.simulation.excerpt import Excerpt
+from tb_privateuse1.analysis.simulation.prediction import Baseline, Prediction
+from tb_privateuse1.trace.interruption import checkpoint
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+_EVENTS = 250_000
+"""A longer recording is replayed in steps from its middle: each replay of these takes 0.1 s."""
+
+_TOGETHER = 1 << 19
+"""Nodes times changes that are replayed together: their weights take 200 MB at most."""
+
+Made = tuple[Change, ...]
+
+
+class ReplayedPart(Struct, frozen=True):
+    """The replayed steps, and their replay without changes."""
+
+    cut: Excerpt
+    graph: Graph
+    base: Baseline
+    is_long: bool
+    """A single step has more events than are replayed many times."""
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of these steps."""
+        return self.cut.trace
+
+    @property
+    def steps(self) -> I64:
+        """The replayed rows of ``trace.steps`` that are judged."""
+        return self.cut.steps
+
+    @property
+    def unlaunched(self) -> int:
+        """How many activities have no recorded launch: no change of the host moves them."""
+        return int((self.graph.edges.kind == GUESS).sum())
+
+    def made(self, whole: Made) -> Made:
+        """Return changes of the whole trace as changes of this part."""
+        return tuple(
+            one if one.scope is None else replace(one, scope=self.cut.scope(one.scope))
+            for one in whole
+        )
+
+    def predict(self, wanted: Sequence[Made]) -> Iterator[Prediction]:
+        """Yield the gain of each set of changes; one set does not count for another."""
+        size = max(_TOGETHER // max(len(self.graph.time_ns), 1), 1)
+        for first in range(0, len(wanted), size):
+            checkpoint(first, len(wanted))
+            some = [self.made(one) for one in wanted[first : first + size]]
+            yield from prediction.predict_each(self.trace, self.graph, self.base, some)
+
+    def gains(self, wanted: Sequence[Made]) -> list[int]:
+        """Return the mean gain of a step as ``predict`` does, in ns, without its range."""
+        weights = [
+            (changes.apply_changes(self.graph, self.trace, self.made(one)),
+             prediction.is_of_loader(one))
+            for one in wanted
+        ]  # fmt: skip
+        found = prediction.likely_gains(self.trace, self.graph, self.base, weights)
+        return [round(float(gain[self.steps].mean())) for gain in found]
+
+
+def replayed_part(trace: Trace, judged: JudgedPart) -> ReplayedPart:
+    """Return the replay of the judged part; of a step that is too long for many replays, too."""
+    cut = excerpt.cut_excerpt(trace, judged.steps, _EVENTS)
+    is_long = cut is None and len(judged.steps) > 0
+    cut = excerpt.uncut(trace, judged.steps) if cut is None else cut
+    graph = build_graph(cut.trace)
+    base = prediction.replay_baseline(cut.trace, graph, judged.apart)
+    return ReplayedPart(cut, graph, base, is_long)
