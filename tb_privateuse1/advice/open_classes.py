@@ -28,10 +28,10 @@ class OpenClass(Struct, frozen=True):
 
 
 ADVICE: Mapping[Group, str] = {
-    "device": say("No rule found work that could go: the kernels with most time are the place."),
-    "blocked": say("No rule has a remedy: runtime calls and functions have the callers."),
-    "host": say("No rule has a remedy: operators and functions have its time by name."),
-    "queue": say("No rule has a remedy: fewer and larger activities have fewer such gaps."),
+    "device": say("No rule has a remedy for most of it: look at the kernels with most time."),
+    "blocked": say("No rule has a remedy for most of it: look at the runtime calls."),
+    "host": say("No rule has a remedy for most of it: look at the operators and functions."),
+    "queue": say("No rule has a remedy for most of it: fewer and larger activities help."),
     "outside": say("No rule has a remedy: it is of the recording, and not of the program."),
 }
 """What is left to say of a class, by its group."""
