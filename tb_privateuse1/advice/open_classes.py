@@ -53,9 +53,9 @@ def open_classes(case: RuleContext, kept: Sequence[Reported]) -> tuple[OpenClass
 
 def _open(case: RuleContext, kept: Sequence[Reported]) -> Iterator[OpenClass]:
     claimed = intervals.EMPTY
-    for one in kept:
-        claimed = intervals.merge(claimed, intervals.merge(one.claim, one.finding.once))
-    noted = {group for one in kept if one.saving is None for group in NOTES.get(one.rule.cause, ())}
+    for row in kept:
+        claimed = intervals.merge(claimed, intervals.merge(row.claim, row.finding.once))
+    noted = {group for row in kept if row.saving is None for group in NOTES.get(row.rule.cause, ())}
     shares = {one.name: case.share_of(one.name) for one in CLASSES}
     largest = max(shares, key=lambda name: shares[name])
     for one in CLASSES:

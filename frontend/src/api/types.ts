@@ -63,6 +63,7 @@ export interface AdviceTable {
   asked: RuleStatus[];
   missing: string;
   fine: FineRow[];
+  open: OpenClass[];
   judged_ns: number;
   steps: number;
   provenance: Provenance;
@@ -1384,6 +1385,13 @@ export interface NodeRow {
   synchronizing_ns: number | null;
   longest_rank: number;
   longest_ns: number | null;
+}
+
+/** A class of the account that no finding is about. */
+export interface OpenClass {
+  name: "kernel" | "exposed_copy" | "exposed_fill" | "exposed_communication" | "unknown" | "synchronization" | "blocking_copy" | "device_memory" | "file_or_lock" | "other_rank" | "input" | "python" | "dispatch" | "launch_call" | "garbage_collection" | "launch_latency" | "queued_gap" | "before_recording" | "unknown_launch" | "profiler" | "clock_doubt" | "unattributed";
+  statement: string;
+  share: number;
 }
 
 /** A collective, or a message, that had not ended on all ranks when the dumps were written. */
