@@ -28,10 +28,10 @@ class OpenClass(Struct, frozen=True):
 
 
 ADVICE: Mapping[Group, str] = {
-    "device": say("No rule found work that could go: the kernels with most time are the place."),
-    "blocked": say("No rule has a remedy: runtime calls and functions have the callers."),
-    "host": say("No rule has a remedy: operators and functions have its time by name."),
-    "queue": say("No rule has a remedy: fewer and larger activities have fewer such gaps."),
+    "device": say("No rule has a remedy for most of it: look at the kernels with most time."),
+    "blocked": say("No rule has a remedy for most of it: look at the runtime calls."),
+    "host": say("No rule has a remedy for most of it: look at the operators and functions."),
+    "queue": say("No rule has a remedy for most of it: fewer and larger activities help."),
     "outside": say("No rule has a remedy: it is of the recording, and not of the program."),
 }
 """What is left to say of a class, by its group."""
@@ -53,9 +53,9 @@ def open_classes(case: RuleContext, kept: Sequence[Reported]) -> tuple[OpenClass
 
 def _open(case: RuleContext, kept: Sequence[Reported]) -> Iterator[OpenClass]:
     claimed = intervals.EMPTY
-    for one in kept:
-        claimed = intervals.merge(claimed, intervals.merge(one.claim, one.finding.once))
-    noted = {group for one in kept if one.saving is None for group in NOTES.get(one.rule.cause, ())}
+    for row in kept:
+        claimed = intervals.merge(claimed, intervals.merge(row.claim, row.finding.once))
+    noted = {group for row in kept if row.saving is None for group in NOTES.get(row.rule.cause, ())}
     shares = {one.name: case.share_of(one.name) for one in CLASSES}
     largest = max(shares, key=lambda name: shares[name])
     for one in CLASSES:

@@ -12,7 +12,7 @@ from tb_privateuse1.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_privateuse1.analysis.counters.curves import Curve
-    from tb_privateuse1.analysis.simulation import dependency_graph, path_classes
+    from tb_privateuse1.analysis.simulation import path_classes
     from tb_privateuse1.analysis.timeline import level_of_detail
     from tb_privateuse1.trace.table import I64
 
@@ -37,11 +37,6 @@ class DerivedData:
     def names(self) -> I64:
         """Return the number of ranges named by each of its strings."""
         return _names(self.trace)
-
-    @property
-    def dependencies(self) -> dependency_graph.Graph:
-        """Return its dependency graph."""
-        return _dependencies(self.trace)
 
     @property
     def critical(self) -> path_classes.Path:
@@ -70,14 +65,8 @@ def _names(trace: Trace) -> I64:
     return appearance.name_counts(trace)
 
 
-def _dependencies(trace: Trace) -> dependency_graph.Graph:
-    from tb_privateuse1.analysis.simulation import dependency_graph
-
-    return dependency_graph.build_graph(trace)
-
-
 @memoize
 def _critical(trace: Trace) -> path_classes.Path:
-    from tb_privateuse1.analysis.simulation import critical_path
+    from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 
-    return critical_path.find_critical_path(trace, _dependencies(trace))
+    return critical_path.find_critical_path(trace, dependency_graph.build_graph(trace))

@@ -132,17 +132,6 @@ def _unprofiled(weights: Weights, overhead: Shares) -> Weights:
     return replace(weights, gap=gap)
 
 
-def without_profiler(trace: Trace, graph: Graph) -> Graph:
-    """Return the graph of the program without its profiler; unchanged if its time is not known.
-
-    The profiler's time is that of the assumption ``no_profiler``.
-    """
-    if not is_dense(trace):
-        return graph
-    weights = _unprofiled(graph.weights, profiler_shares(trace, graph.points))
-    return replace(graph, weights=weights, time_ns=graph.network.replay(weights))
-
-
 def _host_launches(graph: Graph, weights: Weights) -> Weights:
     """Return weights in which the host launches what has no recorded launch, as late as it was."""
     guess = graph.edges.kind == GUESS
@@ -161,16 +150,14 @@ def find_assumptions(
     graph: Graph,
     apart: intervals.Set = intervals.EMPTY,
     *,
-    profiled: bool = True,
     only: Collection[Name] | None = None,
 ) -> Assumptions:
     """Return the assumptions for a trace; the first one is ``no_nameless_delays``.
 
-    ``apart`` is the time of its steps that is not judged. ``profiled``: the host's times are those
-    under the profiler.
+    ``apart`` is the time of its steps that is not judged.
     """
     n, cause, kernels = len(graph.points), graph.delay_cause, trace.kernels
-    overhead = profiler_shares(trace, graph.points) if profiled else np.zeros(n)
+    overhead = profiler_shares(trace, graph.points)
     error = kernels.duration_bound_ns
     inferred = bool(error.any()) and not (error == MISSING).any()
     kept = (*delays.NAMELESS, delays.BEFORE_RECORDING)
@@ -195,7 +182,7 @@ def find_assumptions(
             name for name, used in is_used.items() if used and (only is None or name in only)
         ),
         overhead=overhead,
-        overhead_is_known=profiled and is_dense(trace),
+        overhead_is_known=is_dense(trace),
         inputs=scopes.thread_shares(graph, Ranges.of(trace.ops, loads)),
         error_ns=error if inferred else np.zeros(len(kernels), np.int64),
         waiting_ns=waiting,

@@ -84,16 +84,15 @@ def replay_baseline(
     graph: Graph,
     apart: intervals.Set = intervals.EMPTY,
     *,
-    profiled: bool = True,
     only: Collection[Name] | None = None,
 ) -> Baseline:
     """Return the replays without changes; the one with delays is the recording.
 
-    No change and no assumption reaches the time ``apart``, which is not judged. ``profiled``: the
-    host's times of the graph are those under the profiler. ``only`` limits the assumptions.
+    No change and no assumption reaches the time ``apart``, which is not judged. ``only`` limits the
+    assumptions.
     """
     recorded = _lengths(graph, graph.time_ns, graph.weights.length)
-    made = find_assumptions(trace, graph, apart, profiled=profiled, only=only)
+    made = find_assumptions(trace, graph, apart, only=only)
     others = tuple(durations_each(graph, list(made.under(graph.weights))))
     return Baseline(made, recorded, others)
 
@@ -188,11 +187,6 @@ def predict_each(
         replace(found, gain=_between(found.likely)) if found.likely else found
         for found in _predicted(trace, graph, base, plans)
     ]
-
-
-def predict_weights(trace: Trace, graph: Graph, base: Baseline, weights: Weights) -> Prediction:
-    """Return the gain of other weights in each step."""
-    return _predicted(trace, graph, base, [_plan_weights(graph, base, weights)])[0]
 
 
 def likely_gains(

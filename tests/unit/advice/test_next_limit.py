@@ -8,8 +8,8 @@ from tb_privateuse1.advice.engine import AdviceRow, advise
 from tb_privateuse1.advice.rules import item_sync
 from tb_privateuse1.analysis.account.table import account_table
 from tb_privateuse1.analysis.recording.judged_part import judged_part
+from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
 from tb_privateuse1.analysis.simulation.replayed_account import CLASSES, replayed_account
-from tb_privateuse1.storage.derived import DerivedData
 from tb_privateuse1.trace.model import Trace
 from tests.support import chinese
 from tests.support.program import Program
@@ -62,7 +62,7 @@ def test_nothing_is_said_of_inferred_times() -> None:
 
 @pytest.mark.parametrize("trace", [reading(300), reading(2000)])
 def test_the_account_of_the_recording_is_that_of_its_steps(trace: Trace) -> None:
-    graph, part = DerivedData(trace).dependencies, judged_part(trace, None)
+    graph, part = build_graph(trace), judged_part(trace, None)
     own = replayed_account(trace, graph, graph.time_ns, graph.weights.length, part.steps)
     assert tuple(own) == CLASSES
     assert sum(own.values()) == pytest.approx(

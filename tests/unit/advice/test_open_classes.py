@@ -9,7 +9,7 @@ import pytest
 from tb_privateuse1.advice import open_classes
 from tb_privateuse1.advice.engine import Advice, advise, built_in_advice
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.analysis.account.classes import CLASSES
+from tb_privateuse1.analysis.account.classes import CLASSES, Group
 from tb_privateuse1.analysis.account.table import account_table
 from tb_privateuse1.analysis.recording.judged_part import judged_part
 from tb_privateuse1.trace.model import Trace
@@ -49,8 +49,8 @@ def test_a_class_with_a_finding_has_none() -> None:
 
 
 @pytest.mark.parametrize("group", sorted({one.group for one in CLASSES}))
-def test_each_class_has_words(group: str) -> None:
-    assert open_classes.ADVICE[group]  # type: ignore[index]
+def test_each_class_has_words(group: Group) -> None:
+    assert open_classes.ADVICE[group]
 
 
 def test_notes_are_of_causes_that_rules_have() -> None:

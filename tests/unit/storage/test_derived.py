@@ -47,25 +47,25 @@ def ask(trace: Trace, name: str, answers: dict[str, object]) -> threading.Thread
 
 
 @pytest.mark.long
-def test_three_threads_do_not_wait_for_each_other(
+def test_threads_do_not_wait_for_each_other(
     builders: dict[str, list[Trace]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One builds the pyramid while two others ask for the critical path and for its graph."""
+    """One builds the pyramid while another asks for the critical path."""
     go_on = threading.Event()
     monkeypatch.setattr(pyramid_file, "open_pyramid", lambda _: go_on.wait(WAIT_S))
     trace, other = Trace(), Trace()
     answers: dict[str, object] = {}
     threads = []
-    for name in ("pyramid", "critical", "dependencies"):
+    for name in ("pyramid", "critical"):
         threads.append(ask(trace, name, answers))
         threads[-1].join(0.2)  # time to come to where it has to wait, for the old fault
     go_on.set()
     for thread in threads:
         thread.join(WAIT_S)
     assert not any(thread.is_alive() for thread in threads)
-    assert sorted(answers) == ["critical", "dependencies", "pyramid"]
+    assert sorted(answers) == ["critical", "pyramid"]
     assert builders["dependencies"] == [trace]
-    last = ask(other, "dependencies", answers)
+    last = ask(other, "critical", answers)
     last.join(WAIT_S)
     assert not last.is_alive()
     assert builders["dependencies"] == [trace, other]
@@ -75,7 +75,6 @@ def test_each_part_is_built_once(builders: dict[str, list[Trace]]) -> None:
     trace = Trace()
     parts = derived.DerivedData(trace)
     assert parts.critical is derived.DerivedData(trace).critical
-    assert parts.dependencies is parts.dependencies
     assert {name: len(traces) for name, traces in builders.items()} == {
         "pyramid": 0, "dependencies": 1, "critical": 1,
     }  # fmt: skip
