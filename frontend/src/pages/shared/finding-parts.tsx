@@ -45,7 +45,7 @@ export function Finding({ row, testid = "finding", id, onTurn, open = !onTurn, .
       )}
       <span class="saving" title={props.saving ?? t.advice.noSaving}>
         {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
-        {props.behind != null && (
+        {props.behind != null && percent(props.behind) !== percent(row.saving_share) && (
           <small class="muted" title={t.advice.behindHelp}>
             {t.advice.behindShort(percent(props.behind))}
           </small>

@@ -91,7 +91,7 @@ export const advice = {
   savesPerStep: (saving: string, share: string) => `${saving} per step, ${share}`,
   range: (low: string, high: string) => ` (${low} to ${high} in all judged steps)`,
   behind: (share: string) => `; ${share} behind the findings above`,
-  behindShort: (share: string) => `behind: −${share}`,
+  behindShort: (share: string) => `after those above −${share}`,
   behindHelp: "What it saves once the findings above are fixed. These sum to the saving of all findings.",
   change: "Try it (what-if)",
   how: "How computed",

@@ -78,7 +78,7 @@ export const advice: Translation<typeof english.advice> = {
   savesPerStep: (saving, share) => `每个迭代 ${saving}，${share}`,
   range: (low, high) => `（所有被评估的迭代共 ${low} 至 ${high}）`,
   behind: (share) => `；修复上方问题之后 ${share}`,
-  behindShort: (share) => `之后：−${share}`,
+  behindShort: (share) => `修复上方后 −${share}`,
   behindHelp: "修复上方的问题之后，它还能节省的时间。各项之和即所有问题一起可节省的时间。",
   change: "试一试（假设分析）",
   how: "计算方法",
