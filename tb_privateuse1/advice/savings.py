@@ -11,6 +11,7 @@ import functools
 import itertools
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from msgspec import Struct
 
 from tb_privateuse1.advice.next_limit import NextLimit, next_limit
@@ -20,7 +21,7 @@ from tb_privateuse1.analysis.simulation import changes, profiler_time
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.prediction import GainRange
 from tb_privateuse1.analysis.simulation.replayed_account import ReplayedClass, replayed_account
-from tb_privateuse1.analysis.simulation.replayed_part import ReplayedPart, replayed_part
+from tb_privateuse1.analysis.simulation.replayed_part import Made, ReplayedPart, replayed_part
 from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.isolation import Failure, isolate
@@ -66,10 +67,6 @@ class Savings:
     def _replay(self) -> ReplayedPart:
         return replayed_part(self._case.trace, self._case.part)
 
-    @functools.cached_property
-    def _now(self) -> Mapping[ReplayedClass, int]:
-        return self._account(())
-
     def of(self, claims: Sequence[Claim]) -> list[Saving]:
         """Return the saving of each claim; no claim counts for another."""
         found = [self._net(claim) for claim in claims]
@@ -112,22 +109,29 @@ class Savings:
         """Return the savings by the what-if, or why there are none."""
         if not claims:
             return []
+        kernels = self._case.trace.kernels
+        if 2 * np.count_nonzero((kernels.launch < 0) & (kernels.op < 0)) > len(kernels):
+            return say("Not replayed: the launches of most activities are not recorded.")
         if self._replay.is_long:
             return say("Not replayed: a step is too long for that.")
-        if 2 * self._replay.unlaunched > len(self._replay.trace.kernels):
-            return say("Not replayed: the launches of most activities are not recorded.")
         made = [(claim.change,) for claim in claims if claim.change is not None]
         found = self._replay.predict(made)
+        now, *after = self._accounts([(), *made])
         return [
-            self._saving(claim, one.mean(self._replay.steps))
-            for claim, one in zip(claims, found, strict=True)
+            self._saving(claim, one.mean(self._replay.steps), now, then)
+            for claim, one, then in zip(claims, found, after, strict=True)
         ]
 
-    def _saving(self, claim: Claim, gain: GainRange) -> Saving:
-        case, part, steps = self._case, self._replay, self._steps
-        made = () if claim.change is None else (claim.change,)
-        window_ns = intervals.length(part.cut.window)
-        after = next_limit(case, claim.time, window_ns, self._now, self._account(made))
+    def _saving(
+        self,
+        claim: Claim,
+        gain: GainRange,
+        now: Mapping[ReplayedClass, int],
+        then: Mapping[ReplayedClass, int],
+    ) -> Saving:
+        """Return the saving; ``now`` and ``then`` are accounts without and with the change."""
+        part, steps = self._replay, self._steps
+        after = next_limit(self._case, claim.time, intervals.length(part.cut.window), now, then)
         ns, (low, high) = steps * gain.gain_ns, _times(steps, gain)
         return Saving(ns, self._words(claim, ns, low, high), claim.change, low, high, after)
 
@@ -156,13 +160,22 @@ class Savings:
             words.append(say("{few} of {all} steps were replayed.", few=few, all=self._steps))
         return join_sentences(words)
 
-    def _account(self, made: tuple[Change, ...]) -> Mapping[ReplayedClass, int]:
+    def _accounts(self, wanted: Sequence[Made]) -> list[Mapping[ReplayedClass, int]]:
         """Return the time of all replayed steps by class, without the profiler's if it is known."""
         part, graph, assumed = self._replay, self._replay.graph, self._replay.base.assumptions
-        weights = changes.apply_changes(graph, part.trace, part.made(made))
-        weights = assumed.net(assumed.judged(graph.weights, weights))
-        time_ns = graph.network.replay(weights)
-        return replayed_account(part.trace, graph, time_ns, weights.length, part.steps)
+        weights = [
+            assumed.net(
+                assumed.judged(
+                    graph.weights, changes.apply_changes(graph, part.trace, part.made(made))
+                )
+            )
+            for made in wanted
+        ]
+        times = graph.network.replay_each(weights)
+        return [
+            replayed_account(part.trace, graph, time_ns, one.length, part.steps)
+            for one, time_ns in zip(weights, times, strict=True)
+        ]
 
     def _net(self, claim: Claim, *words: str) -> Saving:
         """Return a claim less the time that the profiler takes in it on the host."""

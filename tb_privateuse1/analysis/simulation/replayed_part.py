@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation import changes, excerpt, prediction
 from tb_privateuse1.analysis.simulation.changes import Change
-from tb_privateuse1.analysis.simulation.dependency_graph import GUESS, Graph, build_graph
+from tb_privateuse1.analysis.simulation.dependency_graph import Graph, build_graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
 from tb_privateuse1.analysis.simulation.prediction import Baseline, Prediction
 from tb_privateuse1.trace.interruption import checkpoint
@@ -48,11 +48,6 @@ class ReplayedPart(Struct, frozen=True):
     def steps(self) -> I64:
         """The replayed rows of ``trace.steps`` that are judged."""
         return self.cut.steps
-
-    @property
-    def unlaunched(self) -> int:
-        """How many activities have no recorded launch: no change of the host moves them."""
-        return int((self.graph.edges.kind == GUESS).sum())
 
     def made(self, whole: Made) -> Made:
         """Return changes of the whole trace as changes of this part."""
