@@ -24,6 +24,8 @@ from tb_privateuse1.advice.rules.rule import (
 )
 from tb_privateuse1.advice.savings import Saving, Savings
 from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.i18n import Text, fill, join_list, say
@@ -67,8 +69,8 @@ class AdviceRow(Struct, frozen=True):
     confidence: Confidence
     events: int
     evidence: tuple[Example, ...]
-    source: str | None
-    """A line of the user's program; null without stacks."""
+    where: ProgramFunction | None
+    """The function of the user's program that it comes from; null without stacks."""
     lacks: tuple[str, ...]
     """Data that the profile lacks and that would raise the confidence."""
     reference: str
@@ -268,10 +270,17 @@ def _advice(
         confidence=finding.confidence,
         events=finding.events,
         evidence=finding.evidence,
-        source=finding.source,
+        where=_function(case, finding.source),
         lacks=finding.lacks,
         reference=rule.reference,
     )
+
+
+def _function(case: RuleContext, source: ProgramFunction | str | None) -> ProgramFunction | None:
+    """Return the function that a rule names; a user's rule may name a frame."""
+    if isinstance(source, str):
+        return user_functions.of_stack(case.trace, source, begins=True)
+    return source
 
 
 def _with_share(title: str, share: float) -> str:

@@ -22,9 +22,9 @@ from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, Mem
 from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.analysis.memory.devices import MemoryDevice
 from tb_privateuse1.analysis.memory.remaining import (
-    AliveLine,
+    AliveFunction,
     RemainingMemory,
-    alive_lines,
+    alive_functions,
     remaining_memory,
 )
 from tb_privateuse1.i18n import say
@@ -86,12 +86,12 @@ class MemoryUse(Result, frozen=True):
     alive: tuple[AliveRow, ...]
     alive_modules: tuple[AliveModule, ...]
     """The same by class of module and phase."""
-    alive_lines: tuple[AliveLine, ...]
-    """The same by source line."""
+    alive_functions: tuple[AliveFunction, ...]
+    """The same by function."""
     remaining_modules: tuple[RemainingMemory, ...]
     """What was allocated in the part and is alive at its end, by class of module."""
-    remaining_lines: tuple[RemainingMemory, ...]
-    """The same by source line."""
+    remaining_functions: tuple[RemainingMemory, ...]
+    """The same by function."""
     operators: tuple[MemoryOperator, ...]
     allocations: int
     """How many there are in the window; ``rows`` are the largest."""
@@ -145,7 +145,7 @@ def memory(
     by_category, over_time = categories.category_rows(
         level, events, blocks, split, start, end, points
     )
-    modules, lines = remaining_memory(trace, events, blocks, start, end)
+    modules, functions = remaining_memory(trace, events, blocks, start, end)
     return MemoryUse(
         provenance=provenance(trace),
         notes=tuple(_notes(trace, devices, shown, growth)),
@@ -157,7 +157,7 @@ def memory(
         steps=steps,
         **_alive(trace, events, level, blocks, peak),
         remaining_modules=modules,
-        remaining_lines=lines,
+        remaining_functions=functions,
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
         rows=tuple(by_operator.allocation_rows(trace, events, largest, kind)),
@@ -172,11 +172,11 @@ def _alive(
 ) -> dict[str, Any]:
     """Return what is alive at the peak by block, module and line; nothing without a known peak."""
     if peak is None:
-        return {"alive": (), "alive_modules": (), "alive_lines": ()}
+        return {"alive": (), "alive_modules": (), "alive_functions": ()}
     return {
         "alive": tuple(by_operator.live_blocks(trace, events, level, blocks, peak)),
         "alive_modules": tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
-        "alive_lines": alive_lines(trace, events, level, blocks, peak),
+        "alive_functions": alive_functions(trace, events, level, blocks, peak),
     }
 
 

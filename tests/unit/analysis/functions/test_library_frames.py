@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.analysis.operators.library_frames import is_library
+from tb_privateuse1.analysis.functions.library_frames import is_library
 
 
 @pytest.mark.parametrize(
