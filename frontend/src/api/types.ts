@@ -48,7 +48,7 @@ export interface AdviceRow {
   confidence: "high" | "medium" | "low";
   events: number;
   evidence: Example[];
-  source: string | null;
+  where: ProgramFunction | null;
   lacks: string[];
   reference: string;
 }
@@ -68,10 +68,10 @@ export interface AdviceTable {
   saving_share: number;
 }
 
-/** Memory that is alive at a peak, by source line; the rows sum to the peak. */
-export interface AliveLine {
+/** Memory that is alive at a peak, by function; the rows sum to the peak. */
+export interface AliveFunction {
   source: "operator" | "earlier" | "unexplained";
-  line: string | null;
+  function: string | null;
   operator: string | null;
   allocations: number | null;
   bytes: number;
@@ -262,9 +262,9 @@ export interface Bin {
   calls: number;
 }
 
-/** The calls that one line of the user's program made. */
+/** The calls that one function of the program made. */
 export interface CallSite {
-  line: string;
+  function: string;
   calls: number;
   total_ns: number;
 }
@@ -290,7 +290,7 @@ export interface Captured {
   operator: string | null;
   module: string | null;
   stack: string | null;
-  source: SourceLine | null;
+  where: ProgramFunction | null;
 }
 
 /** The events of one category, as the file spells it. */
@@ -963,7 +963,7 @@ export interface HistoryRow {
   saving_share: number | null;
 }
 
-/** The device activities of one operator, kernel, module class, source line or annotation. */
+/** The device activities of one operator, kernel, module class, function or annotation. */
 export interface Hotspot {
   name: string | null;
   full_name: string | null;
@@ -975,13 +975,13 @@ export interface Hotspot {
   bound_ns: number | null;
   share: number | null;
   operator: string | null;
-  line: string | null;
-  line_share: number | null;
+  function: string | null;
+  function_share: number | null;
 }
 
 /** The hotspots by one group. */
 export interface HotspotTable {
-  by: "operator" | "kernel" | "module" | "line" | "annotation";
+  by: "operator" | "kernel" | "module" | "function" | "annotation";
   result: Hotspots;
 }
 
@@ -992,7 +992,7 @@ export interface Hotspots {
   total_rows: number;
   others: OtherHotspots | null;
   measure: "device" | "host";
-  groups: ("operator" | "kernel" | "module" | "line" | "annotation")[];
+  groups: ("operator" | "kernel" | "module" | "function" | "annotation")[];
   window_ns: number;
   total_ns: number;
   step_ns: number;
@@ -1143,8 +1143,8 @@ export interface Links {
   captured: Captured | null;
   parents: Item[];
   frames: Item[];
-  source: SourceLine | null;
-  source_forward: boolean;
+  where: ProgramFunction | null;
+  where_forward: boolean;
   kernels: Item[];
   kernels_count: number | null;
   kernels_ns: number | null;
@@ -1251,9 +1251,9 @@ export interface MemoryUse {
   steps: MemoryStep[];
   alive: AliveRow[];
   alive_modules: AliveModule[];
-  alive_lines: AliveLine[];
+  alive_functions: AliveFunction[];
   remaining_modules: RemainingMemory[];
-  remaining_lines: RemainingMemory[];
+  remaining_functions: RemainingMemory[];
   operators: MemoryOperator[];
   allocations: number;
   rows: Allocation[];
@@ -1592,6 +1592,17 @@ export interface Problem {
   hint: string | null;
 }
 
+/** A function of the program, and the line of the call in it that is in question. */
+export interface ProgramFunction {
+  name: string;
+  file: string;
+  line: number | null;
+  call_lines: number[];
+  call_known_from: "stack" | "source" | null;
+  inner: string | null;
+  title: string;
+}
+
 /** The progress of reading one trace, or several together. */
 export interface Progress {
   phase: "waiting" | "reading" | "inferring" | "storing" | "computing";
@@ -1815,7 +1826,7 @@ export interface Rectangles {
   module: Int16Array;
 }
 
-/** Blocks of one source line or class of module that were not released in the part. */
+/** Blocks of one function or class of module that were not released in the part. */
 export interface RemainingMemory {
   name: string | null;
   operator: string | null;
@@ -1994,7 +2005,7 @@ export interface RuntimeRow {
   activities: number | null;
   device_ns: number | null;
   operator: string | null;
-  source: string | null;
+  function: string | null;
   typical_row: number;
   longest_row: number;
 }
@@ -2024,12 +2035,6 @@ export interface SourceFile {
   name: string;
   bytes: number;
   sha256: string | null;
-}
-
-/** A place in Python. */
-export interface SourceLine {
-  file: string;
-  line: number;
 }
 
 /** One recording of a worker; spans count from 1 in order of time. */
@@ -2151,7 +2156,7 @@ export interface Stretch {
   row: number | null;
   name: string;
   place: string;
-  source: string | null;
+  where: ProgramFunction | null;
 }
 
 /** The result of the view. */
@@ -2263,7 +2268,7 @@ export interface Verdict {
   judged_ns: number;
   cause: string;
   operator: string;
-  source: string | null;
+  where: ProgramFunction | null;
   longest_start_ns: number;
   longest_ns: number;
 }
@@ -2368,7 +2373,7 @@ export interface Options {
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
   flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
-  hotspots: { by?: "operator" | "kernel" | "module" | "line" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
+  hotspots: { by?: "operator" | "kernel" | "module" | "function" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
   kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };

@@ -37,6 +37,8 @@ class ProgramFunction(Struct, frozen=True):
     call_known_from: KnownFrom | None
     """``stack``: the recorded stack has the lines of calls. ``source``: the source of the function,
     as the capture read it. Null if the line is not known."""
+    inner: str | None
+    """The innermost function outside of torch below it, as ``title``; null if it is itself."""
     title: str
     """``Qwen2MLP.forward (modeling_qwen2.py:56)``; of a recorded call ``train.py:12 in step``."""
 
@@ -46,22 +48,25 @@ class ProgramFunction(Struct, frozen=True):
         return next(iter(self.call_lines), self.line or 1)
 
     def __str__(self) -> str:
-        """Return the title, and the line of the call with how it is known."""
+        """Return the title, the line of the call with how it is known, and the inner function."""
+        title = self.title if self.inner is None else f"{self.title} → {self.inner}"
         if self.call_known_from != "source":
-            return self.title
+            return title
         lines = ""
         for line in self.call_lines:
             lines = say("{first} or {next}", first=lines, next=line) if lines else str(line)
         return say(
-            "{title}, call at line {lines} (known from the source)", title=self.title, lines=lines
+            "{title}, call at line {lines} (known from the source)", title=title, lines=lines
         )
 
 
-def function_of(trace: Trace, frame: str, called: str, *, begins: bool) -> ProgramFunction | None:
+def function_of(
+    trace: Trace, frame: str, called: str, inner: str, *, begins: bool
+) -> ProgramFunction | None:
     """Return the function of a frame, and the line of a call in it; None without a line.
 
-    ``called`` is the frame, the operator or the call that it calls. ``begins``: the frame's line is
-    where the function begins, else that of the call.
+    ``called`` is the frame, the operator or the call that it calls, ``inner`` the frame of the
+    innermost function below. ``begins``: lines are where functions begin, else those of calls.
     """
     found = LINED.match(frame)
     if found is None:
@@ -74,6 +79,7 @@ def function_of(trace: Trace, frame: str, called: str, *, begins: bool) -> Progr
         line=line if begins else None,
         call_lines=calls,
         call_known_from=("source" if begins else "stack") if calls else None,
+        inner=None if inner == frame else function_title(trace, inner, begins=begins),
         title=function_title(trace, frame, begins=begins),
     )
 

@@ -7,7 +7,7 @@ the user's own is preferred.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -134,7 +134,7 @@ def of_launches(trace: Trace, launches: I64) -> ProgramFunction | None:
 
 
 def of_frame(trace: Trace, frame: int) -> ProgramFunction | None:
-    """Return the function of a row of ``trace.frames``, or the nearest one of the user around it."""
+    """Return the user's function around a row of ``trace.frames``, or that row's own."""
     return _heaviest(trace, [(_Stack(frame_stack(trace, frame) or "", begins=True), 0)])
 
 
@@ -212,18 +212,25 @@ def _at(trace: Trace, thread: int, at_ns: int, op: int) -> _Stack:
 
 def _heaviest(trace: Trace, stacks: Iterable[tuple[_Stack, int]]) -> ProgramFunction | None:
     """Return the function with most of the weights, and the call with most of its weight."""
-    recorded = user_frames(trace)
-    users = functools.cache(lambda frames: library_frames.users(frames.split(";"), recorded))
-    weight: dict[tuple[str, bool], dict[str, int]] = {}
+    chosen = functools.cache(functools.partial(_chosen, user_frames(trace)))
+    weight: dict[tuple[str, bool], dict[tuple[str, str], int]] = {}
     for stack, ns in stacks:
-        at = users(stack.frames)
-        if at is not None:
-            frames = stack.frames.split(";")
-            calls = weight.setdefault((frames[at], stack.begins), {})
-            called = frames[at - 1] if at else stack.called
-            calls[called] = calls.get(called, 0) + ns + 1
+        frame, called, inner = chosen(stack.frames)
+        if frame:
+            calls = weight.setdefault((frame, stack.begins), {})
+            call = (called or stack.called, inner)
+            calls[call] = calls.get(call, 0) + ns + 1
     if not weight:
         return None
     frame, begins = max(weight, key=lambda key: sum(weight[key].values()))
     calls = weight[frame, begins]
-    return function_of(trace, frame, max(calls, key=lambda name: calls[name]), begins=begins)
+    return function_of(trace, frame, *max(calls, key=lambda call: calls[call]), begins=begins)
+
+
+def _chosen(recorded: Collection[str], stack: str) -> tuple[str, str, str]:
+    """Return the user's frame of a stack, what it calls, and the innermost outside of torch."""
+    frames = stack.split(";")
+    at, inner = library_frames.users(frames, recorded), library_frames.innermost(frames)
+    if at is None or inner is None:
+        return "", "", ""
+    return frames[at], frames[at - 1] if at else "", frames[min(at, inner)]

@@ -127,7 +127,9 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
     more = [failure] if failure else []
     if gains is not None:
         more = list(gain_words(gains, leading, kind, alike))
-    links = (cause.name, cause.operator, cause.where.title if cause.where else "")
+    links = [cause.name, cause.operator]
+    if cause.where is not None:
+        links += [cause.where.inner or "", cause.where.title]
     said = sentence(kind, account, leading, links, lack)
     return Verdict(
         kind=kind,

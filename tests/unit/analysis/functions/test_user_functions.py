@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.functions import user_functions
 from tests.support import make
 
 
