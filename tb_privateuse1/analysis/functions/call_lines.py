@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from tb_privateuse1.analysis.functions.function_names import (
+    first_line,
     function_title,
     qualified_name,
     source_function,
@@ -30,7 +31,8 @@ class ProgramFunction(Struct, frozen=True):
     file: str
     """As recorded: often without the folders of ``sys.path``."""
     line: int | None
-    """Where the function begins; null where only the line of the call is recorded."""
+    """Where the function begins; null where that is not known: only the line of the call is
+    recorded, or the function ran already when the recording began."""
     call_lines: tuple[int, ...]
     """The line of the call; several where the function calls this more than once; empty if it is
     not known."""
@@ -40,7 +42,8 @@ class ProgramFunction(Struct, frozen=True):
     inner: str | None
     """The innermost function outside of torch below it, as ``title``; null if it is itself."""
     title: str
-    """``Qwen2MLP.forward (modeling_qwen2.py:56)``; of a recorded call ``train.py:12 in step``."""
+    """``Qwen2MLP.forward (modeling_qwen2.py:56)``, without a line where it is not known; of a
+    recorded call ``train.py:12 in step``."""
 
     @property
     def best_line(self) -> int:
@@ -71,12 +74,11 @@ def function_of(
     found = LINED.match(frame)
     if found is None:
         return None
-    line = int(found["line"])
-    calls = _calls(trace, frame, called) if begins else (line,)
+    calls = _calls(trace, frame, called) if begins else (int(found["line"]),)
     return ProgramFunction(
         name=qualified_name(trace, frame, begins=begins),
         file=found["file"],
-        line=line if begins else None,
+        line=first_line(trace, frame) if begins else None,
         call_lines=calls,
         call_known_from=("source" if begins else "stack") if calls else None,
         inner=None if inner == frame else function_title(trace, inner, begins=begins),

@@ -1,6 +1,7 @@
 """Name the function of a Python frame: ``Qwen2MLP.forward (modeling_qwen2.py:56)``.
 
-torch's frames have the line where the function begins. Frames in the stacks of operators' arguments
+torch's frames have the line where the function begins, but those that were open when the recording
+began have the line that ran then: ``main (train.py)``. Frames in the stacks of operators' arguments
 and of memory snapshots have the line of the call: ``train.py:12 in step``.
 """
 
@@ -33,8 +34,22 @@ def function_title(trace: Trace, frame: str, *, begins: bool) -> str:
     if found is None:
         return frame
     name = qualified_name(trace, frame, begins=begins)
-    file, line = found["file"], found["line"]
-    return f"{name} ({file}:{line})" if begins else f"{file}:{line} in {name}"
+    file = found["file"]
+    if not begins:
+        return f"{file}:{found['line']} in {name}"
+    line = first_line(trace, frame)
+    return f"{name} ({file})" if line is None else f"{name} ({file}:{line})"
+
+
+def first_line(trace: Trace, frame: str) -> int | None:
+    """Return the line where the function of a frame begins; None if it is not known.
+
+    ``frame`` is one of ``trace.frames``.
+    """
+    source, found = source_function(trace, frame), LINED.match(frame)
+    if source is not None:
+        return source.line
+    return None if found is None or frame in _open_frames(trace) else int(found["line"])
 
 
 def qualified_name(trace: Trace, frame: str, *, begins: bool) -> str:
@@ -56,7 +71,8 @@ def source_function(trace: Trace, frame: str) -> SourceFunction | None:
     """Return what the recording knows of the source of a frame's function.
 
     torch takes the folders of ``sys.path`` off: the one function counts whose file ends like that,
-    and that begins with this name at this line.
+    and that begins with this name at this line. Of a frame that was open when the recording began,
+    it is the last one of this name before the line.
     """
     return user_frames(trace).get(frame)
 
@@ -64,22 +80,45 @@ def source_function(trace: Trace, frame: str) -> SourceFunction | None:
 @memoize
 def user_frames(trace: Trace) -> Mapping[str, SourceFunction]:
     """Return the frames that are the user's by the recording itself, with their sources."""
-    by_place: dict[tuple[int, str], list[SourceFunction]] = {}
+    by_name: dict[str, list[SourceFunction]] = {}
     for one in trace.meta.functions:
-        by_place.setdefault((one.line, one.name.rpartition(".")[2]), []).append(one)
-    found = {}
+        by_name.setdefault(one.name.rpartition(".")[2], []).append(one)
     captures = trace.captures
     names = np.concatenate((trace.frames.name, captures.name[captures.kind == FRAME]))
-    for name in distinct_values(names).tolist() if by_place else ():
+    found = {}
+    for name in distinct_values(names).tolist() if by_name else ():
         frame = trace.text(name)
-        parts = LINED.match(frame)
-        if parts is None:
+        if (parts := LINED.match(frame)) is None:
             continue
-        at = (int(parts["line"]), _RESUMED.sub(r"\1", parts["name"]))
-        same = [one for one in by_place.get(at, ()) if _is_file(one.file, parts["file"])]
+        called = _RESUMED.sub(r"\1", parts["name"])
+        same = [one for one in by_name.get(called, ()) if _is_file(one.file, parts["file"])]
+        if frame in _open_frames(trace):
+            before = [one for one in same if one.line <= int(parts["line"])]
+            same = sorted(before, key=lambda one: one.line)[-1:]
+        else:
+            same = [one for one in same if one.line == int(parts["line"])]
         if len(same) == 1:
             found[frame] = same[0]
     return found
+
+
+@memoize
+def _open_frames(trace: Trace) -> frozenset[str]:
+    """Return the frames that may only have been open when the recording began.
+
+    Those of a thread are its first rows, each inside of the one before.
+    """
+    frames = trace.frames
+    rows = np.arange(len(frames))
+    first = np.append(True, frames.thread[1:] != frames.thread[:-1])[: len(rows)]
+    breaks = ~first & (frames.parent != rows - 1)
+    # A row is of the chain if no break lies between the thread's first row and itself.
+    count = np.cumsum(breaks)
+    start = np.maximum.accumulate(np.where(first, rows, 0)) if len(rows) else rows
+    chain = count == count[start]
+    return frozenset(
+        trace.text(name) for name in np.setdiff1d(frames.name[chain], frames.name[~chain]).tolist()
+    )
 
 
 def _is_file(whole: str, file: str) -> bool:
