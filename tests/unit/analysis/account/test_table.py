@@ -42,7 +42,7 @@ def test_a_blocking_copy_is_named_with_its_function() -> None:
     longest = copy.largest[0]
     assert (longest.start_ns, longest.duration_ns) == (20_000, 950_000)
     assert (longest.table, longest.row) == ("launches", 0)
-    assert str(longest.where) == "copy (serve.py:29)"
+    assert str(longest.where) == "copy (serve.py)"
     assert sum(c.ns for c in whole.classes) == whole.window_ns == 1_000_000
 
 
@@ -54,7 +54,7 @@ def test_python_is_named_by_its_innermost_frames() -> None:
     )  # fmt: skip
     python = one(account(t, 0, 100), "python")
     assert [(p.name, p.ns) for p in python.parts] == [
-        ("prepare (train.py:7)", 60_000), ("main (train.py:1)", 20_000)
+        ("prepare (train.py)", 60_000), ("main (train.py)", 20_000)
     ]  # fmt: skip
     assert [(one.name, one.table) for one in python.largest[:1]] == [
         ("train.py(7): prepare", "frames")

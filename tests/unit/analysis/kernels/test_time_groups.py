@@ -41,7 +41,7 @@ def test_each_activity_is_in_one_group() -> None:
 
 def test_the_backward_pass_has_the_function_of_the_forward_pass() -> None:
     assert names(MODEL, "function") == [
-        "main (train.py:3)", "main (train.py:3)", "step (optim.py:5)", None,
+        "main (train.py)", "main (train.py)", "step (optim.py:5)", None,
     ]  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def test_a_replay_has_the_places_of_its_capture() -> None:
     assert names(made, "function") == ["step (serve.py:9)"] * 2
     inside = frame("model.py(4): forward", 10.5, 29)
     made = trace(*captured(10), inside, *replay(100, 1, "mm_kernel", "add_kernel"))
-    assert names(made, "function") == ["Net.forward (model.py:4)"] * 2
+    assert names(made, "function") == ["Net.forward (model.py)"] * 2
 
 
 @pytest.mark.parametrize("by", BY)

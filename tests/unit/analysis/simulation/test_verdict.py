@@ -130,7 +130,7 @@ def test_python_is_named_by_the_users_own_function() -> None:
     assert (found.kind, found.time_class) == ("host", "python")
     assert found.sentence.startswith(
         "Host-bound: Python outside operators 93.0 % of the judged 100 µs, most in "
-        "prepare (train.py:7)."
+        "prepare (train.py)."
     )
 
 

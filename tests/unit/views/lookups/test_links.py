@@ -35,7 +35,7 @@ def test_from_a_kernel_to_its_function() -> None:
     assert (found.operator.name, found.launch.name) == ("aten::addmm", "cudaLaunchKernel")
     assert [p.name for p in found.parents] == ["aten::linear", "ProfilerStep#1"]
     assert [f.name.split(": ")[1] for f in found.frames] == ["forward", "main"]
-    assert (found.where.file, found.where.line) == ("train.py", 12)
+    assert found.where.title == "main (train.py)"
     assert (found.evidence, found.item.bound_ns, found.step) == ("measured", 0, "ProfilerStep#1")
 
 
@@ -138,9 +138,9 @@ def test_the_function_of_a_backward_operator_is_that_of_its_forward_one() -> Non
         launch(63, 64, 1, tid=2), kernel("gemm", 90, 99, 1),
     )  # fmt: skip
     gemm = ask(links, one, table="kernels", index=0)
-    assert (gemm.where.file, gemm.where.line, gemm.where_forward) == ("model.py", 31, True)
+    assert (gemm.where.title, gemm.where_forward) == ("forward (model.py)", True)
     assert (gemm.frames, gemm.module) == ((), "Net_0")
     first = ask(links, one, table="ops", index=0)
-    assert (first.where.line, first.where_forward) == (31, False)
+    assert (first.where.title, first.where_forward) == ("forward (model.py)", False)
     alone = ask(links, one, table="ops", index=row(one, "ops", "aten::alone"))
     assert (alone.where, alone.where_forward, alone.module) == (None, False, None)
