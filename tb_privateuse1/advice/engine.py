@@ -34,6 +34,7 @@ from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.renamed import renamed
 
 AdviceSeverity = Literal["high", "medium", "low", "note"]
 """By the saving's share of the judged steps; ``note``: unknown, or below ``NOISE``."""
@@ -74,6 +75,8 @@ class AdviceRow(Struct, frozen=True):
     lacks: tuple[str, ...]
     """Data that the profile lacks and that would raise the confidence."""
     reference: str
+
+    source = renamed("source", "where")
 
 
 class RuleStatus(Struct, frozen=True):

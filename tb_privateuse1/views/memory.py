@@ -32,6 +32,7 @@ from tb_privateuse1.readers import reader_named
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, Memory, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
@@ -100,6 +101,9 @@ class MemoryUse(Result, frozen=True):
     categories: tuple[MemoryCategory, ...]
     """What the memory is for, by rules; empty without totals or addresses."""
     category_curve: tuple[CategoryPoint, ...]
+
+    alive_lines = renamed("alive_lines", "alive_functions")
+    remaining_lines = renamed("remaining_lines", "remaining_functions")
 
 
 _Start = Annotated[int | None, "start of the part; by default that of the step or the recording"]

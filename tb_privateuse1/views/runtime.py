@@ -11,6 +11,7 @@ from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
@@ -47,6 +48,8 @@ class RuntimeRow(Struct, frozen=True):
     typical_row: int
     """The row of the median call in the trace's table of launches."""
     longest_row: int
+
+    source = renamed("source", "function")
 
 
 class Runtime(Result, frozen=True):

@@ -32,6 +32,7 @@ from tb_privateuse1.trace import (
 )
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64
 
 _LARGEST = 5
@@ -55,6 +56,8 @@ class Stretch(Struct, frozen=True):
     """The host thread or the stream of that event; empty without one."""
     where: ProgramFunction | None
     """The function of the user's program; null without Python stacks."""
+
+    source = renamed("source", "where")
 
 
 class AccountPart(Struct, frozen=True):

@@ -39,16 +39,14 @@ class ProgramFunction(Struct, frozen=True):
     call_known_from: KnownFrom | None
     """``stack``: the recorded stack has the lines of calls. ``source``: the source of the function,
     as the capture read it. Null if the line is not known."""
+    near_line: int
+    """A line inside of it, at which an editor opens the file: that of the call, else where the
+    function begins, else the one that ran when the recording began."""
     inner: str | None
     """The innermost function outside of torch below it, as ``title``; null if it is itself."""
     title: str
     """``Qwen2MLP.forward (modeling_qwen2.py:56)``, without a line where it is not known; of a
     recorded call ``train.py:12 in step``."""
-
-    @property
-    def best_line(self) -> int:
-        """The line to open: that of the call, else where the function begins."""
-        return next(iter(self.call_lines), self.line or 1)
 
     def __str__(self) -> str:
         """Return the title, the line of the call with how it is known, and the inner function."""
@@ -74,13 +72,15 @@ def function_of(
     found = LINED.match(frame)
     if found is None:
         return None
-    calls = _calls(trace, frame, called) if begins else (int(found["line"]),)
+    recorded = int(found["line"])
+    calls = _calls(trace, frame, called) if begins else (recorded,)
     return ProgramFunction(
         name=qualified_name(trace, frame, begins=begins),
         file=found["file"],
         line=first_line(trace, frame) if begins else None,
         call_lines=calls,
         call_known_from=("source" if begins else "stack") if calls else None,
+        near_line=calls[0] if calls else recorded,
         inner=None if inner == frame else function_title(trace, inner, begins=begins),
         title=function_title(trace, frame, begins=begins),
     )

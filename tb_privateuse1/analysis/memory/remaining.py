@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.operators import module_of
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import NONE, Memory, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I32, I64
 
 Label = Callable[[int], str | None]
@@ -48,6 +49,8 @@ class AliveFunction(Struct, frozen=True):
     bytes: int
     share: float
     """Of the peak."""
+
+    line = renamed("line", "function")
 
 
 def alive_functions(

@@ -41,6 +41,7 @@ from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.renamed import renamed
 
 Key = TypeVar("Key")
 
@@ -96,6 +97,8 @@ class Verdict(Struct, frozen=True):
     longest_start_ns: int
     """The longest stretch of the class."""
     longest_ns: int
+
+    source = renamed("source", "where")
 
 
 @memoize

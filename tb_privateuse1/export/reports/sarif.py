@@ -39,7 +39,7 @@ def sarif_result(
     if where is not None:
         physical = {
             "artifactLocation": {"uri": plain_text(where.file)},
-            "region": {"startLine": max(1, where.best_line)},
+            "region": {"startLine": max(1, where.near_line)},
         }
         entry["locations"] = [{"physicalLocation": physical}]
     return entry

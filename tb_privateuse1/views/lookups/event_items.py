@@ -18,6 +18,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64, Bools
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps", "device_annotations"]
@@ -108,6 +109,8 @@ class CallSite(Struct, frozen=True):
     """``Net.forward (net.py:12)``, or of recorded lines of calls ``net.py:15 in forward``."""
     calls: int
     total_ns: int
+
+    line = renamed("line", "function")
 
 
 class Instances(Struct, frozen=True):

@@ -18,6 +18,7 @@ from tb_privateuse1.trace import device_times, groupby, sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
@@ -60,6 +61,9 @@ class Hotspot(Struct, frozen=True):
     """The function of the program with most of ``step_ns``; null unless recorded."""
     function_share: float | None
     """The part of ``step_ns`` of that function; null without one."""
+
+    line = renamed("line", "function")
+    line_share = renamed("line_share", "function_share")
 
 
 class OtherHotspots(Struct, frozen=True):

@@ -26,6 +26,7 @@ from tb_privateuse1.trace import (
     uncertainty,
 )
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, NONE, OPERATOR, Evidence, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.lookups.event_items import ON_LANES, Item, TableName, check, item
 
@@ -102,6 +103,9 @@ class Links(Struct, frozen=True):
     """The kind of communication that it is."""
     memory_events: int
     """Of a host range of operators: the memory events in it and in what is inside."""
+
+    source = renamed("source", "where")
+    source_forward = renamed("source_forward", "where_forward")
 
 
 def links(

@@ -13,7 +13,7 @@ import pytest
 
 from tb_privateuse1.capture import user_source
 
-PROGRAM = '''
+PROGRAM = """
 import functools
 import helpers.deep
 
@@ -35,7 +35,7 @@ class Net(Base):
 
 async def main():
     await run(); run()
-'''
+"""
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def functions(path: Path) -> dict[str, Any] | None:
     """The functions of a file, by name."""
-    found = {file: entries for file, entries in json.loads(user_source.user_functions())}
+    found = dict(json.loads(user_source.user_functions()))
     entries = found.get(os.path.realpath(path))
     return entries and {name: (line, calls) for line, name, calls in entries}
 

@@ -34,10 +34,10 @@ function keep(next: Editor): void {
 
 /** A function with its file's name, the line of the call where it is known, and the function inside. */
 export function FunctionLink({ where }: { where: ProgramFunction }) {
-  const { title, file, line, call_lines: calls, call_known_from: from, inner } = where;
+  const { title, file, near_line: line, call_lines: calls, call_known_from: from, inner } = where;
   return (
     <span class="function" data-testid="function" data-title={title}>
-      <ShortSourceLink file={file} line={calls[0] ?? line ?? 1} name={withoutFolders(title)} />
+      <ShortSourceLink file={file} line={line} name={withoutFolders(title)} />
       {from === "source" && (
         <span class="muted" title={texts.knownFrom[from]} data-testid="call-line" data-value={calls.join()}>
           {" "}

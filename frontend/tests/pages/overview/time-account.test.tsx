@@ -23,6 +23,7 @@ const stretch = (more: Partial<Stretch> = {}): Stretch => ({
     line: 12,
     call_lines: [14, 17],
     call_known_from: "source",
+    near_line: 14,
     inner: "Net.forward (net.py:3)",
     title: "step (/home/me/train.py:12)",
   },

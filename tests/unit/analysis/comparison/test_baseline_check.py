@@ -137,7 +137,7 @@ def test_what_is_not_recorded_is_no_difference() -> None:
     assert check_workload("w", workload(BASE), unknown, {}).differences == ()
 
 
-STEP = ProgramFunction("step", "train.py", 3, (), None, None, "step (train.py:3)")
+STEP = ProgramFunction("step", "train.py", 3, (), None, 3, None, "step (train.py:3)")
 
 
 def operator(*times: int, calls: float = 2, where: ProgramFunction | None = None) -> Operator:

@@ -106,7 +106,7 @@ function OperatorFacts({ links }: { links: Links }) {
       {links.where && (
         <Fact id="where" name={facts.function}>
           <FunctionLink where={links.where} />{" "}
-          <SourceLink file={links.where.file} line={links.where.call_lines[0] ?? links.where.line ?? 1} />
+          <SourceLink file={links.where.file} line={links.where.near_line} />
           {links.where_forward && <div class="muted">{texts.ofForward}</div>}
         </Fact>
       )}
