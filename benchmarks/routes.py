@@ -47,7 +47,7 @@ ROUTES = (
     "hotspots",
     "hotspots?by=kernel",
     "hotspots?by=module",
-    "hotspots?by=line",
+    "hotspots?by=function",
     "hotspots?by=annotation",
     "advice",
     "timeline",

@@ -25,6 +25,8 @@ from tb_privateuse1.advice.rules.rule import (
 )
 from tb_privateuse1.advice.savings import Savings
 from tb_privateuse1.advice.worth import NOISE
+from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import Text, fill, join_list, say
@@ -33,6 +35,7 @@ from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.renamed import renamed
 
 AdviceSeverity = Literal["high", "medium", "low", "note"]
 """By the saving's share of the judged steps; ``note``: unknown, or below ``NOISE``."""
@@ -76,11 +79,13 @@ class AdviceRow(Struct, frozen=True):
     confidence: Confidence
     events: int
     evidence: tuple[Example, ...]
-    source: str | None
-    """A line of the user's program; null without stacks."""
+    where: ProgramFunction | None
+    """The function of the user's program that it comes from; null without stacks."""
     lacks: tuple[str, ...]
     """Data that the profile lacks and that would raise the confidence."""
     reference: str
+
+    source = renamed("source", "where")
 
 
 class RuleStatus(Struct, frozen=True):
@@ -295,10 +300,17 @@ def _advice(case: RuleContext, one: Reported, behind_ns: int | None) -> AdviceRo
         confidence=finding.confidence,
         events=finding.events,
         evidence=finding.evidence,
-        source=finding.source,
+        where=_function(case, finding.source),
         lacks=finding.lacks,
         reference=rule.reference,
     )
+
+
+def _function(case: RuleContext, source: ProgramFunction | str | None) -> ProgramFunction | None:
+    """Return the function that a rule names; a user's rule may name a frame."""
+    if isinstance(source, str):
+        return user_functions.of_stack(case.trace, source, begins=True)
+    return source
 
 
 def _with_share(title: str, share: float) -> str:

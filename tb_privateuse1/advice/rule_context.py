@@ -10,7 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.judged_trace import JudgedTrace
-from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.profiler_time import Shares
@@ -237,12 +238,12 @@ class RuleContext(JudgedTrace):
             for i, row in enumerate(rows[:_MOST_EXAMPLES].tolist())
         )
 
-    def source(self, ops: I64) -> str | None:
-        """Return the user's source line with most of the operators' time; None without stacks."""
-        return source_lines.operator_line(self.trace, ops[ops >= 0])
+    def source(self, ops: I64) -> ProgramFunction | None:
+        """Return the user's function with most of the operators' time; None without stacks."""
+        return user_functions.of_operators(self.trace, ops[ops >= 0])
 
-    def source_of_waits(self, rows: I64, claim: intervals.Set) -> str | None:
-        """Return the user's line whose waits have most of a claim in and behind them.
+    def source_of_waits(self, rows: I64, claim: intervals.Set) -> ProgramFunction | None:
+        """Return the user's function whose waits have most of a claim in and behind them.
 
         ``rows`` are those of ``limits.waits``. A long wait for a busy device costs nothing.
         """
@@ -253,4 +254,4 @@ class RuleContext(JudgedTrace):
         weight_ns = intervals.covered_length(claim, start, np.maximum(until, end))
         known = waits.op[rows] >= 0
         ops = waits.op[rows][known].astype(np.int64)
-        return source_lines.operator_line(self.trace, ops, weight_ns[known])
+        return user_functions.of_operators(self.trace, ops, weight_ns[known])

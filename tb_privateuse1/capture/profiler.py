@@ -27,6 +27,8 @@ from tb_privateuse1.capture.sidecar import build
 from tb_privateuse1.capture.step_markers import StepMarkers
 from tb_privateuse1.capture.step_times import FACTS, StepTimes
 from tb_privateuse1.capture.trace_export import has_device_activity
+from tb_privateuse1.capture.user_source import KEY as FUNCTIONS
+from tb_privateuse1.capture.user_source import user_functions
 from tb_privateuse1.capture.warnings import Notes
 from tb_privateuse1.capture.window_options import WindowOptions
 
@@ -141,7 +143,10 @@ class DeviceProfiler(torch_profile):
     def start_trace(self) -> None:
         """Start recording; name backend and rank, and wait for what was queued before."""
         self._limits.start(self, self._cycle)  # not while Python's calls are recorded
+        functions = self._functions()
         super().start_trace()
+        if functions is not None:
+            self.add_metadata_json(FUNCTIONS, functions)
         self._fresh = True
         self._tag()
         self._snapshot.start(self.use_device, self.notes)
@@ -316,6 +321,19 @@ class DeviceProfiler(torch_profile):
                 "warnings": self.notes.as_json(),
             }
             self.add_metadata_json(METADATA, json.dumps(about))
+
+    def _functions(self) -> str | None:
+        """Return what the source says of the user's functions; only stacks need it."""
+        if not self.with_stack:
+            return None
+        try:
+            return user_functions()
+        except Exception as error:
+            self._cycle.add(
+                "source-unread",
+                f"the program's source was not read: {type(error).__name__}: {error}",
+            )
+            return None
 
     def _add_costs(self) -> None:
         """Say in the trace how long steps took, while that can still be added."""

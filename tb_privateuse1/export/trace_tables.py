@@ -65,7 +65,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "frames": {
         "row": "its number",
-        "name": "Python function with file and line, or module",
+        "name": "Python function with its file and the line where it begins, or module",
         **_RANGE,
         "self_ns": "duration less that of all ranges directly inside",
         "thread": _THREAD,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from tb_privateuse1 import vendors
@@ -17,6 +18,7 @@ from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, PARTIAL, Finding
 from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import MISSING, Meta, Trace
+from tb_privateuse1.trace.source_functions import SourceFunction
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
@@ -26,6 +28,8 @@ _MOST_CATEGORIES = 50
 """A hostile file has a million categories."""
 
 _MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
+
+_Files = tuple[tuple[str, tuple[tuple[int, str, dict[str, tuple[int, ...]]], ...]], ...]
 
 _CALLS = re.compile(r"_(runtime|driver)$", re.IGNORECASE)
 
@@ -104,6 +108,20 @@ def build_meta(
         distributed_backend=_str(group.get("backend")),
         devices=device_properties(raw),
         profiler=profiler,
+        functions=_functions(raw),
+    )
+
+
+def _functions(raw: Raw) -> tuple[SourceFunction, ...]:
+    """Return the functions of the user's source (``capture/user_source.py``), if it was read."""
+    try:
+        files = msgspec.convert(raw.metadata.get("tb_privateuse1_functions", ()), _Files)
+    except msgspec.ValidationError:
+        return ()
+    return tuple(
+        SourceFunction(file, line, name, calls)
+        for file, functions in files
+        for line, name, calls in functions
     )
 
 

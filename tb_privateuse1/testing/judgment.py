@@ -127,4 +127,4 @@ def _operators(check: Check | None, now: Workload, lined: Workload) -> Iterator[
 
 def _place(name: str, lined: Workload) -> str:
     operator = lined.operators.get(name)
-    return f", at {operator.line}" if operator is not None and operator.line else ""
+    return f", in {operator.where}" if operator is not None and operator.where else ""

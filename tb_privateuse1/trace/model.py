@@ -24,6 +24,7 @@ from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
+from tb_privateuse1.trace.source_functions import SourceFunction
 from tb_privateuse1.trace.table import (
     Bools,
     Code,
@@ -311,6 +312,8 @@ class Meta(Struct, frozen=True):
     """Calls that launch kernels whose activities are not recorded."""
     groups: tuple[ProcessGroup, ...] = ()
     """The process groups that the rank belongs to, as far as they are recorded."""
+    functions: tuple[SourceFunction, ...] = ()
+    """The user's functions, if the capture read their source."""
     findings: tuple[Finding, ...] = ()
 
 

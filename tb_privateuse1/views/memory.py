@@ -22,9 +22,9 @@ from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, Mem
 from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.analysis.memory.devices import MemoryDevice
 from tb_privateuse1.analysis.memory.remaining import (
-    AliveLine,
+    AliveFunction,
     RemainingMemory,
-    alive_lines,
+    alive_functions,
     remaining_memory,
 )
 from tb_privateuse1.i18n import say
@@ -32,6 +32,7 @@ from tb_privateuse1.readers import reader_named
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MISSING, Memory, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
@@ -86,12 +87,12 @@ class MemoryUse(Result, frozen=True):
     alive: tuple[AliveRow, ...]
     alive_modules: tuple[AliveModule, ...]
     """The same by class of module and phase."""
-    alive_lines: tuple[AliveLine, ...]
-    """The same by source line."""
+    alive_functions: tuple[AliveFunction, ...]
+    """The same by function."""
     remaining_modules: tuple[RemainingMemory, ...]
     """What was allocated in the part and is alive at its end, by class of module."""
-    remaining_lines: tuple[RemainingMemory, ...]
-    """The same by source line."""
+    remaining_functions: tuple[RemainingMemory, ...]
+    """The same by function."""
     operators: tuple[MemoryOperator, ...]
     allocations: int
     """How many there are in the window; ``rows`` are the largest."""
@@ -100,6 +101,9 @@ class MemoryUse(Result, frozen=True):
     categories: tuple[MemoryCategory, ...]
     """What the memory is for, by rules; empty without totals or addresses."""
     category_curve: tuple[CategoryPoint, ...]
+
+    alive_lines = renamed("alive_lines", "alive_functions")
+    remaining_lines = renamed("remaining_lines", "remaining_functions")
 
 
 _Start = Annotated[int | None, "start of the part; by default that of the step or the recording"]
@@ -145,7 +149,7 @@ def memory(
     by_category, over_time = categories.category_rows(
         level, events, blocks, split, start, end, points
     )
-    modules, lines = remaining_memory(trace, events, blocks, start, end)
+    modules, functions = remaining_memory(trace, events, blocks, start, end)
     return MemoryUse(
         provenance=provenance(trace),
         notes=tuple(_notes(trace, devices, shown, growth)),
@@ -157,7 +161,7 @@ def memory(
         steps=steps,
         **_alive(trace, events, level, blocks, peak),
         remaining_modules=modules,
-        remaining_lines=lines,
+        remaining_functions=functions,
         operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
         rows=tuple(by_operator.allocation_rows(trace, events, largest, kind)),
@@ -172,11 +176,11 @@ def _alive(
 ) -> dict[str, Any]:
     """Return what is alive at the peak by block, module and line; nothing without a known peak."""
     if peak is None:
-        return {"alive": (), "alive_modules": (), "alive_lines": ()}
+        return {"alive": (), "alive_modules": (), "alive_functions": ()}
     return {
         "alive": tuple(by_operator.live_blocks(trace, events, level, blocks, peak)),
         "alive_modules": tuple(by_module.alive_modules(trace, events, level, blocks, peak)),
-        "alive_lines": alive_lines(trace, events, level, blocks, peak),
+        "alive_functions": alive_functions(trace, events, level, blocks, peak),
     }
 
 

@@ -27,6 +27,8 @@ TRACE_QUERY = (*SELECTION, "wait_ms")
 """The texts of every HTTP query of a trace."""
 RENAMED = {"calls": "operator_calls", "instances": "kernel_instances"}
 """Views of the last version by their old name, for one release (docs/reference/stability.md)."""
+_RENAMED_CHOICES = {("by", "line"): "function"}
+"""The same of choices of options."""
 _BASE_SELECTION = tuple(f"base_{name}" for name in SELECTION)
 _LONGEST_WAIT_MS = 60_000
 _PATIENT_MS = 600_000
@@ -168,7 +170,9 @@ def parse_value(name: str, text: str, hint: Any) -> Any:
             names=", ".join(choices),
             text=text,
         )
-        raise TraceError("bad_option", message)
+        new = _RENAMED_CHOICES.get((name, text))
+        hint = say("It is {name} now.", name=new) if new in choices else None
+        raise TraceError("bad_option", message, hint)
     if isinstance(hint, types.UnionType):
         (hint,) = (h for h in typing.get_args(hint) if h is not type(None))
         return parse_value(name, text, hint)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.functions import user_functions
 from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
-from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums
 from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
@@ -42,11 +43,13 @@ class RuntimeRow(Struct, frozen=True):
     """Their time on the device; null without device times."""
     operator: str | None
     """The operator with most of the time of these calls; null outside of operators."""
-    source: str | None
-    """The user's line with most of their time; null without Python stacks."""
+    function: str | None
+    """The user's function with most of their time; null without Python stacks."""
     typical_row: int
     """The row of the median call in the trace's table of launches."""
     longest_row: int
+
+    source = renamed("source", "function")
 
 
 class Runtime(Result, frozen=True):
@@ -122,6 +125,7 @@ class _Calls:
         rows, duration = self._chosen[self._by_group[own]], self._duration[own]
         total, middle = int(self.total_ns[i]), (len(rows) - 1) // 2
         operator = int(self._operator[i])
+        function = user_functions.of_launches(trace, rows)
         return RuntimeRow(
             name=trace.text(trace.launches.name[rows[0]]),
             calls=len(rows),
@@ -136,7 +140,7 @@ class _Calls:
                 device_times.known_sum(trace, int(self._device_ns[i])) if self._linked else None
             ),
             operator=trace.text(operator) if operator >= 0 else None,
-            source=source_lines.launch_line(trace, rows),
+            function=function.title if function else None,
             typical_row=int(rows[middle]),
             longest_row=int(rows[-1]),
         )

@@ -48,12 +48,12 @@ QUESTIONS = (
     Question("what limits it?", "overview", MEASURED, ("view", "overview")),
     Question("what should I fix?", "advice", MEASURED, ("advice",)),
     Question(
-        "which line is it?",
+        "which function is it?",
         "hotspots",
         INFERRED,
         ("view", "hotspots"),
-        {"by": "line"},
-        ("--by", "line"),
+        {"by": "function"},
+        ("--by", "function"),
     ),
     Question(
         "which kernels?",

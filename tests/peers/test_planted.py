@@ -22,7 +22,7 @@ def finding(rule: str, share: float) -> AdviceRow:
     return AdviceRow(
         rule=rule, title="T", severity="low", cause="waiting", explanation="E", fix="F",
         saving_ns=saving, saving_per_step_ns=saving, saving_share=share, behind_ns=saving, how="H",
-        confidence="high", events=1, evidence=(), source=None, lacks=(), reference="R",
+        confidence="high", events=1, evidence=(), where=None, lacks=(), reference="R",
         code=None, next=None, change=None, saving_low_ns=None, saving_high_ns=None,
         behind_share=share,
     )  # fmt: skip

@@ -94,7 +94,7 @@ STATES: dict[str, tuple[str, Open]] = {
     "point": ("run=ddp view=roofline by=kernel", first_row("roofline")),
     "outliers": ("run=ddp view=roofline list=outliers", showing("table-outliers")),
     "roofs": ("run=ddp view=roofline list=roofs", showing("table-roofs")),
-    "live by line": ("run=mlp view=memory group=alive_lines", listing("alive-lines")),
+    "live by function": ("run=mlp view=memory group=alive_functions", listing("alive-functions")),
     "not freed": ("run=mlp view=memory group=remaining", listing("memory-remaining")),
     "allocations": ("run=mlp view=memory group=allocations", listing("allocations")),
     "quality": ("run=mlp view=recording section=quality", showing("table-findings")),

@@ -52,7 +52,7 @@ export interface AdviceRow {
   confidence: "high" | "medium" | "low";
   events: number;
   evidence: Example[];
-  source: string | null;
+  where: ProgramFunction | null;
   lacks: string[];
   reference: string;
 }
@@ -73,10 +73,10 @@ export interface AdviceTable {
   saving_share: number;
 }
 
-/** Memory that is alive at a peak, by source line; the rows sum to the peak. */
-export interface AliveLine {
+/** Memory that is alive at a peak, by function; the rows sum to the peak. */
+export interface AliveFunction {
   source: "operator" | "earlier" | "unexplained";
-  line: string | null;
+  function: string | null;
   operator: string | null;
   allocations: number | null;
   bytes: number;
@@ -267,9 +267,9 @@ export interface Bin {
   calls: number;
 }
 
-/** The calls that one line of the user's program made. */
+/** The calls that one function of the program made. */
 export interface CallSite {
-  line: string;
+  function: string;
   calls: number;
   total_ns: number;
 }
@@ -295,7 +295,7 @@ export interface Captured {
   operator: string | null;
   module: string | null;
   stack: string | null;
-  source: SourceLine | null;
+  where: ProgramFunction | null;
 }
 
 /** The events of one category, as the file spells it. */
@@ -968,7 +968,7 @@ export interface HistoryRow {
   saving_share: number | null;
 }
 
-/** The device activities of one operator, kernel, module class, source line or annotation. */
+/** The device activities of one operator, kernel, module class, function or annotation. */
 export interface Hotspot {
   name: string | null;
   full_name: string | null;
@@ -980,13 +980,13 @@ export interface Hotspot {
   bound_ns: number | null;
   share: number | null;
   operator: string | null;
-  line: string | null;
-  line_share: number | null;
+  function: string | null;
+  function_share: number | null;
 }
 
 /** The hotspots by one group. */
 export interface HotspotTable {
-  by: "operator" | "kernel" | "module" | "line" | "annotation";
+  by: "operator" | "kernel" | "module" | "function" | "annotation";
   result: Hotspots;
 }
 
@@ -997,7 +997,7 @@ export interface Hotspots {
   total_rows: number;
   others: OtherHotspots | null;
   measure: "device" | "host";
-  groups: ("operator" | "kernel" | "module" | "line" | "annotation")[];
+  groups: ("operator" | "kernel" | "module" | "function" | "annotation")[];
   window_ns: number;
   total_ns: number;
   step_ns: number;
@@ -1148,8 +1148,8 @@ export interface Links {
   captured: Captured | null;
   parents: Item[];
   frames: Item[];
-  source: SourceLine | null;
-  source_forward: boolean;
+  where: ProgramFunction | null;
+  where_forward: boolean;
   kernels: Item[];
   kernels_count: number | null;
   kernels_ns: number | null;
@@ -1256,9 +1256,9 @@ export interface MemoryUse {
   steps: MemoryStep[];
   alive: AliveRow[];
   alive_modules: AliveModule[];
-  alive_lines: AliveLine[];
+  alive_functions: AliveFunction[];
   remaining_modules: RemainingMemory[];
-  remaining_lines: RemainingMemory[];
+  remaining_functions: RemainingMemory[];
   operators: MemoryOperator[];
   allocations: number;
   rows: Allocation[];
@@ -1604,6 +1604,18 @@ export interface Problem {
   hint: string | null;
 }
 
+/** A function of the program, and the line of the call in it that is in question. */
+export interface ProgramFunction {
+  name: string;
+  file: string;
+  line: number | null;
+  call_lines: number[];
+  call_known_from: "stack" | "source" | null;
+  near_line: number;
+  inner: string | null;
+  title: string;
+}
+
 /** The progress of reading one trace, or several together. */
 export interface Progress {
   phase: "waiting" | "reading" | "inferring" | "storing" | "computing";
@@ -1827,7 +1839,7 @@ export interface Rectangles {
   module: Int16Array;
 }
 
-/** Blocks of one source line or class of module that were not released in the part. */
+/** Blocks of one function or class of module that were not released in the part. */
 export interface RemainingMemory {
   name: string | null;
   operator: string | null;
@@ -2006,7 +2018,7 @@ export interface RuntimeRow {
   activities: number | null;
   device_ns: number | null;
   operator: string | null;
-  source: string | null;
+  function: string | null;
   typical_row: number;
   longest_row: number;
 }
@@ -2036,12 +2048,6 @@ export interface SourceFile {
   name: string;
   bytes: number;
   sha256: string | null;
-}
-
-/** A place in Python. */
-export interface SourceLine {
-  file: string;
-  line: number;
 }
 
 /** One recording of a worker; spans count from 1 in order of time. */
@@ -2163,7 +2169,7 @@ export interface Stretch {
   row: number | null;
   name: string;
   place: string;
-  source: string | null;
+  where: ProgramFunction | null;
 }
 
 /** The result of the view. */
@@ -2275,7 +2281,7 @@ export interface Verdict {
   judged_ns: number;
   cause: string;
   operator: string;
-  source: string | null;
+  where: ProgramFunction | null;
   longest_start_ns: number;
   longest_ns: number;
 }
@@ -2380,7 +2386,7 @@ export interface Options {
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
   flame_diff: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; ignore_libraries?: boolean; ignore?: string | null; root?: string | null; limit?: number; step?: number | null; base_step?: number | null };
-  hotspots: { by?: "operator" | "kernel" | "module" | "line" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
+  hotspots: { by?: "operator" | "kernel" | "module" | "function" | "annotation"; step?: number | null; window?: "steady" | "all"; limit?: number };
   kernel_instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; window?: "steady" | "all"; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number };
   namesakes: { table?: "ops" | "launches" | "frames" | "kernels" | "steps" | "device_annotations"; index?: number; order?: "duration" | "time" | "typical"; limit?: number; offset?: number };
@@ -2393,7 +2399,7 @@ export interface Options {
 export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   threads: [["row", "int64", "its number"], ["pid", "string", "process, as the trace writes it: a number or a word"], ["tid", "string", "thread, as the trace writes it"], ["name", "string", "the thread's name"]],
   ops: [["row", "int64", "its number"], ["name", "string", "operator, or the name given to record_function"], ["kind", "string", "operator or annotation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["elapsed_ns", "int64", "device time between the operator's two events, from a sidecar"], ["thread", "int32", "row of threads"], ["external_id", "int64", "External id"], ["parent", "int32", "row of ops: the innermost one around it"], ["frame", "int32", "row of frames: the innermost one around it"], ["step", "int32", "row of steps"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["strides", "string", "strides of the inputs, JSON"], ["concrete", "string", "values of the inputs that are no tensors, JSON"], ["kernel_flops", "int64", "operations of the kernel, as Inductor recorded them"], ["kernel_bytes", "int64", "bytes of the kernel, as Inductor recorded them"], ["stack", "string", "call stack, where it was recorded with the operator"], ["sequence", "int64", "sequence number of autograd"], ["forward_thread", "int64", "number of the thread of the forward operator"], ["single", "bool", "the only range directly inside one of its kind and name"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations of the device activities that it launched itself; null: no model"], ["bytes_moved", "int64", "bytes that these must read and write"]],
-  frames: [["row", "int64", "its number"], ["name", "string", "Python function with file and line, or module"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["thread", "int32", "row of threads"], ["parent", "int32", "row of frames: the innermost one around it"], ["op", "int32", "row of ops: the innermost one around it"], ["python_id", "int64", "Python id"], ["module_id", "int64", "Python module id"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  frames: [["row", "int64", "its number"], ["name", "string", "Python function with its file and the line where it begins, or module"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["thread", "int32", "row of threads"], ["parent", "int32", "row of frames: the innermost one around it"], ["op", "int32", "row of ops: the innermost one around it"], ["python_id", "int64", "Python id"], ["module_id", "int64", "Python module id"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   launches: [["row", "int64", "its number"], ["name", "string", "function of the device's runtime or driver"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["thread", "int32", "row of threads"], ["correlation", "int64", "correlation id"], ["op", "int32", "row of ops: who called it"], ["around", "int32", "row of ops: who called it, or without an operator the innermost annotation"], ["frame", "int32", "row of frames: the innermost one around it"], ["kernel_name", "string", "the launched kernel, where the call itself names it"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
   lanes: [["row", "int64", "its number"], ["device", "int64", "number of the device"], ["stream", "int64", "number of the stream"], ["name", "string", "the stream's name"], ["missing", "int64", "1: its work has no times, though that of others has; sums lack it"]],
   kernels: [["row", "int64", "its number"], ["name", "string", "kernel, copy or fill"], ["kind", "string", "kernel, memcpy, memset or unknown"], ["communication", "bool", "it is communication, not computation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: where it ran"], ["launch", "int32", "row of launches: the call that launched it"], ["op", "int32", "row of ops: the operator it came from"], ["capture", "int32", "row of captures: where a replayed graph has it from"], ["captured_op", "int32", "row of captured_ops: the operator of the graph's capture"], ["step", "int32", "row of steps"], ["config", "int32", "row of configs: how it was launched"], ["correlation", "int64", "correlation id"], ["bytes", "int64", "bytes copied or filled"], ["evidence", "string", "measured, or what it is inferred from"], ["start_bound_ns", "int64", "largest error of the start; 0 where measured, null where not known"], ["shift_bound_ns", "int64", "the part of start_bound_ns that all starts share: the launch latency's"], ["duration_bound_ns", "int64", "largest error of the duration"], ["error_group", "int32", "equal work, whose durations have the same error; null where measured"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"], ["flops", "int64", "operations, by the shapes of its operator; null: no model, or no shapes"], ["bytes_moved", "int64", "bytes that it must read and write"], ["attainable_ns", "int64", "the least time that the device's roofs allow"]],

@@ -1,11 +1,10 @@
 // All findings: what to fix, where, and what it saves; the evidence folds out.
 import type { AdviceRow, AdviceTable } from "../api/types";
-import { sourceOf } from "../lib/python-stack";
 import { FindingFacts } from "../pages/advice";
 import { Fine, Open } from "../pages/advice/fine";
 import { FindingLine } from "../pages/overview/top-findings";
 import { Finding, savingOf } from "../pages/shared/finding-parts";
-import { ShortSourceLink } from "../pages/shared/source-link";
+import { FunctionLink } from "../pages/shared/source-link";
 import { t } from "../i18n";
 import { report as texts } from "../i18n/report";
 import { ISSUES, issueId, within } from "./ways";
@@ -62,7 +61,6 @@ export function Issues({ advice }: { advice: AdviceTable }) {
 }
 
 function Issue({ row, judged, inferred }: { row: AdviceRow; judged: number; inferred: boolean }) {
-  const source = sourceOf(row.source);
   return (
     <Finding
       row={row}
@@ -73,7 +71,7 @@ function Issue({ row, judged, inferred }: { row: AdviceRow; judged: number; infe
       behind={row.behind_share}
     >
       <p>
-        {row.fix} {source && <ShortSourceLink {...source} />}
+        {row.fix} {row.where && <FunctionLink where={row.where} />}
       </p>
       <details>
         <summary>{texts.why}</summary>

@@ -12,10 +12,11 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.analysis.account.causes import function_of_stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches
-from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import plural, say
@@ -96,7 +97,7 @@ def _finding(case: RuleContext, own: Stretches, op: int) -> RuleFinding:
     call = call_title(trace.text(columns.name[rows[0]]))
     kind = CLASSES[own.time_class[0]]
     inside = say(" in {operator}", operator=trace.text(op)) if op >= 0 else ""
-    source = _source(case, own, rows)
+    source = function_of_stretches(trace, own)
     waits = case.limits.waits
     is_own = waits.launch if own.table[0] == LAUNCHES else waits.op
     if _ARRIVALS.search(call) and not len(find_passes(trace).backward_ns):
@@ -128,7 +129,12 @@ def _finding(case: RuleContext, own: Stretches, op: int) -> RuleFinding:
 
 
 def _arrival(
-    case: RuleContext, table: TableName, rows: I64, call: str, ns: int, source: str | None
+    case: RuleContext,
+    table: TableName,
+    rows: I64,
+    call: str,
+    ns: int,
+    source: ProgramFunction | None,
 ) -> RuleFinding:
     """Return the note on a program that waits for what others send."""
     return RuleFinding(
@@ -155,16 +161,6 @@ def _arrival(
             "prepare them in more processes."
         ),
     )
-
-
-def _source(case: RuleContext, own: Stretches, rows: I64) -> str | None:
-    if own.table[0] == LAUNCHES:
-        return source_lines.launch_line(case.trace, rows)
-    if own.table[0] == OPS:
-        return case.source(rows)
-    longest = int(np.argmax(own.end_ns - own.start_ns))
-    middle = (int(own.start_ns[longest]) + int(own.end_ns[longest])) // 2
-    return source_lines.line_at(case.trace, int(own.thread[longest]), middle)
 
 
 RULE = Rule(

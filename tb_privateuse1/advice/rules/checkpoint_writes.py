@@ -10,7 +10,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.account import state_writes
-from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.functions import user_functions
 from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals
@@ -53,7 +53,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(frames=found.frames, waits=inside, kernels=found.kernels),
         confidence="high",
-        source=_source(case, int(rows[0])),
+        source=user_functions.of_frame(case.trace, int(rows[0])),
     )
 
 
@@ -61,15 +61,6 @@ def _judged(case: RuleContext, rows: I64) -> I64:
     frames = case.trace.frames
     length = intervals.covered_length(case.window, frames.start_ns[rows], frames.end_ns[rows])
     return np.flatnonzero(length > 0)
-
-
-def _source(case: RuleContext, row: int) -> str | None:
-    frames = case.trace.frames
-    stack = []
-    while row >= 0:
-        stack.append(case.trace.text(frames.name[row]))
-        row = int(frames.parent[row])
-    return source_lines.user_line(";".join(stack))
 
 
 RULE = Rule(

@@ -13,8 +13,9 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES
+from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.memory import allocations
-from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import containing, lookup
@@ -60,7 +61,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         change=case.change("class:device_memory=0"),
         confidence="high",
-        source=_emptying_line(case, rows)
+        source=_emptying_function(case, rows)
         if reason == "emptied"
         else case.source(launches.op[rows].astype(np.int64)),
         lacks=case.lacks("memory", "stacks"),
@@ -111,8 +112,8 @@ def _emptying(case: RuleContext, rows: I64) -> I64:
     return rows[lookup(empties, trace.launches.frame[rows], NONE) >= 0]
 
 
-def _emptying_line(case: RuleContext, rows: I64) -> str | None:
-    return source_lines.launch_line(case.trace, _emptying(case, rows))
+def _emptying_function(case: RuleContext, rows: I64) -> ProgramFunction | None:
+    return user_functions.of_launches(case.trace, _emptying(case, rows))
 
 
 def _is_full(case: RuleContext) -> bool:

@@ -12,7 +12,9 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.advice.worth import ANY_PROGRAM, PROGRAM
 from tb_privateuse1.analysis.account import work_apart
+from tb_privateuse1.analysis.account.causes import main_cause
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import groupby, intervals
@@ -89,7 +91,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(instants=claim),
         confidence="medium",
-        source=case.source(rows),
+        source=_function(case, claim),
         lacks=case.lacks("stacks"),
         fix=_FIXES[form],
     )
@@ -97,6 +99,13 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 def _length(case: RuleContext, name: ClassName, claim: intervals.Set) -> int:
     return intervals.length(intervals.intersect(claim, case.in_classes(name)))
+
+
+def _function(case: RuleContext, claim: intervals.Set) -> ProgramFunction | None:
+    """Return the function of the class with most of the time, as the verdict names it."""
+    most = max(_CLASSES, key=lambda name: _length(case, name, claim))
+    own = case.stretches
+    return main_cause(case.trace, own.take(np.flatnonzero(own.time_class == NUMBER[most]))).where
 
 
 def _label(name: ClassName) -> str:

@@ -11,8 +11,10 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account import work_apart
-from tb_privateuse1.analysis.account.classes import ClassName
-from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.account.causes import function_of_stretches
+from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
+from tb_privateuse1.analysis.account.pieces import within
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change, Kind
@@ -65,7 +67,7 @@ def _finding(case: RuleContext, calls: work_apart.ApartCalls) -> RuleFinding:
         removes=case.without(instants=calls.time),
         change=_change(case, calls),
         confidence="medium" if is_framed else "low",
-        source=_source(case, calls) if is_framed else case.source(rows),
+        source=_function(case, calls) if is_framed else case.source(rows),
         lacks=() if is_framed else case.lacks("stacks"),
     )
 
@@ -83,16 +85,11 @@ def _change(case: RuleContext, calls: work_apart.ApartCalls) -> Change | None:
     return None if len(names) > 1 or launches else change
 
 
-def _source(case: RuleContext, calls: work_apart.ApartCalls) -> str | None:
-    """Return the user's line around the call of median length, or the call itself."""
-    frames, rows = case.trace.frames, calls.rows
-    length = frames.end_ns[rows] - frames.start_ns[rows]
-    row = int(rows[np.argsort(length, kind="stable")[len(rows) // 2]])
-    stack = []
-    while row >= 0:
-        stack.append(case.trace.text(frames.name[row]))
-        row = int(frames.parent[row])
-    return source_lines.user_line(";".join(stack))
+def _function(case: RuleContext, calls: work_apart.ApartCalls) -> ProgramFunction | None:
+    """Return the user's function with most of the time in these calls, as the verdict names it."""
+    inside = within(case.stretches, calls.time)
+    own = inside.take(np.flatnonzero(np.isin(inside.time_class, [NUMBER[name] for name in _WORK])))
+    return function_of_stretches(case.trace, own)
 
 
 RULE = Rule(

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from tb_privateuse1.advice.judged_trace import Need
 from tb_privateuse1.advice.rule_context import RuleContext
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import intervals
@@ -74,8 +75,8 @@ class RuleFinding(Struct, frozen=True):
     """For a finding without a claim: instants that no step has but one or two. No symptom, slow
     step or idle time may claim them. The finding is dropped if causes have most of them."""
     confidence: Confidence = "medium"
-    source: str | None = None
-    """A line of the user's program."""
+    source: ProgramFunction | str | None = None
+    """The function of the user's program (``case.source``), or a frame: ``train.py(12): step``."""
     lacks: tuple[str, ...] = ()
     """Data that the profile lacks and that would raise the confidence."""
     urgent: bool = False

@@ -11,7 +11,8 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import MANY_PLACES, PROGRAM
 from tb_privateuse1.analysis.account import work_apart
-from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
@@ -108,13 +109,13 @@ def _behind(case: RuleContext, found: intervals.Set) -> tuple[Example, ...]:
     return case.examples("kernels", row[exists], notes) if notes else ()
 
 
-def _source(case: RuleContext, found: intervals.Set) -> str | None:
-    """Return the user's line in which the longest pause lies; None without stacks."""
+def _source(case: RuleContext, found: intervals.Set) -> ProgramFunction | None:
+    """Return the user's function in which the longest pause lies; None without stacks."""
     own = case.stretches
     longest = int(np.argmax(found[1] - found[0]))
     middle = (int(found[0][longest]) + int(found[1][longest])) // 2
     at = int(np.searchsorted(own.start_ns, middle, side="right")) - 1
-    return source_lines.line_at(case.trace, int(own.thread[at]), middle)
+    return user_functions.of_moment(case.trace, int(own.thread[at]), middle)
 
 
 RULE = Rule(

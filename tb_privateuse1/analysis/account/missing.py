@@ -59,7 +59,7 @@ def missing_records(
     if (text := share("python")) and not len(trace.frames):
         yield say(
             "{share} of the time is the program's own code. Record with_stack=True to see which "
-            "lines.",
+            "functions.",
             share=text,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
@@ -10,11 +11,15 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import stretches as time_stretches
 from tb_privateuse1.analysis.account.bounds import doubtful_time
+from tb_privateuse1.analysis.account.causes import function_of_stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NAMES, NUMBER, ClassName, Group
-from tb_privateuse1.analysis.account.host_activity import KERNELS, TABLES
+from tb_privateuse1.analysis.account.host_activity import TABLES
 from tb_privateuse1.analysis.account.missing import missing_records
 from tb_privateuse1.analysis.account.pieces import Stretches, within
-from tb_privateuse1.analysis.operators import groups, kinds_of_work, source_lines
+from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.functions.function_names import function_title
+from tb_privateuse1.analysis.operators import groups, kinds_of_work
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.trace import (
     device_times,
@@ -27,6 +32,7 @@ from tb_privateuse1.trace import (
 )
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64
 
 _LARGEST = 5
@@ -48,8 +54,10 @@ class Stretch(Struct, frozen=True):
     """The name of the responsible event; empty without one."""
     place: str
     """The host thread or the stream of that event; empty without one."""
-    source: str | None
-    """The line of the user's program; null without Python stacks."""
+    where: ProgramFunction | None
+    """The function of the user's program; null without Python stacks."""
+
+    source = renamed("source", "where")
 
 
 class AccountPart(Struct, frozen=True):
@@ -221,7 +229,7 @@ def _parts(trace: Trace, own: Stretches, whole_ns: int) -> Iterator[AccountPart]
     """Yield the names of a class with the most time."""
     if own.time_class[0] == NUMBER["python"] and len(trace.frames):
         name, length = _frame_times(trace, own)
-        texts: Callable[[int], str] = trace.text
+        texts: Callable[[int], str] = functools.partial(_frame_title, trace)
     else:
         length = own.end_ns - own.start_ns
         name, texts = _names(trace, own)
@@ -231,6 +239,10 @@ def _parts(trace: Trace, own: Stretches, whole_ns: int) -> Iterator[AccountPart]
         text = texts(int(name[first[i]]))
         if text and total[i]:
             yield AccountPart(name=text, ns=int(total[i]), share=int(total[i]) / whole_ns)
+
+
+def _frame_title(trace: Trace, name: int) -> str:
+    return function_title(trace, trace.text(name), begins=True)
 
 
 def _frame_times(trace: Trace, own: Stretches) -> tuple[I64, I64]:
@@ -276,7 +288,7 @@ def _largest(trace: Trace, own: Stretches) -> Iterator[Stretch]:
             row=row if row >= 0 else None,
             name=trace.text(columns.name[row]) if row >= 0 else "",
             place=labels.place(trace, columns, row) if row >= 0 else "",
-            source=_source(trace, own, i),
+            where=function_of_stretches(trace, own.take(np.array([i]))),
         )
 
 
@@ -286,7 +298,7 @@ def _responsible(trace: Trace, own: Stretches, i: int) -> tuple[TableName, int]:
     Its outermost frame is the whole program.
     """
     if own.time_class[i] == NUMBER["python"]:
-        frames = source_lines.frames_at(trace, int(own.thread[i]), _middle(own, i))
+        frames = user_functions.frames_at(trace, int(own.thread[i]), _middle(own, i))
         if len(frames):
             return "frames", int(frames[0])
     return TABLES[own.table[i]], int(own.row[i])
@@ -294,13 +306,3 @@ def _responsible(trace: Trace, own: Stretches, i: int) -> tuple[TableName, int]:
 
 def _middle(own: Stretches, i: int) -> int:
     return (int(own.start_ns[i]) + int(own.end_ns[i])) // 2
-
-
-def _source(trace: Trace, own: Stretches, i: int) -> str | None:
-    """Return the line of the program that the waiting thread was in, at the stretch's middle."""
-    thread = int(own.thread[i])
-    row = int(own.row[i])
-    if own.table[i] == KERNELS and thread < 0:
-        op = trace.kernels.op[row] if row >= 0 else NONE
-        return source_lines.operator_line(trace, np.array([op])) if op >= 0 else None
-    return source_lines.line_at(trace, thread, _middle(own, i))

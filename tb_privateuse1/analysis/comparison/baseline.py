@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.comparison.run_figures import (
 )
 from tb_privateuse1.analysis.comparison.run_operators import RunOperator
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 
 
 class Metric(Struct, frozen=True):
@@ -35,7 +36,7 @@ class Operator(Struct, frozen=True):
     calls: float
     launches: float
     runs: tuple[StepFigure, ...]
-    line: str | None = None
+    where: ProgramFunction | None = None
 
 
 class Workload(Struct, frozen=True):
@@ -102,7 +103,7 @@ def _operator(runs: Sequence[RunOperator | None]) -> Operator:
         calls=sum(run.calls for run in there) / len(runs),
         launches=sum(run.launches for run in there) / len(runs),
         runs=tuple(StepFigure(steps, 0, 0, 0, 0, 0) if r is None else r.time for r in runs),
-        line=next((run.line for run in there if run.line), None),
+        where=next((run.where for run in there if run.where), None),
     )
 
 

@@ -17,6 +17,7 @@ from tb_privateuse1.analysis.comparison.rows import Status, Time
 from tb_privateuse1.analysis.comparison.run_figures import METRICS, MetricName, Recorded, Unit
 from tb_privateuse1.analysis.comparison.run_noise import Change, Statistic, change_of_runs
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 
 Verdict = Literal["ok", "slower", "faster", "more", "less", "cannot_tell"]
 Doubt = Literal["circumstances", "no_bound", "quickest_steps", "noise", "bound", "missing"]
@@ -87,7 +88,7 @@ class CheckedOperator(Struct, frozen=True):
     now_calls: float | None
     base_launches: float | None
     now_launches: float | None
-    line: str | None
+    where: ProgramFunction | None
 
 
 class Check(Struct, frozen=True):
@@ -288,7 +289,7 @@ def _operators(
                 now_calls=new.calls if new else None,
                 base_launches=old.launches if old else None,
                 now_launches=new.launches if new else None,
-                line=(new.line if new else None) or (old.line if old else None),
+                where=(new.where if new else None) or (old.where if old else None),
             )
         )
     return tuple(sorted(found, key=lambda one: -abs(_change_of(one.figure))))

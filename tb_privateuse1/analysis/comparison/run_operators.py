@@ -10,7 +10,8 @@ from msgspec import Struct
 from tb_privateuse1.analysis.comparison.items_per_step import operator_items
 from tb_privateuse1.analysis.comparison.rows import Time
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure, step_figure
-from tb_privateuse1.analysis.operators.source_lines import operator_line
+from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.trace import device_times, sum_bounds
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, NONE, UNKNOWN, Trace
@@ -19,7 +20,7 @@ from tb_privateuse1.trace.table import I32, I64
 _COVERED = 0.95
 """Of the time: the rest are too many operators, each too short to judge."""
 _MOST = 40
-"""Each has its line of the program looked up. In 90 % of 208 sets of steady steps 40 operators or
+"""Each has its function looked up. In 90 % of 208 sets of steady steps 40 operators or
 fewer cover the time; 71 were the most."""
 
 
@@ -33,8 +34,8 @@ class RunOperator(Struct, frozen=True):
     launches: float
     is_top: bool
     """Whether it is one of those with most time, which cover 95 % of it."""
-    line: str | None
-    """The line of the program that calls it most; None without stacks, or if it is no top one."""
+    where: ProgramFunction | None
+    """The function that calls it most; None without stacks, or if it is no top one."""
 
 
 def run_operators(trace: Trace, rows: I64, time: Time) -> Mapping[str, RunOperator]:
@@ -65,7 +66,11 @@ def run_operators(trace: Trace, rows: I64, time: Time) -> Mapping[str, RunOperat
             calls=float(calls[i].mean()),
             launches=float(launches[i].mean()),
             is_top=i in top,
-            line=operator_line(trace, inside[found.of_op[inside] == i]) if i in top else None,
+            where=(
+                user_functions.of_operators(trace, inside[found.of_op[inside] == i])
+                if i in top
+                else None
+            ),
         )
     return result
 

@@ -1,4 +1,4 @@
-"""Group device activities by operator, kernel, module class, source line or annotation.
+"""Group device activities by operator, kernel, module class, function or annotation.
 
 Without device times the same groups hold operators, for their host time.
 """
@@ -12,7 +12,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.operators import groups, module_of, named_regions, source_lines
+from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.operators import groups, module_of, named_regions
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import kernel_context
 from tb_privateuse1.trace.columns import lookup
@@ -21,16 +22,16 @@ from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I32, I64
 
-By = Literal["operator", "kernel", "module", "line", "annotation"]
+By = Literal["operator", "kernel", "module", "function", "annotation"]
 
 
 class Label(NamedTuple):
     """The kind and the name of a group."""
 
     kind: str
-    """``operator``, ``module``, ``line``, ``annotation``, or of an activity its kind."""
+    """``operator``, ``module``, ``function``, ``annotation``, or of an activity its kind."""
     name: str | None
-    """None for what belongs to no operator, module, line or annotation."""
+    """None for what belongs to no operator, module, function or annotation."""
     launcher: str | None = None
     """Of activities that no operator launched: the call that did."""
 
@@ -52,18 +53,18 @@ def available_groups(trace: Trace) -> tuple[By, ...]:
         "operator": True,
         "kernel": on_device,
         "module": module_of.has_modules(trace) or bool(captured.any()),
-        "line": _has_lines(trace),
+        "function": _has_functions(trace),
         "annotation": len(annotations.name) > 0,
     }
     return tuple(by for by, known in found.items() if known)
 
 
-def _has_lines(trace: Trace) -> bool:
-    """Return whether any frame or stack has a line of the user's program."""
-    if (source_lines.frame_lines(trace) >= 0).any():
+def _has_functions(trace: Trace) -> bool:
+    """Return whether any frame or stack has a function of the program."""
+    if (user_functions.frame_functions(trace) >= 0).any():
         return True
-    stacks = np.unique(trace.ops.stack).tolist()
-    return any(source_lines.user_line(trace.text(stack)) for stack in stacks)
+    stacks = map(trace.text, np.unique(trace.ops.stack).tolist())
+    return any(user_functions.listed_title(trace, stack, begins=False) for stack in stacks)
 
 
 def activity_groups(trace: Trace, by: By) -> Groups:
@@ -96,8 +97,8 @@ def _of_activities(trace: Trace, by: By) -> Groups:
             return _grouped(kernel, kinds, kernels.name)
         case "module":
             return _modules(trace, _activity_modules(trace))
-        case "line":
-            return _lines(trace, *_activity_lines(trace))
+        case "function":
+            return _functions(trace, *_activity_functions(trace))
         case "annotation":
             regions = named_regions.find_regions(trace, "annotations")
             region = np.maximum(*named_regions.kernel_regions(trace, regions))
@@ -112,8 +113,8 @@ def _of_operators(trace: Trace, by: By) -> Groups:
             return _named(trace, by, np.full(len(trace.ops), -1, np.int32))
         case "module":
             return _modules(trace, groups.innermost_modules(trace))
-        case "line":
-            return _lines(trace, *source_lines.operator_lines(trace))
+        case "function":
+            return _functions(trace, *user_functions.operator_functions(trace))
         case "annotation":
             regions = named_regions.find_regions(trace, "annotations")
             ahead = module_of.forward_operators(trace)
@@ -144,14 +145,13 @@ def _modules(trace: Trace, name: I32) -> Groups:
     return _grouped(label, name)
 
 
-def _lines(trace: Trace, stack: I32, line: I32) -> Groups:
-    """Return groups by the user's line in a stack, or without one by the name of a line's frame."""
+def _functions(trace: Trace, stack: I32, function: I32) -> Groups:
+    """Return groups by the function in a stack, or without one by that of a frame."""
 
     def label(i: int) -> Label:
-        text = trace.text(stack[i])
-        return Label("line", source_lines.user_line(text) if text else _text(trace, line[i]))
+        return Label("function", user_functions.listed_of(trace, stack[i], function[i]))
 
-    return _grouped(label, stack, line)
+    return _grouped(label, stack, function)
 
 
 def _activity_modules(trace: Trace) -> I32:
@@ -164,14 +164,15 @@ def _activity_modules(trace: Trace) -> I32:
     return np.where(kernels.op >= 0, linked, without).astype(np.int32)
 
 
-def _activity_lines(trace: Trace) -> tuple[I32, I32]:
-    """Return the strings of the stack and of the user's line of each activity."""
+def _activity_functions(trace: Trace) -> tuple[I32, I32]:
+    """Return the strings of the stack and of the function of each activity."""
     kernels = trace.kernels
-    stack, line = source_lines.operator_lines(trace)
-    captured, called = source_lines.captured_lines(trace), source_lines.frame_lines(trace)
+    stack, function = user_functions.operator_functions(trace)
+    captured = user_functions.captured_functions(trace)
+    called = user_functions.frame_functions(trace)
     of_launch = lookup(called, kernel_context.kernel_context(trace).frame, NONE)
     of_capture = lookup(captured, kernels.capture, NONE)
     without = np.where(of_capture >= 0, of_capture, of_launch)
-    of_op = lookup(line, kernels.op, NONE)
+    of_op = lookup(function, kernels.op, NONE)
     found = np.where(kernels.op >= 0, of_op, without).astype(np.int32)
     return lookup(stack, kernels.op, NONE), found

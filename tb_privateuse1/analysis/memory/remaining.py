@@ -1,4 +1,4 @@
-"""Find what is alive at a peak by source line, and what a part of the recording did not release."""
+"""Find what is alive at a peak by function, and what a part of the recording did not release."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tb_privateuse1.analysis.functions import user_functions
 from tb_privateuse1.analysis.memory import by_module, by_operator
 from tb_privateuse1.analysis.memory.allocations import UNKNOWN, AllocationLevel, Blocks
 from tb_privateuse1.analysis.memory.by_operator import Source
-from tb_privateuse1.analysis.operators import module_of, source_lines
+from tb_privateuse1.analysis.operators import module_of
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import NONE, Memory, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I32, I64
 
 Label = Callable[[int], str | None]
@@ -22,10 +24,10 @@ Label = Callable[[int], str | None]
 
 
 class RemainingMemory(Struct, frozen=True):
-    """Blocks of one source line or class of module that were not released in the part."""
+    """Blocks of one function or class of module that were not released in the part."""
 
     name: str | None
-    """The line of the user's program, or the class of the innermost module; null without one."""
+    """The function of the program, or the class of the innermost module; null without one."""
     operator: str | None
     """The operator with most of these bytes; null outside of operators."""
     allocations: int
@@ -34,12 +36,13 @@ class RemainingMemory(Struct, frozen=True):
     """Of all such bytes."""
 
 
-class AliveLine(Struct, frozen=True):
-    """Memory that is alive at a peak, by source line; the rows sum to the peak."""
+class AliveFunction(Struct, frozen=True):
+    """Memory that is alive at a peak, by function; the rows sum to the peak."""
 
     source: Source
-    line: str | None
-    """The line of the user's program; null without stacks."""
+    function: str | None
+    """The function of the program, of a memory snapshot with the line of the call; null without
+    stacks."""
     operator: str | None
     """The operator with most of these bytes; null outside of operators."""
     allocations: int | None
@@ -47,10 +50,12 @@ class AliveLine(Struct, frozen=True):
     share: float
     """Of the peak."""
 
+    line = renamed("line", "function")
 
-def alive_lines(
+
+def alive_functions(
     trace: Trace, events: Memory, level: AllocationLevel, blocks: Blocks, peak: int
-) -> tuple[AliveLine, ...]:
+) -> tuple[AliveFunction, ...]:
     """Return what is alive at entry ``peak`` of ``level``, most bytes first.
 
     ``events`` are those of one device in order of time.
@@ -58,13 +63,13 @@ def alive_lines(
     whole = int(level.allocated[peak])
     found, earlier, rest = by_operator.alive_at(level, blocks, peak)
     operator = _operators(trace, events.op[found.allocation])
-    label, *columns = _lines(trace, events, found.allocation)
+    label, *columns = _functions(trace, events, found.allocation)
     rows = [
-        AliveLine("operator", one.name, one.operator, one.allocations, one.bytes, 0.0)
+        AliveFunction("operator", one.name, one.operator, one.allocations, one.bytes, 0.0)
         for one in _rows(trace, operator, found.bytes, label, *columns)
     ]
     others: tuple[tuple[Source, int], ...] = (("earlier", earlier), ("unexplained", rest))
-    rows += [AliveLine(source, None, None, None, size, 0.0) for source, size in others if size]
+    rows += [AliveFunction(source, None, None, None, size, 0.0) for source, size in others if size]
     shared = (replace(row, share=row.bytes / whole if whole else 0.0) for row in rows)
     return tuple(sorted(shared, key=lambda row: -row.bytes))
 
@@ -74,7 +79,7 @@ def remaining_memory(
 ) -> tuple[tuple[RemainingMemory, ...], tuple[RemainingMemory, ...]]:
     """Return the blocks allocated in [start_ns, end_ns) that are alive at its end.
 
-    They come by class of module and by source line, most bytes first. Blocks without such a name
+    They come by class of module and by function, most bytes first. Blocks without such a name
     are grouped by operator. ``events`` are those of one device in order of time.
     """
     made = np.flatnonzero((blocks.allocation >= 0) & (blocks.fate != UNKNOWN))
@@ -85,10 +90,10 @@ def remaining_memory(
     op, size = events.op[made_at], blocks.bytes[alive]
     operator = _operators(trace, op)
     module = module_of.operator_modules(trace, op)
-    line, *columns = _lines(trace, events, made_at)
+    function, *columns = _functions(trace, events, made_at)
     return (
         _rows(trace, operator, size, lambda i: by_module.class_text(trace, int(module[i])), module),
-        _rows(trace, operator, size, line, *columns),
+        _rows(trace, operator, size, function, *columns),
     )
 
 
@@ -98,17 +103,17 @@ def _operators(trace: Trace, op: I32) -> I32:
     return lookup(trace.ops.name, owner, NONE)
 
 
-def _lines(trace: Trace, events: Memory, rows: I64) -> tuple[Label, I32, I32]:
-    """Return the user's line of each of these allocations, and the two columns that decide it."""
+def _functions(trace: Trace, events: Memory, rows: I64) -> tuple[Label, I32, I32]:
+    """Return the function of each of these allocations, and the two columns that decide it."""
     op = events.op[rows]
-    stack, line = (lookup(column, op, NONE) for column in source_lines.operator_lines(trace))
+    found = user_functions.operator_functions(trace)
+    stack, function = (lookup(column, op, NONE) for column in found)
     stack = np.where(events.stack[rows] >= 0, events.stack[rows], stack).astype(np.int32)
 
     def label(i: int) -> str | None:
-        text = trace.text(stack[i])
-        return source_lines.user_line(text) if text else trace.text(line[i]) or None
+        return user_functions.listed_of(trace, stack[i], function[i])
 
-    return label, stack, line
+    return label, stack, function
 
 
 def _rows(

@@ -13,10 +13,11 @@ from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import stretches as time_stretches
+from tb_privateuse1.analysis.account.causes import Cause, main_cause
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
-from tb_privateuse1.analysis.account.host_activity import LAUNCHES, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches, within
 from tb_privateuse1.analysis.account.table import (
     Account,
@@ -25,7 +26,7 @@ from tb_privateuse1.analysis.account.table import (
     has_account,
     with_details,
 )
-from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.analysis.simulation.class_gains import LITTLE, ClassGains, class_gains
 from tb_privateuse1.analysis.simulation.verdict_words import (
@@ -36,12 +37,11 @@ from tb_privateuse1.analysis.simulation.verdict_words import (
 )
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.i18n import join_sentences, say
-from tb_privateuse1.trace import groupby, intervals, uncertainty
-from tb_privateuse1.trace.columns import lookup
+from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.isolation import Failure, isolate
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
-from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.model import OPERATOR, Trace
+from tb_privateuse1.trace.renamed import renamed
 
 Key = TypeVar("Key")
 
@@ -90,14 +90,16 @@ class Verdict(Struct, frozen=True):
     judged_ns: int
     cause: str
     """The call, operator or kind of work with the most time of the class; empty without one.
-    Python has its line alone, where there are stacks."""
+    Python has its function alone, where there are stacks."""
     operator: str
     """The operator around the call; empty without one."""
-    source: str | None
-    """The user's line in which most of that time passed; null without Python stacks."""
+    where: ProgramFunction | None
+    """The user's function in which most of that time passed; null without Python stacks."""
     longest_start_ns: int
     """The longest stretch of the class."""
     longest_ns: int
+
+    source = renamed("source", "where")
 
 
 @memoize
@@ -129,13 +131,16 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
     own = within(time_stretches.time_stretches(trace), part.window)
     own = own.take(np.flatnonzero(own.time_class == NUMBER[leading.name]))
     leading = with_details(trace, leading, own, account.window_ns)
-    cause, operator, source = ("", "", None) if lack else _chain(trace, own, leading)
+    cause = Cause("", "", None) if lack else _cause(trace, own, leading)
     longest = leading.largest[0]
     alike = () if gains is None else _alike(account, gains, leading)
     more = [failure] if failure else []
     if gains is not None:
         more = list(gain_words(gains, leading, kind, alike, len(part.steps)))
-    said = sentence(kind, account, leading, (cause, operator, source or ""), lack)
+    links = [cause.name, cause.operator]
+    if cause.where is not None:
+        links += [cause.where.inner or "", cause.where.title]
+    said = sentence(kind, account, leading, links, lack)
     return Verdict(
         kind=kind,
         time_class=leading.name,
@@ -147,9 +152,9 @@ def verdict(trace: Trace, part: JudgedPart) -> Verdict | None:
         bound_ns=leading.bound_ns,
         judged_share=leading.share,
         judged_ns=account.window_ns,
-        cause=cause,
-        operator=operator,
-        source=source,
+        cause=cause.name,
+        operator=cause.operator,
+        where=cause.where,
         longest_start_ns=longest.start_ns,
         longest_ns=longest.duration_ns,
     )
@@ -256,32 +261,12 @@ def _leading(trace: Trace, account: Account) -> tuple[VerdictKind, ClassTime]:
     return _DEVICE_KINDS.get(leading.name, leading.group), leading
 
 
-def _chain(trace: Trace, own: Stretches, leading: ClassTime) -> tuple[str, str, str | None]:
-    """Return the name with the most time of a class, the operator around it and the user's line."""
+def _cause(trace: Trace, own: Stretches, leading: ClassTime) -> Cause:
+    """Return the name with the most time of a class, the operator around it and the function."""
     cause = leading.parts[0].name if leading.parts else ""
     if leading.group not in ("blocked", "host"):
-        return cause, "", None
-    name, operator = _host_names(trace, own)
-    first, group = groupby.group_rows(name, operator)
-    total = groupby.sums(group, own.end_ns - own.start_ns, len(first))
-    most = int(np.argmax(total))
-    some = own.take(np.flatnonzero(group == most))
-    line = source_lines.line_of_most(trace, some.thread, some.start_ns, some.end_ns)
-    row = int(first[most])
-    if leading.name == "python":
-        return _ADDRESS.sub("", cause) if line is None else "", "", line
-    around = trace.text(int(operator[row])) if operator[row] >= 0 else ""
-    return trace.text(int(name[row])) if name[row] >= 0 else cause, around, line
-
-
-def _host_names(trace: Trace, own: Stretches) -> tuple[I64, I64]:
-    """Return the name of each stretch's call or operator, and of the operator around a call."""
-    name, operator = np.full(len(own), NONE), np.full(len(own), NONE)
-    known = own.row >= 0
-    for number, table in enumerate(TABLES):
-        here = np.flatnonzero(known & (own.table == number))
-        name[here] = getattr(trace, table).name[own.row[here]]
-    calls = np.flatnonzero(known & (own.table == LAUNCHES))
-    around = trace.launches.op[own.row[calls]]
-    operator[calls] = lookup(trace.ops.name, around, NONE)
-    return name, operator
+        return Cause(cause, "", None)
+    found = main_cause(trace, own)
+    if leading.name == "python" and found.where is not None:
+        return found
+    return replace(found, name=found.name or _ADDRESS.sub("", cause))

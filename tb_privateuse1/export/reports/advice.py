@@ -53,8 +53,8 @@ def advice_markdown(result: AdviceTable) -> str:
                     *textwrap.indent(program, "  ").split("\n"),
                     "  ```",
                 ]
-        if row.source is not None:
-            lines.append(f"  *Where:* {escaped(row.source)}")
+        if row.where is not None:
+            lines.append(f"  *Where:* {escaped(str(row.where))}")
         if row.change is not None:
             lines.append(f"  *What-if:* {code(row.change)}")
         if row.next is not None:
@@ -71,7 +71,7 @@ def advice_markdown(result: AdviceTable) -> str:
 
 
 def advice_sarif(result: AdviceTable, rules: Iterable[Rule] | None = None) -> str:
-    """Return a SARIF 2.1.0 log with a result per finding; its place is the source line.
+    """Return a SARIF 2.1.0 log with a result per finding; its place is the function.
 
     ``rules``: by default the built-in ones.
     """
@@ -142,8 +142,8 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
     yield "Fix: ", row.fix
     if row.code is not None:
         yield from zip(_OF_CODE, (row.code.before, row.code.after), strict=True)
-    if row.source is not None:
-        yield "Where: ", row.source
+    if row.where is not None:
+        yield "Where: ", str(row.where)
     if row.evidence:
         first = row.evidence[0]
         yield f"Events: {row.events:,}, such as ", f"{first.table} {first.row}: {first.name}"
@@ -193,4 +193,4 @@ def _result(row: AdviceRow) -> dict[str, Any]:
         "change": row.change,
     }
     message = f"{row.title}. {row.explanation} Fix: {row.fix}"
-    return sarif_result(row.rule, _LEVELS[row.severity], message, row.source, properties)
+    return sarif_result(row.rule, _LEVELS[row.severity], message, row.where, properties)

@@ -99,7 +99,7 @@ def check_junit(check: Check) -> bytes:
 
 
 def check_sarif(check: Check) -> str:
-    """Return a result per metric over its limit, and per slower operator at its source line."""
+    """Return a result per metric over its limit, and per slower operator at its function."""
     rules = [
         {"id": f"baseline-{kind}", "shortDescription": {"text": text}}
         for kind, text in (
@@ -116,7 +116,7 @@ def check_sarif(check: Check) -> str:
         sarif_result(
             "baseline-operator",
             "error" if one.figure.name in check.failed else "warning",
-            change_line(one.figure), one.line, _properties(one.figure),
+            change_line(one.figure), one.where, _properties(one.figure),
         )
         for one in check.operators
         if one.figure.verdict in FAILED
@@ -153,7 +153,7 @@ def _changed(check: Check) -> list[CheckedOperator]:
 
 
 def _notes(one: CheckedOperator) -> Iterator[str]:
-    """Yield what else is known of an operator: its calls, its status and its line."""
+    """Yield what else is known of an operator: its calls, its status and its function."""
     name = plain_text(one.figure.name)
     if one.status != "both":
         yield f"{name}: {'only now' if one.status == 'new' else 'no longer called'}"
@@ -168,8 +168,8 @@ def _notes(one: CheckedOperator) -> Iterator[str]:
                 f"{name}: {format_figure('count', base)} -> {format_figure('count', now)} "
                 f"{what} per step"
             )
-    if one.line is not None:
-        yield f"{name}: at {plain_text(one.line)}"
+    if one.where is not None:
+        yield f"{name}: in {plain_text(str(one.where))}"
 
 
 def _warnings(check: Check) -> Iterator[str]:

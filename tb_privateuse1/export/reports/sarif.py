@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.i18n.units import plain_text
 from tb_privateuse1.trace.version import VERSION
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-_LINE = re.compile(r"^(?P<file>.+\.py)\((?P<line>\d+)\): ")
 
 Level = Literal["error", "warning", "note"]
 
@@ -25,20 +23,23 @@ def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str,
 
 
 def sarif_result(
-    rule: str, level: Level, message: str, line: str | None, properties: Mapping[str, Any]
+    rule: str,
+    level: Level,
+    message: str,
+    where: ProgramFunction | None,
+    properties: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return a result; ``line`` is its place, such as ``train.py(12): step``."""
+    """Return a result at the line of a call, or where its function begins."""
     entry: dict[str, Any] = {
         "ruleId": rule,
         "level": level,
         "message": {"text": plain_text(message)},
         "properties": properties,
     }
-    place = _LINE.match(line or "")
-    if place is not None:
+    if where is not None:
         physical = {
-            "artifactLocation": {"uri": plain_text(place["file"])},
-            "region": {"startLine": max(1, int(place["line"]))},
+            "artifactLocation": {"uri": plain_text(where.file)},
+            "region": {"startLine": max(1, where.near_line)},
         }
         entry["locations"] = [{"physicalLocation": physical}]
     return entry

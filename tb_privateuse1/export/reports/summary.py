@@ -38,14 +38,14 @@ _GROUPS: dict[By, str] = {
     "operator": "Operator",
     "kernel": "Kernel",
     "module": "Module",
-    "line": "Source line",
+    "function": "Function",
     "annotation": "Annotation",
 }
 _WITHOUT: dict[By, str] = {
     "operator": "launched by no operator",
     "kernel": "without a name",
     "module": "outside of modules",
-    "line": "without a source line",
+    "function": "without a function",
     "annotation": "outside of annotations",
 }
 _LONGEST_COMMAND = 200
@@ -145,7 +145,7 @@ def _finding(row: AdviceRow) -> str:
         saved += f" ({with_unit('saving_ns', row.saving_per_step_ns)} per step)"
     if row.behind_share is not None:
         saved += f", behind those above -{with_unit('saving_share', row.behind_share)}"
-    where = "" if row.source is None else f" {code(_short(row.source))}"
+    where = "" if row.where is None else f" {code(_short(row.where.title))}"
     title = f"**{row.severity.capitalize()}: {_sentence(row.title)}**"
     return f"{title}{escaped(saved)}{where} {_sentence(row.fix)}"
 

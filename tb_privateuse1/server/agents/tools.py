@@ -88,7 +88,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "hotspots",
-        "Where the time of the steps goes, by operator, kernel, module, source line or annotation "
+        "Where the time of the steps goes, by operator, kernel, module, function or annotation "
         "(argument by). The shortest answer to: which code is it?",
         main=("rows",),
     ),
@@ -143,9 +143,9 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "memory",
-        "Memory of one device: its peak, what was alive at the peak by operator, module and source "
+        "Memory of one device: its peak, what was alive at the peak by operator, module and "
         "line, growth, the largest allocations.",
-        main=("window", "alive", "alive_modules", "alive_lines", "categories"),
+        main=("window", "alive", "alive_modules", "alive_functions", "categories"),
         later=("curve", "category_curve", "rows", "steps"),
     ),
     Tool(
@@ -179,7 +179,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "links",
-        "One event and what belongs to it: its launch, operator, module, call stack, source line, "
+        "One event and what belongs to it: its launch, operator, module, call stack, function, "
         "forward operator, kernels, bound.",
         main=("item", "operator", "parents", "frames", "kernels", "launch"),
     ),

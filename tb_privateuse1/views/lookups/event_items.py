@@ -18,6 +18,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I64, Bools
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps", "device_annotations"]
@@ -102,12 +103,14 @@ class Bin(Struct, frozen=True):
 
 
 class CallSite(Struct, frozen=True):
-    """The calls that one line of the user's program made."""
+    """The calls that one function of the program made."""
 
-    line: str
-    """``train.py(12): step``."""
+    function: str
+    """``Net.forward (net.py:12)``, or of recorded lines of calls ``net.py:15 in forward``."""
     calls: int
     total_ns: int
+
+    line = renamed("line", "function")
 
 
 class Instances(Struct, frozen=True):
@@ -123,7 +126,7 @@ class Instances(Struct, frozen=True):
     """How many took less time than the one in question; null if that is none of them."""
     items: tuple[Item, ...]
     sites: tuple[CallSite, ...]
-    """Of operators and activities: the lines with most of their time; others have no line."""
+    """Of operators and activities: the functions with most of their time; others have none."""
     histogram: tuple[Bin, ...]
     """From the shortest to the longest, in equal ratios: four to a factor of two, at least ten."""
     counters: tuple[InstanceCounter, ...] = ()
@@ -204,14 +207,14 @@ def _sites(trace: Trace, table: TableName, rows: I64, duration: I64) -> tuple[Ca
     if table not in ("kernels", "ops") or not len(rows):
         return ()
     groups = time_groups.activity_groups if table == "kernels" else time_groups.operator_groups
-    found = groups(trace, "line")
+    found = groups(trace, "function")
     site = found.member[rows]
     calls = np.bincount(site, minlength=len(found.labels))
     total = groupby.sums(site, duration, len(found.labels))
     most = np.lexsort((-calls, -total))[:_MOST_SITES].tolist()
     named = [(i, found.labels[i].name) for i in most if calls[i]]
     return tuple(
-        CallSite(line, int(calls[i]), int(total[i])) for i, line in named if line is not None
+        CallSite(name, int(calls[i]), int(total[i])) for i, name in named if name is not None
     )
 
 

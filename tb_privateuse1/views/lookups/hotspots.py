@@ -1,4 +1,4 @@
-"""Where the time of the step goes: by operator, kernel, module class, source line or annotation."""
+"""Where the time of the step goes: by operator, kernel, module class, function or annotation."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tb_privateuse1.trace import device_times, groupby, sum_bounds, uncertainty
 from tb_privateuse1.trace.columns import lookup, positions
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.result import Result
 from tb_privateuse1.views.view_inputs import (
@@ -30,7 +31,7 @@ from tb_privateuse1.views.view_inputs import (
 
 
 class Hotspot(Struct, frozen=True):
-    """The device activities of one operator, kernel, module class, source line or annotation.
+    """The device activities of one operator, kernel, module class, function or annotation.
 
     Without device times it is operators, by their own time on the host.
     """
@@ -56,10 +57,13 @@ class Hotspot(Struct, frozen=True):
     """``step_ns`` as a share of the steps' time. More than 1 is possible: streams overlap."""
     operator: str | None
     """Of a kernel: the operator, or without one the call, that launched most of ``step_ns``."""
-    line: str | None
-    """The line of the user's program with most of ``step_ns``; null unless recorded."""
-    line_share: float | None
-    """The part of ``step_ns`` of that line; null without one."""
+    function: str | None
+    """The function of the program with most of ``step_ns``; null unless recorded."""
+    function_share: float | None
+    """The part of ``step_ns`` of that function; null without one."""
+
+    line = renamed("line", "function")
+    line_share = renamed("line_share", "function_share")
 
 
 class OtherHotspots(Struct, frozen=True):
@@ -97,8 +101,8 @@ class _Items(Struct, frozen=True):
     groups: Groups
     operators: Groups | None
     """None unless a row is a kernel."""
-    lines: Groups | None
-    """None without lines, and if a row is one."""
+    functions: Groups | None
+    """None without functions, and if a row is one."""
     rows: I64 | None
     """Rows of ``trace.ops``; None of activities, which are all."""
     step: I32
@@ -170,11 +174,11 @@ def _rows(
     place = lookup(positions(shown, len(items.groups.labels)), inside, NONE).astype(np.int64)
     bounds = sum_bounds.sum_bounds(place, items.bound_ns, items.error_group, max(len(shown), 1))
     operators = _with_most(place, items.ns, items.operators)
-    lines = _with_most(place, items.ns, items.lines)
+    functions = _with_most(place, items.ns, items.functions)
     rows = []
     for k, i in enumerate(shown.tolist()):
         operator, _ = operators.get(k, (None, 0))
-        line, line_ns = lines.get(k, (None, 0))
+        function, function_ns = functions.get(k, (None, 0))
         rows.append(
             Hotspot(
                 **_names(items.groups.labels[i]),
@@ -184,8 +188,10 @@ def _rows(
                 bound_ns=uncertainty.known_bound(bounds[k]),
                 share=_share(int(in_steps[i]), window_ns),
                 operator=operator,
-                line=line,
-                line_share=None if line is None else _share(line_ns, int(in_steps[i])),
+                function=function,
+                function_share=(
+                    None if function is None else _share(function_ns, int(in_steps[i]))
+                ),
             )
         )
     return tuple(rows)
@@ -224,7 +230,7 @@ def _activities(trace: Trace, by: By) -> _Items:
     return _Items(
         time_groups.activity_groups(trace, by),
         time_groups.activity_groups(trace, "operator") if by == "kernel" else None,
-        time_groups.activity_groups(trace, "line") if _has_own_lines(trace, by) else None,
+        time_groups.activity_groups(trace, "function") if _has_functions(trace, by) else None,
         None,
         kernels.step,
         kernels.end_ns - kernels.start_ns,
@@ -233,8 +239,8 @@ def _activities(trace: Trace, by: By) -> _Items:
     )
 
 
-def _has_own_lines(trace: Trace, by: By) -> bool:
-    return by != "line" and "line" in time_groups.available_groups(trace)
+def _has_functions(trace: Trace, by: By) -> bool:
+    return by != "function" and "function" in time_groups.available_groups(trace)
 
 
 def _operators(trace: Trace, by: By) -> _Items:
@@ -249,7 +255,7 @@ def _operators(trace: Trace, by: By) -> _Items:
     return _Items(
         groups_by(by),
         None,
-        groups_by("line") if _has_own_lines(trace, by) else None,
+        groups_by("function") if _has_functions(trace, by) else None,
         rows,
         trace.ops.step[rows],
         totals.own(trace).host_ns[rows],

@@ -7,12 +7,13 @@ its kernels.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Struct
 
+from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
@@ -25,19 +26,11 @@ from tb_privateuse1.trace import (
     uncertainty,
 )
 from tb_privateuse1.trace.model import EVIDENCE, MISSING, NONE, OPERATOR, Evidence, Trace
+from tb_privateuse1.trace.renamed import renamed
 from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.lookups.event_items import ON_LANES, Item, TableName, check, item
 
 _MOST = 200
-_SOURCE = re.compile(r"^([^<].*)\((\d+)\): ")
-_LIBRARY = re.compile(r"(^|/)torch/|(^|/)(threading|runpy)\.py$|^<")
-
-
-class SourceLine(Struct, frozen=True):
-    """A place in Python."""
-
-    file: str
-    line: int
 
 
 class Captured(Struct, frozen=True):
@@ -47,7 +40,7 @@ class Captured(Struct, frozen=True):
     module: str | None
     stack: str | None
     """Python frames, innermost first, separated by ``;``."""
-    source: SourceLine | None
+    where: ProgramFunction | None
 
 
 class Links(Struct, frozen=True):
@@ -85,10 +78,10 @@ class Links(Struct, frozen=True):
     """The operators and annotations around it, or its operator, the innermost first."""
     frames: tuple[Item, ...]
     """The Python frames around it, the innermost first."""
-    source: SourceLine | None
-    """The innermost of these frames that is not torch's; torch's if all are. Of the backward pass,
-    whose threads run no Python, that of the forward operator."""
-    source_forward: bool
+    where: ProgramFunction | None
+    """The user's function around it, with the line of the call where that is known. Of the backward
+    pass, whose threads run no Python, that of the forward operator."""
+    where_forward: bool
     """Whether it is that of the forward operator."""
     kernels: tuple[Item, ...]
     """Of an operator: the device activities that it and the operators inside launched; of a launch
@@ -110,6 +103,9 @@ class Links(Struct, frozen=True):
     """The kind of communication that it is."""
     memory_events: int
     """Of a host range of operators: the memory events in it and in what is inside."""
+
+    source = renamed("source", "where")
+    source_forward = renamed("source_forward", "where_forward")
 
 
 def links(
@@ -155,8 +151,8 @@ def links(
         captured=_captured(trace, kernel),
         parents=tuple(item(trace, pyramid, "ops", row) for row in around[op >= 0 :]),
         frames=tuple(item(trace, pyramid, "frames", row) for row in frames[:_MOST]),
-        source=_source(trace, above),
-        source_forward=not frames and bool(above) and table != "frames",
+        where=_where(trace, table, index, op, frame),
+        where_forward=not frames and bool(above) and table != "frames",
         kernels=tuple(item(trace, pyramid, "kernels", row) for row in kernels[:_MOST]),
         kernels_count=device_times.known_sum(trace, len(kernels)),
         kernels_ns=device_times.known_sum(trace, int(of_kernels.sum())),
@@ -207,7 +203,7 @@ def _captured(trace: Trace, kernel: int) -> Captured | None:
         operator=trace.text(kernel_context.captured_operators(trace, one)[0]) or None,
         module=groups.module_title(trace.text(kernel_context.captured_modules(trace, one)[0])),
         stack=stack,
-        source=_line((stack or "").split(";")),
+        where=user_functions.of_stack(trace, stack or "", begins=True),
     )
 
 
@@ -278,15 +274,14 @@ def _counterparts(trace: Trace, op: int) -> tuple[int, list[int]]:
     return NONE, same[back & (same != op)].tolist()
 
 
-def _source(trace: Trace, frames: list[int]) -> SourceLine | None:
-    return _line([trace.text(trace.frames.name[row]) for row in frames])
-
-
-def _line(names: list[str]) -> SourceLine | None:
-    matches = map(_SOURCE.match, names)
-    places = [SourceLine(found[1], int(found[2])) for found in matches if found]
-    own = [place for place in places if not _LIBRARY.search(place.file)]
-    return next(iter(own + places), None)
+def _where(
+    trace: Trace, table: TableName, index: int, op: int, frame: int
+) -> ProgramFunction | None:
+    if table == "frames":
+        return user_functions.of_frame(trace, index)
+    if op >= 0:
+        return user_functions.of_operators(trace, np.array([op]))
+    return user_functions.of_frame(trace, frame) if frame >= 0 else None
 
 
 def _place(trace: Trace, table: TableName, index: int) -> str:

@@ -78,8 +78,8 @@ def test_a_snapshot_leads_to_its_memory_by_line(
     link = dashboard.shows("partial-recording").get_by_role("link")
     assert violations(dashboard) == []
     link.click()
-    rows = dashboard.rows("alive-lines")
+    rows = dashboard.rows("alive-functions")
     assert violations(dashboard) == []
-    assert any("model0.py" in row["line"] for row in rows.values())
+    assert any("model0.py" in row["function"] for row in rows.values())
     dashboard.get("page-memory").get_by_role("button", name="Not freed").click()
     assert any("model0.py" in row["name"] for row in dashboard.rows("memory-remaining").values())

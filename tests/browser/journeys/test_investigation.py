@@ -130,7 +130,7 @@ def to_the_source(trail: Trail, operator: str) -> str:
     expect(d.shows(named)).to_have_text(told or "")
     assert links["item"]["end_ns"] - links["item"]["start_ns"] == int(took or -1)
     assert links["operator"]["name"] == operator
-    line = f"{links['source']['file']}:{links['source']['line']}"
+    line = f"{links['where']['file']}:{links['where']['near_line']}"
     expect(d.get("timeline-details")).to_contain_text(line)
     return line
 

@@ -52,17 +52,18 @@ def python(*arguments: str | Path) -> None:
 
 
 def advice(server: Server, run: str) -> dict[str, list[str]]:
-    """The source lines of a run's findings by rule, once the server has seen it."""
+    """The functions of a run's findings by rule, once the server has seen it."""
     until(lambda: run in [r["run"] for r in server.plugin("runs").json["runs"]])
     sources: dict[str, list[str]] = {}
     for row in server.plugin(f"advice?run={run}").json["rows"]:
-        sources.setdefault(row["rule"], []).append(row["source"] or "")
+        where = row["where"]
+        sources.setdefault(row["rule"], []).append(where["title"] if where else "")
     return sources
 
 
 def in_function(sources: list[str], script: str, function: str) -> bool:
-    line = re.compile(rf"(.*/)?{script}\.py\(\d+\): {function}")
-    return any(line.fullmatch(source) for source in sources)
+    title = re.compile(rf"(\w+\.)*{function} \((.*/)?{script}\.py:\d+\)")
+    return any(title.fullmatch(source) for source in sources)
 
 
 @pytest.fixture
@@ -94,8 +95,8 @@ def test_in_the_browser(visit: Callable[[Server], Dashboard], server: Server, lo
     for rule, function in planted("classify").items():
         finding = dashboard.inside.locator(f"[data-testid=finding][data-key={rule}]")
         finding.locator("button.headline").click()
-        source = finding.get_by_test_id("source")
-        expect(source).to_have_text(re.compile(rf"classify\.py\(\d+\): {function}$"))
+        named = finding.get_by_test_id("function")
+        expect(named).to_contain_text(re.compile(rf"\b{function} \(classify\.py:\d+\)"))
         expect(finding.locator("[data-key=fix]")).to_be_visible()
     python(SLOW / "classify_fixed.py", log / "classify_fixed")
     advice(server, "classify_fixed")

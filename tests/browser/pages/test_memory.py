@@ -104,7 +104,7 @@ def test_the_life_of_a_row_goes_with_the_row(dashboard: Dashboard) -> None:
 def test_what_was_not_released_follows_the_part(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp", view="memory", group="remaining")
     for query in ("run=mlp", "run=mlp&step=11"):
-        rows = dashboard.server.plugin(f"memory?{query}").json["remaining_lines"]
+        rows = dashboard.server.plugin(f"memory?{query}").json["remaining_functions"]
         dashboard.shows("table-memory-remaining", rows=len(rows))
         cells = dashboard.get("table-memory-remaining").locator(
             'tr[data-key] td[data-column="bytes"]'

@@ -86,7 +86,7 @@ def test_the_figures_are_those_of_the_result(
         assert large <= set(shown)
 
 
-@pytest.mark.parametrize("by", ["operator", "kernel", "module", "line", "annotation"])
+@pytest.mark.parametrize("by", ["operator", "kernel", "module", "function", "annotation"])
 @pytest.mark.parametrize("run", ["ddp", "mlp", "host"])
 def test_where_the_time_goes_is_that_of_the_result(dashboard: Dashboard, run: str, by: str) -> None:
     found = dashboard.server.plugin(f"hotspots?run={run}&by={by}").json

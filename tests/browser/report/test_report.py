@@ -82,7 +82,7 @@ def test_figures_are_those_of_the_views(
         row = account.locator(f'tr[data-key="{one["name"]}"]')
         expect(row).to_have_attribute("data-value", str(one["ns"]))
         expect(row).to_have_attribute("data-bound", str(one["bound_ns"]))
-    for by in ("operator", "kernel", "module", "line"):
+    for by in ("operator", "kernel", "module", "function"):
         rows = page.get_by_test_id(f"hotspots-{by}").locator("tr[data-key]")
         shown = rows.evaluate_all("all => all.map(row => Number(row.dataset.value))")
         found = view(capsys, "hotspots", run, "--by", by, "--limit", "12")["rows"]

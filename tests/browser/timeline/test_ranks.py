@@ -154,7 +154,7 @@ def test_source_opens_in_the_chosen_editor(
 ) -> None:
     dashboard = visit(many)
     links = many.plugin("links?table=kernels&index=0").json
-    assert links["source"] == {"file": "/workspace/net/model.py", "line": 12}
+    assert (links["where"]["file"], links["where"]["near_line"]) == ("/workspace/net/model.py", 12)
     canvas(dashboard, item="kernels:0")
     link = dashboard.get("open-in-editor")
     first = "vscode://file/workspace/net/model.py:12"

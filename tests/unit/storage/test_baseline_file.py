@@ -11,15 +11,17 @@ from msgspec.structs import asdict
 from tb_privateuse1.analysis.comparison.baseline import Metric, Operator, Workload
 from tb_privateuse1.analysis.comparison.run_figures import Recorded
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.storage.baseline_file import SCHEMA, read_baseline, write_workload
 from tb_privateuse1.trace.errors import TraceError
 
 RUN = StepFigure(4, 10, 11, 12, 13, 20)
+FUNCTION = ProgramFunction("f", "train.py", 3, (5, 7), "source", 5, None, "f (train.py:3)")
 WORKLOAD = Workload(
     Recorded("2.13.0", "refdev", "generic", "measured", None, ("float32",), ("with_stack",)),
     "device",
     {"step": Metric("ns", 0, (RUN, RUN)), "memory": Metric("bytes", None, (RUN,))},
-    {'odd "name" ÷': Operator(3, 2.0, 1.5, (RUN, RUN), "train.py(3): f")},
+    {'odd "name" ÷': Operator(3, 2.0, 1.5, (RUN, RUN), FUNCTION)},
     ("aten::tail",),
     "0.1.0",
 )

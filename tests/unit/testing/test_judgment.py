@@ -56,7 +56,7 @@ def test_over_the_budget(tmp_path: Path) -> None:
     assert "step (budget): 1.002 ms per step, " in problem
     assert "at most 900.000 µs is allowed, slower" in problem
     assert "launches (budget): 2 per step, at most 1 is allowed, more" in problem
-    assert "aten::mm: 500.500 µs of device time, at train.py(7): step" in problem
+    assert "aten::mm: 500.500 µs of device time, in step (train.py:7)" in problem
     assert problem.endswith(f"trace: {traces[0]}")
 
 

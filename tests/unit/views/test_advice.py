@@ -55,7 +55,7 @@ def test_an_unknown_step() -> None:
 def test_the_contract_of_its_json_and_csv() -> None:
     result = advice(program().trace())
     told = json.loads(encode(result))["rows"][0]
-    assert {"rule", "title", "severity", "evidence", "saving_ns", "fix", "source"} <= set(told)
+    assert {"rule", "title", "severity", "evidence", "saving_ns", "fix", "where"} <= set(told)
     head, *lines = csv.csv_table(result).splitlines()
     assert head.startswith("rule,title,severity,cause")
     assert len(lines) == len(result.rows)

@@ -335,24 +335,24 @@ def test_what_a_part_allocated_and_did_not_release() -> None:
         event(45, 8, 148, Addr=3), event(50, 8, 156, Addr=4), event(55, -40, 116, Addr=2),
     )  # fmt: skip
     whole = memory(made)
-    rows = [(r.name, r.operator, r.allocations, r.bytes) for r in whole.remaining_lines]
+    rows = [(r.name, r.operator, r.allocations, r.bytes) for r in whole.remaining_functions]
     assert rows == [
-        ("train.py(3): setup", "aten::empty", 1, 100),
-        ("train.py(9): keep", "aten::clone", 2, 16),
+        ("setup (train.py)", "aten::empty", 1, 100),
+        ("keep (train.py:9)", "aten::clone", 2, 16),
     ]
-    assert sum(r.share for r in whole.remaining_lines) == pytest.approx(1)
+    assert sum(r.share for r in whole.remaining_functions) == pytest.approx(1)
     part = memory(made, start_ns=20_000, end_ns=52_000)
-    assert [(r.name, r.bytes) for r in part.remaining_lines] == [
-        ("train.py(7): forward", 40), ("train.py(9): keep", 16),
+    assert [(r.name, r.bytes) for r in part.remaining_functions] == [
+        ("Linear.forward (train.py:7)", 40), ("keep (train.py:9)", 16),
     ]  # fmt: skip
     assert [(r.name, r.operator, r.bytes) for r in part.remaining_modules] == [
         ("Linear", "aten::mm", 40), (None, "aten::clone", 16),
     ]  # fmt: skip
-    assert memory(Trace()).remaining_lines == ()
+    assert memory(Trace()).remaining_functions == ()
 
 
-def test_what_was_alive_at_the_peak_by_source_line() -> None:
-    """Of 200 bytes at the peak 50 are from before, and 2 blocks of one line are 120."""
+def test_what_was_alive_at_the_peak_by_function() -> None:
+    """Of 200 bytes at the peak 50 are from before, and 2 blocks of one function are 120."""
     made = trace(
         frame("train.py(3): setup", 0, 10), op("aten::empty", 1, 9),
         frame("train.py(9): keep", 40, 60), op("aten::clone", 41, 59), op("aten::mm", 70, 80),
@@ -360,14 +360,16 @@ def test_what_was_alive_at_the_peak_by_source_line() -> None:
         event(55, -60, 140, Addr=2), event(75, 7, 147, Addr=4),
     )  # fmt: skip
     result = memory(made)
-    rows = [(r.source, r.line, r.operator, r.allocations, r.bytes) for r in result.alive_lines]
-    assert rows == [
-        ("operator", "train.py(9): keep", "aten::clone", 2, 120),
-        ("earlier", None, None, None, 50),
-        ("operator", "train.py(3): setup", "aten::empty", 1, 30),
+    rows = [
+        (r.source, r.function, r.operator, r.allocations, r.bytes) for r in result.alive_functions
     ]
-    assert sum(r.share for r in result.alive_lines) == pytest.approx(1)
-    assert memory(Trace()).alive_lines == ()
+    assert rows == [
+        ("operator", "keep (train.py:9)", "aten::clone", 2, 120),
+        ("earlier", None, None, None, 50),
+        ("operator", "setup (train.py)", "aten::empty", 1, 30),
+    ]
+    assert sum(r.share for r in result.alive_functions) == pytest.approx(1)
+    assert memory(Trace()).alive_functions == ()
 
 
 def test_a_format_that_has_no_memory_says_so() -> None:
@@ -378,9 +380,9 @@ def test_a_format_that_has_no_memory_says_so() -> None:
 @needs_traces
 @pytest.mark.parametrize("path", sampled(TRACES, 24), ids=lambda p: p.parent.name)
 def test_what_remains_is_what_the_allocations_say(path: Path) -> None:
-    """By line, by module and by single allocation the bytes are the same."""
+    """By function, by module and by single allocation the bytes are the same."""
     result = memory(load(path), limit=1 << 30)
     held = [r.bytes for r in result.rows if r.fate == "held"]
-    for rows in (result.remaining_lines, result.remaining_modules):
+    for rows in (result.remaining_functions, result.remaining_modules):
         assert sum(r.bytes for r in rows) == sum(held)
         assert sum(r.allocations for r in rows) == len(held)

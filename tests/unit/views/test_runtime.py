@@ -49,7 +49,7 @@ def test_calls_have_times_waits_and_what_they_launched() -> None:
     assert (launches.operator, launches.typical_row, launches.longest_row) == ("aten::mm", 2, 1)
     wait = row(result, "cudaStreamSynchronize")
     assert (wait.blocked_ns, wait.activities, wait.operator) == (10_000, 0, None)
-    assert wait.source == "train.py(9): loss"
+    assert wait.function == "loss (train.py)"
     assert (result.calls, result.total_ns, result.blocked_ns) == (5, 22_000, 10_000)
     assert result.length_ns == some().end_ns
     assert launches.share == pytest.approx(11_000 / result.length_ns)

@@ -11,6 +11,7 @@ import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Fact, Finding, savingOf } from "../shared/finding-parts";
 import { EventLink } from "../shared/event-link";
+import { FunctionLink } from "../shared/source-link";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -209,9 +210,9 @@ export function FindingFacts({ row }: { row: AdviceRow }) {
           {row.fix}
         </Fact>
         {row.code !== null && <BeforeAndAfter code={row.code} />}
-        {row.source !== null && (
-          <Fact id="source" name={texts.where}>
-            <code data-testid="source">{row.source}</code>
+        {row.where !== null && (
+          <Fact id="where" name={texts.where}>
+            <FunctionLink where={row.where} />
           </Fact>
         )}
         {row.saving_ns !== null && (

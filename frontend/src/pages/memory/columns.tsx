@@ -1,6 +1,6 @@
 // The columns of the tables below the memory chart.
 import type {
-  AliveLine,
+  AliveFunction,
   AliveModule,
   AliveRow,
   Allocation,
@@ -72,18 +72,21 @@ export const ALIVE: readonly Column<AliveRow>[] = [
   field("allocations", texts.ofAlive.allocations, "count", 96, { additive: true }),
 ];
 
-export const ALIVE_LINES: readonly Column<AliveLine>[] = [
+export const ALIVE_FUNCTIONS: readonly Column<AliveFunction>[] = [
   derived(
-    "line",
-    texts.ofRemaining.line,
+    "function",
+    texts.ofRemaining.function,
     "text",
     360,
-    (r) => r.line ?? (r.source === "operator" ? texts.noLine : texts.sources[r.source].label),
+    (r) => r.function ?? (r.source === "operator" ? texts.noFunction : texts.sources[r.source].label),
     {
-      code: (r) => r.line ?? r.source,
+      code: (r) => r.function ?? r.source,
       cell: (r) => (
-        <span class={`value ${r.line ? "" : "muted"}`} title={r.line ?? texts.sources[r.source].title}>
-          {r.line ?? (r.source === "operator" ? texts.noLine : texts.sources[r.source].label)}
+        <span
+          class={`value ${r.function ? "" : "muted"}`}
+          title={r.function ?? texts.sources[r.source].title}
+        >
+          {r.function ?? (r.source === "operator" ? texts.noFunction : texts.sources[r.source].label)}
         </span>
       ),
     },

@@ -1,4 +1,4 @@
-// What the shown part allocated and did not release: by source line, or by class of module.
+// What the shown part allocated and did not release: by function, or by class of module.
 import type { MemoryUse, RemainingMemory } from "../../api/types";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
@@ -22,9 +22,9 @@ export function remainingTable(result: MemoryUse, by: Remaining, common: Common)
     <Table
       {...common}
       name="memory-remaining"
-      {...(isModule ? texts.nouns.remainingModule : texts.nouns.line)}
-      columns={isModule ? MODULES : LINES}
-      rows={isModule ? result.remaining_modules : result.remaining_lines}
+      {...(isModule ? texts.nouns.remainingModule : texts.nouns.function)}
+      columns={isModule ? MODULES : FUNCTIONS}
+      rows={isModule ? result.remaining_modules : result.remaining_functions}
       rowKey={(r) => `${r.name ?? ""} ${r.name === null ? r.operator : ""}`}
       defaultSort="-bytes"
     >
@@ -34,7 +34,7 @@ export function remainingTable(result: MemoryUse, by: Remaining, common: Common)
         value={by}
         onPick={(to) => go({ group: to, sort: null, filter: null })}
         choices={[
-          { value: "remaining", label: texts.remainingLines },
+          { value: "remaining", label: texts.remainingFunctions },
           { value: "remaining_modules", label: texts.remainingModules },
         ]}
       />
@@ -58,5 +58,5 @@ const columnsOf = (head: { title: string; help: string }, none: string): Column<
   field("allocations", heads.allocations, "count", 96, { additive: true }),
 ];
 
-const LINES = columnsOf(heads.line, texts.noLine);
+const FUNCTIONS = columnsOf(heads.function, texts.noFunction);
 const MODULES = columnsOf(heads.module, texts.noModule);

@@ -10,7 +10,16 @@ import { Segmented } from "../../widgets/controls/segmented";
 import type { Column } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import { REMAINING, remainingTable } from "./remaining";
-import { ALIVE, ALIVE_LINES, allocationColumns, KINDS, MODULES, OPERATORS, STEPS, TOTALS } from "./columns";
+import {
+  ALIVE,
+  ALIVE_FUNCTIONS,
+  allocationColumns,
+  KINDS,
+  MODULES,
+  OPERATORS,
+  STEPS,
+  TOTALS,
+} from "./columns";
 
 const texts = t.memoryTables;
 const nouns = texts.nouns;
@@ -31,7 +40,7 @@ interface TablesProps {
 
 const TABS = [
   "alive",
-  "alive_lines",
+  "alive_functions",
   "modules",
   "categories",
   ...REMAINING,
@@ -54,8 +63,8 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
   switch (tab) {
     case "alive":
       return aliveTable(result, common);
-    case "alive_lines":
-      return aliveLinesTable(result, common);
+    case "alive_functions":
+      return aliveFunctionsTable(result, common);
     case "modules":
       return modulesTable(result, common);
     case "remaining":
@@ -83,11 +92,11 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
   }
 }
 
-/** What was live at the peak; by source line if there are no operators, as in a memory snapshot. */
-function firstTab({ alive, alive_lines }: MemoryUse): Tab {
+/** What was live at the peak; by function if there are no operators, as in a memory snapshot. */
+function firstTab({ alive, alive_functions }: MemoryUse): Tab {
   if (alive.length === 0) return "operators";
   const hasOperators = alive.some((r) => r.operator !== null);
-  return !hasOperators && alive_lines.some((r) => r.line !== null) ? "alive_lines" : "alive";
+  return !hasOperators && alive_functions.some((r) => r.function !== null) ? "alive_functions" : "alive";
 }
 
 interface TabsProps {
@@ -101,7 +110,7 @@ function Tabs({ result, tab, first }: TabsProps) {
   return (
     <Segmented
       label={texts.table}
-      value={tab === "remaining_modules" ? "remaining" : tab === "alive_lines" ? "alive" : tab}
+      value={tab === "remaining_modules" ? "remaining" : tab === "alive_functions" ? "alive" : tab}
       onPick={(to) => go({ group: to === first || to === "alive" ? null : to, sort: null, filter: null })}
       choices={[
         {
@@ -125,7 +134,7 @@ function Tabs({ result, tab, first }: TabsProps) {
         {
           value: "remaining",
           label: texts.remaining,
-          disabled: result.remaining_lines.length === 0,
+          disabled: result.remaining_functions.length === 0,
           title: texts.remainingHelp,
         },
         { value: "operators", label: texts.byOperator },
@@ -185,25 +194,25 @@ function aliveTable(result: MemoryUse, common: Common) {
   );
 }
 
-function aliveLinesTable(result: MemoryUse, common: Common) {
+function aliveFunctionsTable(result: MemoryUse, common: Common) {
   return (
     <Table
       {...common}
-      name="alive-lines"
-      {...nouns.line}
-      columns={ALIVE_LINES}
-      rows={result.alive_lines}
-      rowKey={(r) => `${r.source} ${r.line ?? ""} ${r.line === null ? r.operator : ""}`}
+      name="alive-functions"
+      {...nouns.function}
+      columns={ALIVE_FUNCTIONS}
+      rows={result.alive_functions}
+      rowKey={(r) => `${r.source} ${r.function ?? ""} ${r.function === null ? r.operator : ""}`}
       defaultSort="-bytes"
     >
       {common.children}
-      <AliveBy value="alive_lines" />
+      <AliveBy value="alive_functions" />
     </Table>
   );
 }
 
 /** The tables of what was live at the peak. */
-function AliveBy({ value }: { value: "alive" | "alive_lines" }) {
+function AliveBy({ value }: { value: "alive" | "alive_functions" }) {
   return (
     <Segmented
       label={texts.remainingBy}
@@ -211,7 +220,7 @@ function AliveBy({ value }: { value: "alive" | "alive_lines" }) {
       onPick={(to) => go({ group: to, sort: null, filter: null })}
       choices={[
         { value: "alive", label: texts.byOperator },
-        { value: "alive_lines", label: texts.remainingLines },
+        { value: "alive_functions", label: texts.remainingFunctions },
       ]}
     />
   );

@@ -2,10 +2,10 @@
 import type { ClassTime, AccountPart, Stretch } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { duration, exactDuration, percent } from "../../lib/format";
-import { sourceOf, withoutFolders } from "../../lib/python-stack";
+import { withoutFolders } from "../../lib/python-stack";
 import { linkProps, stretch, type LinkProps } from "../../state/links";
 import { t } from "../../i18n";
-import { ShortSourceLink } from "../shared/source-link";
+import { FunctionLink } from "../shared/source-link";
 import { HeadRow, numbers } from "../../widgets/table/head-row";
 import "./class-details.css";
 
@@ -57,21 +57,20 @@ function linkOf({ name }: AccountPart, { name: of, largest }: ClassTime): LinkPr
 }
 
 function Largest({ time, end }: { time: ClassTime; end: number }) {
-  const sources = time.largest.map((s) => sourceOf(s.source));
-  const anySource = sources.some((source) => source !== null);
+  const anyFunction = time.largest.some((s) => s.where !== null);
   return (
     <table class="plain">
       <HeadRow
         of={[
           texts.largest,
           { title: texts.place, class: "place" },
-          anySource && { title: texts.source, class: "source" },
+          anyFunction && { title: texts.function, class: "source" },
           numbers(texts.duration),
           texts.timeline,
         ]}
       />
       <tbody>
-        {time.largest.map((s, i) => (
+        {time.largest.map((s) => (
           <tr key={s.start_ns} data-start={s.start_ns} data-value={s.duration_ns}>
             <td class="name" title={s.name}>
               <Event of={s} />
@@ -79,7 +78,7 @@ function Largest({ time, end }: { time: ClassTime; end: number }) {
             <td class="place" title={s.place}>
               {s.place}
             </td>
-            {anySource && <td class="source">{sources[i] && <ShortSourceLink {...sources[i]} />}</td>}
+            {anyFunction && <td class="source">{s.where && <FunctionLink where={s.where} />}</td>}
             <td class="number" title={exactDuration(s.duration_ns)}>
               {duration(s.duration_ns)}
             </td>

@@ -1,9 +1,9 @@
-// Where the time of the step goes: by operator, kernel, module class, line of source or annotation.
+// Where the time of the step goes: by operator, kernel, module class, function or annotation.
 import type { Hotspot, Hotspots as Result, Options } from "../../api/types";
 import { categoryOf, type Category } from "../../lib/color";
 import { quote } from "../../lib/filter";
 import { duration, percent } from "../../lib/format";
-import { sourceOf, withoutFolders } from "../../lib/python-stack";
+import { frameOf, withoutFolders } from "../../lib/python-stack";
 import { linkProps, type LinkProps, toOperator } from "../../state/links";
 import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
@@ -12,16 +12,20 @@ import { t } from "../../i18n";
 import { Bars, type BarRow } from "../../widgets/charts/bars";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Card } from "../shared/card";
-import { ShortSourceLink } from "../shared/source-link";
+import { TitleLink } from "../shared/source-link";
 import "./hotspots.css";
 
 const texts = t.hotspots;
 
 export type By = NonNullable<Options["hotspots"]["by"]>;
-const BY: readonly By[] = ["operator", "kernel", "module", "line", "annotation"];
+const BY: readonly By[] = ["operator", "kernel", "module", "function", "annotation"];
+
+/** The name of functions in links of version 0.1. */
+const FORMER = "line";
 
 export function Hotspots({ selected }: { selected: Selected }) {
-  const by = BY.find((one) => one === state.value.by) ?? "operator";
+  const by =
+    BY.find((one) => one === (state.value.by === FORMER ? "function" : state.value.by)) ?? "operator";
   const latest = useLatest(useView("hotspots", selected, { by }), traceOf(selected.place));
   return (
     <Card title={texts.title} lines={12} resource={latest}>
@@ -76,7 +80,7 @@ export function HotspotRows({ result, by }: { result: Result; by: By }) {
 /** Bars in the scale of the largest, numbers as they are. */
 function barsOf({ rows, measure, provenance }: Result, by: By): BarRow[] {
   const largest = Math.max(0, ...rows.map((row) => row.share ?? 0));
-  const hasDetail = rows.some((row) => row.operator !== null || row.line !== null);
+  const hasDetail = rows.some((row) => row.operator !== null || row.function !== null);
   return rows.map((row) => ({
     key: keyOf(row),
     label: labelOf(row, by),
@@ -92,32 +96,31 @@ function barsOf({ rows, measure, provenance }: Result, by: By): BarRow[] {
   }));
 }
 
-/** Of a kernel its operator, and the line of the program with most of the row's time. */
-function Launched({ row: { operator, line, line_share: share } }: { row: Hotspot }) {
-  const source = sourceOf(line);
+/** Of a kernel its operator, and the function of the program with most of the row's time. */
+function Launched({ row: { operator, function: name, function_share: share } }: { row: Hotspot }) {
   return (
     <span
       class="hotspot-launched"
       data-testid="hotspot-launched"
       data-operator={operator ?? ""}
-      data-line={line ?? ""}
+      data-function={name ?? ""}
     >
       {operator && (
         <span class="shrinks" title={operator}>
           {operator}
         </span>
       )}
-      {source && (
-        <span title={texts.lineShare(percent(share))}>
-          <ShortSourceLink {...source} />
+      {name && (
+        <span title={texts.functionShare(percent(share))}>
+          <TitleLink title={name} />
         </span>
       )}
-      {source && (share ?? 0) < MOST && <span class="shrinks">{texts.otherLines}</span>}
+      {name && (share ?? 0) < MOST && <span class="shrinks">{texts.otherFunctions}</span>}
     </span>
   );
 }
 
-/** A line with less of a row's time is not its only one. */
+/** A function with less of a row's time is not its only one. */
 const MOST = 0.95;
 
 const keyOf = ({ name, full_name: full, launcher, kind }: Hotspot): string =>
@@ -126,12 +129,12 @@ const keyOf = ({ name, full_name: full, launcher, kind }: Hotspot): string =>
 const fullNameOf = (row: Hotspot, by: By): string => row.full_name ?? row.name ?? noName(row, by);
 
 const labelOf = (row: Hotspot, by: By): string =>
-  row.name === null ? noName(row, by) : by === "line" ? withoutFolders(row.name) : row.name;
+  row.name === null ? noName(row, by) : by === "function" ? withoutFolders(row.name) : row.name;
 
 const noName = ({ launcher }: Hotspot, by: By): string => launcher ?? texts.groups[by].without;
 
 const categoryFor = ({ kind, name }: Hotspot, measure: Result["measure"]): Category =>
-  name === null ? "other" : measure === "host" ? "cpu" : categoryOf(kind === "line" ? "operator" : kind);
+  name === null ? "other" : measure === "host" ? "cpu" : categoryOf(kind === "function" ? "operator" : kind);
 
 /** The page that has more of a row. */
 function linkOf({ name, full_name: full, launcher }: Hotspot, by: By): LinkProps | object {
@@ -143,8 +146,8 @@ function linkOf({ name, full_name: full, launcher }: Hotspot, by: By): LinkProps
       return linkProps({ view: "kernels", filter: `name = ${quote(full ?? name)}` });
     case "module":
       return linkProps({ view: "operators", group: "module", filter: `module = ${quote(name)}` });
-    case "line":
-      return linkProps({ view: "operators", group: "stack", filter: quote(name) });
+    case "function":
+      return linkProps({ view: "operators", group: "stack", filter: quote(frameOf(name)) });
     case "annotation":
       return linkProps({ view: "flame", filter: name });
   }

@@ -7,8 +7,7 @@ import { t } from "../../i18n";
 import { SeverityMark } from "../shared/data-warnings";
 import { MARKS } from "../shared/finding-parts";
 import { linkProps } from "../../state/links";
-import { sourceOf } from "../../lib/python-stack";
-import { ShortSourceLink } from "../shared/source-link";
+import { FunctionLink } from "../shared/source-link";
 import "../shared/card.css";
 import "./top-findings.css";
 
@@ -76,7 +75,6 @@ function more(found: number, shown: number): string {
 
 export function FindingLine({ row }: { row: AdviceRow }) {
   const mark = MARKS[row.severity];
-  const source = sourceOf(row.source);
   return (
     <li data-key={row.rule} data-value={row.saving_ns ?? ""}>
       <SeverityMark severity={mark.shape} word={mark.word} />
@@ -86,7 +84,7 @@ export function FindingLine({ row }: { row: AdviceRow }) {
       <span title={texts.ofSteps(exactDuration(row.saving_ns))}>
         <b>−{percent(row.saving_share)}</b>{" "}
         <span class="muted">{texts.perStep(duration(row.saving_per_step_ns))}</span>{" "}
-        {source && <ShortSourceLink {...source} />}
+        {row.where && <FunctionLink where={row.where} />}
       </span>
       <p class="muted small">{row.fix}</p>
     </li>

@@ -1,10 +1,9 @@
-// What limits the recording, in one sentence, with its longest stretch and its line of source.
+// What limits the recording, in one sentence, with its longest stretch and its function.
 import type { Overview, Verdict } from "../../api/types";
 import { exactDuration } from "../../lib/format";
-import { sourceOf } from "../../lib/python-stack";
 import { stretch } from "../../state/links";
 import { t } from "../../i18n";
-import { ShortSourceLink } from "../shared/source-link";
+import { FunctionLink } from "../shared/source-link";
 import "./verdict-line.css";
 
 const texts = t.verdictLine;
@@ -21,7 +20,6 @@ export function VerdictLine({ overview }: { overview: Overview }) {
 }
 
 function Longest({ of, end }: { of: Verdict; end: number }) {
-  const source = sourceOf(of.source);
   return (
     <span class="small">
       <a
@@ -31,10 +29,10 @@ function Longest({ of, end }: { of: Verdict; end: number }) {
       >
         {texts.longest}
       </a>
-      {source && (
+      {of.where && (
         <>
           {" "}
-          <ShortSourceLink {...source} />
+          <FunctionLink where={of.where} />
         </>
       )}
     </span>

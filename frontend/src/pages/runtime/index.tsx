@@ -1,6 +1,7 @@
 // The page on runtime calls: what the host spends in calls of the device's runtime and driver.
 import type { Runtime as Result, RuntimeRow } from "../../api/types";
 import { duration } from "../../lib/format";
+import { withoutFolders } from "../../lib/python-stack";
 import { linkProps } from "../../state/links";
 import { tableInUrl } from "../../state/table-in-url";
 import { go } from "../../state/url";
@@ -71,7 +72,7 @@ const COLUMNS: readonly Column<RuntimeRow>[] = [
   field("activities", heads.activities, "count", 76, { additive: true }),
   field("device_ns", heads.device, "time", 88, { additive: true }),
   field("operator", heads.operator, "text", 132, { cell: (r) => <OperatorCell name={r.operator} /> }),
-  field("source", heads.source, "text", 188, { cell: (r) => <Line source={r.source} /> }),
+  field("function", heads.function, "text", 188, { cell: (r) => <FunctionCell title={r.function} /> }),
 ];
 
 function Record({ row, ns, title }: { row: number; ns: number; title: string }) {
@@ -82,11 +83,11 @@ function Record({ row, ns, title }: { row: number; ns: number; title: string }) 
   );
 }
 
-/** The file's name and line; its folders are in the tooltip. */
-function Line({ source }: { source: string | null }) {
+/** The function without the folders of its file; they are in the tooltip. */
+function FunctionCell({ title }: { title: string | null }) {
   return (
-    <span class={source === null ? "value muted" : "value"} title={source ?? ""}>
-      {source?.replace(/^.*\//, "") ?? "–"}
+    <span class={title === null ? "value muted" : "value"} title={title ?? ""}>
+      {title === null ? "–" : withoutFolders(title)}
     </span>
   );
 }

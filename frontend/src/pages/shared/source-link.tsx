@@ -1,6 +1,7 @@
-// A line of source: its path to copy, a link that opens it in the reader's editor, and which that is.
+// A function of the program and the line of a call: its path to copy, a link into the reader's editor.
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
+import type { ProgramFunction } from "../../api/types";
 import { copy } from "../../lib/dom";
 import {
   EDITORS,
@@ -13,6 +14,7 @@ import {
   USUAL,
   type Editor,
 } from "../../lib/editor-link";
+import { placeOf, withoutFolders } from "../../lib/python-stack";
 import { store, stored } from "../../preference";
 import { isAlone } from "../../state/links";
 import { t } from "../../i18n";
@@ -30,12 +32,45 @@ function keep(next: Editor): void {
   store(KEY, JSON.stringify(next));
 }
 
-/** The file's name and line alone, where there is little room: a link into the editor, or a button
- * that copies the path where nobody knows where the file is. */
-export function ShortSourceLink({ file, line }: { file: string; line: number }) {
+/** A function with its file's name, the line of the call where it is known, and the function inside. */
+export function FunctionLink({ where }: { where: ProgramFunction }) {
+  const { title, file, near_line: line, call_lines: calls, call_known_from: from, inner } = where;
+  return (
+    <span class="function" data-testid="function" data-title={title}>
+      <ShortSourceLink file={file} line={line} name={withoutFolders(title)} />
+      {from === "source" && (
+        <span class="muted" title={texts.knownFrom[from]} data-testid="call-line" data-value={calls.join()}>
+          {" "}
+          {texts.callLine(calls)}
+        </span>
+      )}
+      {inner !== null && (
+        <span class="muted" title={texts.innerHelp}>
+          {" "}
+          → {withoutFolders(inner)}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** A function by its title; nothing of a name that is none. */
+export function TitleLink({ title }: { title: string | null }) {
+  const place = placeOf(title);
+  return place && title ? <ShortSourceLink {...place} name={withoutFolders(title)} /> : null;
+}
+
+interface ShortProps {
+  file: string;
+  line: number;
+  name: string;
+}
+
+/** A link into the editor, or a button that copies the path where nobody knows where the file is. */
+function ShortSourceLink({ file, line, name: text }: ShortProps) {
   const [copied, setCopied] = useState(false);
   const path = `${file}:${line}`;
-  const name = <code>{path.replace(/^.*[\\/]/, "")}</code>;
+  const name = <code>{text}</code>;
   const link = isAlone() ? null : editorLink(file, line, editor.value);
   if (link)
     return (

@@ -92,5 +92,11 @@ const columnsFor = (lane: Lane): readonly Column<ClassTime>[] => [
       r.largest[0] ? <a {...linkProps(toLongest(r, lane))}>{duration(r.largest[0].duration_ns)}</a> : null,
   }),
   { key: "what", ...heads.what, kind: "text", width: 240, value: (r) => r.largest[0]?.name ?? "" },
-  { key: "source", ...heads.source, kind: "text", width: 200, value: (r) => r.largest[0]?.source ?? "" },
+  {
+    key: "function",
+    ...heads.function,
+    kind: "text",
+    width: 200,
+    value: (r) => r.largest[0]?.where?.title ?? "",
+  },
 ];

@@ -17,7 +17,16 @@ const stretch = (more: Partial<Stretch> = {}): Stretch => ({
   row: 7,
   name: "aten::item",
   place: "thread 1 (main)",
-  source: "/home/me/train.py(12): step",
+  where: {
+    name: "step",
+    file: "/home/me/train.py",
+    line: 12,
+    call_lines: [14, 17],
+    call_known_from: "source",
+    near_line: 14,
+    inner: "Net.forward (net.py:3)",
+    title: "step (/home/me/train.py:12)",
+  },
   ...more,
 });
 
@@ -139,7 +148,7 @@ describe("a row", () => {
     expect(opened?.id).toBe(button.getAttribute("aria-controls"));
     expect(details.querySelector("[data-part]")?.textContent).toBe("aten::add60 ns6.00 %");
     expect(details.querySelector("[data-start]")?.textContent).toBe(
-      "aten::itemthread 1 (main)train.py:12400 nsshow on timeline",
+      "aten::itemthread 1 (main)step (train.py:12) calls it at line 14 or 17 → Net.forward (net.py:3)400 nsshow on timeline",
     );
     void turn("dispatch");
     expect(button.getAttribute("aria-expanded")).toBe("false");

@@ -2,7 +2,6 @@
 // Where a call lies among those of its name, in words and on the histogram.
 import { describe, expect, test } from "vitest";
 import type { Instances, Item } from "../../../src/api/types";
-import { functionOf } from "../../../src/pages/shared/inspector/call-sites";
 import { lengthOf } from "../../../src/pages/shared/inspector/calls";
 import { placeOf } from "../../../src/pages/shared/inspector/namesakes";
 import { placeIn } from "../../../src/widgets/charts/histogram";
@@ -30,12 +29,6 @@ describe("on the histogram", () => {
     [99, 2],
   ])("%i ns is at %d bins", (value, place) => expect(placeIn(bins, value)).toBe(place));
 });
-
-test.each([
-  ["/home/me/train.py(12): step", "step"],
-  ["<string>(1): <module>", "<module>"],
-  ["Net", "Net"],
-])("the function of %s", (line, name) => expect(functionOf(line)).toBe(name));
 
 test("the length of a call that is not listed is not known", () => {
   const item = (index: number, end_ns: number) => ({ index, start_ns: 0, end_ns }) as Item;

@@ -22,7 +22,7 @@ def program(call: str, us: float = 300) -> Program:
 def test_the_call_the_operator_and_the_line_are_named() -> None:
     (row,) = found(RULE, program("cudaFree").trace())
     assert row.title.startswith("The host is blocked in `cudaFree` in aten::copy_: 3")
-    assert row.source == "serve.py(9): next_batch"
+    assert str(row.where) == "next_batch (serve.py:9)"
     assert row.saving_ns is not None
     assert row.saving_ns > 3 * 290_000
     assert row.events == 4
@@ -38,7 +38,7 @@ def test_a_lock_is_named_by_its_frame() -> None:
             run.op("aten::mm", 10, kernel=100)
     (row,) = found(RULE, run.trace())
     assert "acquire" in row.title
-    assert row.source == "serve.py(20): poll"
+    assert str(row.where) == "poll (serve.py:20)"
 
 
 def test_a_call_beside_a_busy_device_costs_nothing() -> None:
@@ -76,7 +76,7 @@ def test_a_server_without_requests_has_nothing_to_save() -> None:
     (row,) = found(RULE, server("recv_into").trace())
     assert row.saving_ns is None
     assert row.title.startswith("The program waits for others in `recv_into()` ")
-    assert row.source == "serve.py(20): next_request"
+    assert str(row.where) == "next_request (serve.py:20)"
 
 
 def test_a_server_that_sleeps_could_work() -> None:

@@ -49,7 +49,7 @@ def test_its_line_is_that_of_the_wait_that_costs_time() -> None:
                         run.copy("DtoH", 20)
                     run.rest(pause)
     (row,) = found(RULE, run.trace())
-    assert row.source == "train.py(9): step"
+    assert str(row.where) == "step (train.py:9)"
 
 
 def wrap(run: Program, *shape: int) -> None:
@@ -88,7 +88,7 @@ def test_answers_to_many_items_have_to_be_waited_for() -> None:
     (row,) = found(RULE, trace)
     assert (row.saving_ns, row.severity) == (None, "note")
     assert row.title.startswith("The program waits for answers from outside of torch: 3")
-    assert row.source == "rollout.py(8): act"
+    assert str(row.where) == "act (rollout.py:8)"
     whole = advise(trace, rules=(RULE, blocked_call.RULE))
     assert [row.rule for row in whole.rows] == ["blocking_copy"]
 

@@ -37,7 +37,7 @@ def program(inner: str = WRITE, kernel: float = 0) -> Program:
 def test_a_checkpoint_is_found_with_the_users_line() -> None:
     (row,) = found(RULE, program().trace())
     assert row.events == 2
-    assert row.source == "train.py(20): keep"
+    assert str(row.where) == "keep (train.py:20)"
     assert "keep" in row.title
     assert row.saving_ns is not None
     # Four writes, and the three copies behind the first write: the device has nothing else.

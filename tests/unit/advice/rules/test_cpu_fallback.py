@@ -24,7 +24,7 @@ def test_they_are_found_by_name_and_line() -> None:
     trace = program(True).trace()
     (row,) = found(RULE, trace)
     assert "aten::erfinv (3 calls" in row.explanation
-    assert row.source == "train.py(5): step"
+    assert str(row.where) == "step (train.py:5)"
     whole = sum(e.name == "aten::erfinv" for e in row.evidence)
     assert (row.events, whole) == (3, 3)
     assert row.saving_share is not None

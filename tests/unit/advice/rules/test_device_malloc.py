@@ -68,7 +68,7 @@ def reason(
             call(run, "cudaMalloc")
     devices = [{"id": 0, "name": "x", "totalGlobalMem": 16 * GIB}]
     (row,) = found(RULE, run.trace(deviceProperties=devices))
-    assert emptied == (row.source == "train.py(7): step")
+    assert emptied == (str(row.where) == "step (train.py:7)")
     return row.explanation
 
 

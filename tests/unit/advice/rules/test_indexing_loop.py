@@ -25,7 +25,7 @@ def program(rounds: int, others: int = 1) -> Program:
 
 def test_a_loop_is_found_with_its_line() -> None:
     (row,) = found(RULE, program(64).trace())
-    assert (row.events, row.source) == (192, "train.py(3): normalise")
+    assert (row.events, str(row.where)) == (192, "normalise (train.py:3)")
     assert row.saving_share is not None
     assert row.saving_share > 0.5
 

@@ -21,7 +21,7 @@ def program(reads: bool, after_us: float = 300, kernel_us: float = 100) -> Progr
 
 def test_it_is_found_with_line_and_cost() -> None:
     (row,) = found(RULE, program(True).trace())
-    assert (row.events, row.source) == (4, "train.py(7): step")
+    assert (row.events, str(row.where)) == (4, "step (train.py:7)")
     assert row.saving_ns == pytest.approx(4 * 313_000, rel=0.01), "the host ends earlier, too"
     assert {example.name for example in row.evidence} == {"aten::item"}
 

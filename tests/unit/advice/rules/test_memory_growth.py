@@ -46,4 +46,4 @@ def test_the_operator_that_makes_what_stays_is_named_with_its_line() -> None:
     assert (
         "In each step `aten::mse_loss` (8.000 MiB) make what is never released." in row.explanation
     )
-    assert row.source == "train.py(7): step"
+    assert str(row.where) == "step (train.py)"

@@ -22,7 +22,7 @@ def found_with(peak: int, frame: str) -> int:
     for row in rows:
         assert row.saving_share is not None
         assert 0.4 < row.saving_share < 0.55
-        assert row.source == "net.py(3): forward"
+        assert str(row.where) == "forward (net.py:3)"
     return len(rows)
 
 

@@ -21,7 +21,7 @@ def program(frame: str, us: float = 100) -> Program:
 
 def test_it_is_found_with_the_busiest_line() -> None:
     (row,) = found(RULE, program("metrics.py(9): update").trace())
-    assert row.source == "metrics.py(9): update"
+    assert str(row.where) == "update (metrics.py:9)"
     assert row.saving_ns is not None
     assert row.change == "function:metrics.py(9): update=0"
     # Of each 100 us, 20 are left in which the device works on.
@@ -57,7 +57,7 @@ def test_a_thread_that_only_waits_changes_nothing() -> None:
         run.events.append(make.frame("threading.py(1000): _bootstrap", 0, end, thread=thread))
         run.events.append(make.frame("threading.py(359): wait", 1, end - 1, thread=thread))
     (row,) = found(RULE, run.trace())
-    assert (row.saving_ns, row.source) == (alone.saving_ns, alone.source)
+    assert (row.saving_ns, str(row.where)) == (alone.saving_ns, str(alone.where))
 
 
 def test_the_profilers_own_time_is_not_the_programs() -> None:

@@ -47,7 +47,7 @@ def program(repeats: bool, expands: bool = True, reads: str = "aten::mul") -> Si
 def test_copies_and_what_they_add_to_their_reader_are_found() -> None:
     before = program(repeats=True)
     (row,) = found(RULE, before.trace())
-    assert row.source == "model.py(5): attend"
+    assert str(row.where) == "attend (model.py:5)"
     assert row.events == 4
     copied = 2 * 2 * 16 * 8 * GROUPS * 2048 * 64 / 1e6
     assert row.saving_ns is not None

@@ -19,7 +19,7 @@ def program(waits: int) -> Program:
 
 def test_it_is_found_with_its_line() -> None:
     (row,) = found(RULE, program(waits=4).trace())
-    assert (row.events, row.source) == (4, "train.py(9): step")
+    assert (row.events, str(row.where)) == (4, "step (train.py:9)")
     assert row.evidence[0].table == "launches"
 
 

@@ -47,7 +47,7 @@ def together(run: SizedProgram) -> None:
 def test_an_average_of_each_parameter_is_found_with_its_line() -> None:
     (row,) = found(RULE, one_by_one(PARAMETERS).trace())
     assert row.title == "A loop over tensors, one at a time: 64 operators a step"
-    assert row.source == "train.py(7): keep_average"
+    assert str(row.where) == "keep_average (train.py:7)"
     assert row.events == 4 * 64
 
 

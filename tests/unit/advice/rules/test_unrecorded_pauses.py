@@ -79,7 +79,7 @@ def test_a_step_that_waits_for_the_interpreter_is_found_with_its_line() -> None:
             run.op("aten::mm", 10, kernel=30)
             run.wait()
     (row,) = found(RULE, run.trace())
-    assert row.source == "train.py(5): step"
+    assert str(row.where) == "step (train.py:5)"
     assert row.saving_per_step_ns == pytest.approx(2_850_000, rel=0.01)
 
 

@@ -26,8 +26,8 @@ def one(whole: Account, name: str) -> ClassTime:
     return next(c for c in whole.classes if c.name == name)
 
 
-def test_a_blocking_copy_is_named_with_its_line() -> None:
-    """The class has the call, its thread and the line of the program."""
+def test_a_blocking_copy_is_named_with_its_function() -> None:
+    """The class has the call, its thread and the function of the program."""
     t = trace(
         frame("serve.py(3): main", 0, 1000), frame("serve.py(29): copy", 10, 990),
         op("aten::copy_", 15, 985),
@@ -42,7 +42,7 @@ def test_a_blocking_copy_is_named_with_its_line() -> None:
     longest = copy.largest[0]
     assert (longest.start_ns, longest.duration_ns) == (20_000, 950_000)
     assert (longest.table, longest.row) == ("launches", 0)
-    assert longest.source == "serve.py(29): copy"
+    assert str(longest.where) == "copy (serve.py)"
     assert sum(c.ns for c in whole.classes) == whole.window_ns == 1_000_000
 
 
@@ -54,7 +54,7 @@ def test_python_is_named_by_its_innermost_frames() -> None:
     )  # fmt: skip
     python = one(account(t, 0, 100), "python")
     assert [(p.name, p.ns) for p in python.parts] == [
-        ("train.py(7): prepare", 60_000), ("train.py(1): main", 20_000)
+        ("prepare (train.py)", 60_000), ("main (train.py)", 20_000)
     ]  # fmt: skip
     assert [(one.name, one.table) for one in python.largest[:1]] == [
         ("train.py(7): prepare", "frames")

@@ -19,6 +19,7 @@ from tb_privateuse1.analysis.comparison.baseline_check import (
 )
 from tb_privateuse1.analysis.comparison.run_figures import MetricName, Recorded
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure, step_figure
+from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 
 FIVE = DEFAULT_LIMITS["step"]
 HERE = Recorded("2.13.0", "refdev", "generic", "measured", None, ("float32",), ())
@@ -136,8 +137,11 @@ def test_what_is_not_recorded_is_no_difference() -> None:
     assert check_workload("w", workload(BASE), unknown, {}).differences == ()
 
 
-def operator(*times: int, calls: float = 2, line: str | None = None) -> Operator:
-    return Operator(0, calls, calls, runs(*times), line)
+STEP = ProgramFunction("step", "train.py", 3, (), None, 3, None, "step (train.py:3)")
+
+
+def operator(*times: int, calls: float = 2, where: ProgramFunction | None = None) -> Operator:
+    return Operator(0, calls, calls, runs(*times), where)
 
 
 def test_operators() -> None:
@@ -145,7 +149,7 @@ def test_operators() -> None:
     now = workload(
         BASE,
         {
-            "aten::mm": operator(700, 701, calls=3, line="train.py(3): step"),
+            "aten::mm": operator(700, 701, calls=3, where=STEP),
             "aten::tail": operator(40, 41),
             "aten::new": operator(60, 61),
         },
@@ -154,7 +158,7 @@ def test_operators() -> None:
     found = {one.figure.name: one for one in check.operators}
     assert found["aten::mm"].figure.verdict == "slower"
     assert (found["aten::mm"].base_calls, found["aten::mm"].now_calls) == (2, 3)
-    assert found["aten::mm"].line == "train.py(3): step"
+    assert found["aten::mm"].where == STEP
     assert check.operators[0].figure.name == "aten::mm"
     assert {name: one.status for name, one in found.items()} == {
         "aten::mm": "both", "aten::sum": "gone", "aten::tail": "both", "aten::new": "new"

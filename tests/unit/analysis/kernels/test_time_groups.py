@@ -23,7 +23,7 @@ MODEL = trace(
     kernel("lost", 170, 175),
 )  # fmt: skip
 
-BY: tuple[By, ...] = ("operator", "kernel", "module", "line", "annotation")
+BY: tuple[By, ...] = ("operator", "kernel", "module", "function", "annotation")
 
 
 def names(made: Trace, by: By) -> list[str | None]:
@@ -39,9 +39,9 @@ def test_each_activity_is_in_one_group() -> None:
     assert names(MODEL, "annotation") == ["## forward ##", "## forward ##", None, None]
 
 
-def test_the_backward_pass_has_the_line_of_the_forward_pass() -> None:
-    assert names(MODEL, "line") == [
-        "train.py(3): main", "train.py(3): main", "optim.py(5): step", None,
+def test_the_backward_pass_has_the_function_of_the_forward_pass() -> None:
+    assert names(MODEL, "function") == [
+        "main (train.py)", "main (train.py)", "step (optim.py:5)", None,
     ]  # fmt: skip
 
 
@@ -54,18 +54,18 @@ def test_a_launch_without_an_operator_is_named() -> None:
 def test_stacks_in_the_operators_arguments() -> None:
     stack: dict[str, Any] = {"Call stack": "torch/x.py(1): y;train.py(8): step"}
     made = trace(op("aten::mm", 0, 10, **stack), launch(1, 2, 1), kernel("gemm", 3, 4, 1))
-    assert names(made, "line") == ["train.py(8): step"]
-    assert "line" in time_groups.available_groups(made)
+    assert names(made, "function") == ["train.py:8 in step"]
+    assert "function" in time_groups.available_groups(made)
 
 
 def test_a_replay_has_the_places_of_its_capture() -> None:
     made = trace(*captured(10), *replay(100, 1, "mm_kernel", "add_kernel"))
     assert names(made, "operator") == ["aten::mm", "aten::add"]
     assert names(made, "module") == ["Net", "Net"]
-    assert names(made, "line") == ["serve.py(9): step"] * 2
+    assert names(made, "function") == ["step (serve.py:9)"] * 2
     inside = frame("model.py(4): forward", 10.5, 29)
     made = trace(*captured(10), inside, *replay(100, 1, "mm_kernel", "add_kernel"))
-    assert names(made, "line") == ["model.py(4): forward"] * 2
+    assert names(made, "function") == ["Net.forward (model.py)"] * 2
 
 
 @pytest.mark.parametrize("by", BY)

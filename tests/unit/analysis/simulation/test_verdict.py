@@ -26,7 +26,7 @@ def judged(t: Trace) -> Verdict:
     return found
 
 
-def test_a_host_that_is_blocked_is_named_with_call_operator_and_line() -> None:
+def test_a_host_that_is_blocked_is_named_with_call_operator_and_function() -> None:
     events = [frame("serve.py(3): main", 0, 1000)]
     for at in range(0, 1000, 100):
         events += [
@@ -36,13 +36,13 @@ def test_a_host_that_is_blocked_is_named_with_call_operator_and_line() -> None:
         ]  # fmt: skip
     found = judged(trace(*events))
     assert (found.kind, found.time_class) == ("blocked", "blocking_copy")
-    assert (found.cause, found.operator, found.source) == (
-        "hipMemcpyWithStream", "aten::copy_", "serve.py(29): copy"
+    assert (found.cause, found.operator, str(found.where)) == (
+        "hipMemcpyWithStream", "aten::copy_", "copy (serve.py:29)"
     )  # fmt: skip
     assert (found.ns, found.bound_ns, found.longest_ns) == (770_000, 0, 75_000)
     assert found.sentence == (
         "Host-blocked: Blocking copies 77.9 % of the judged 988 µs, most in hipMemcpyWithStream "
-        "← aten::copy_ ← serve.py(29): copy. The device is idle for 97.0 %. "
+        "← aten::copy_ ← copy (serve.py:29). The device is idle for 97.0 %. "
         "Without “Blocking copies” the judged time is 73.5 % shorter."
     )
 
@@ -55,7 +55,7 @@ def test_a_busy_device_is_named_with_its_work_and_the_reason_for_the_rest() -> N
         span("cuda_runtime", "cudaDeviceSynchronize", 33, 91, correlation=9),
     )  # fmt: skip
     found = judged(t)
-    assert (found.kind, found.time_class, found.source) == ("device", "kernel", None)
+    assert (found.kind, found.time_class, found.where) == ("device", "kernel", None)
     assert found.sentence == (
         "Device-bound: Kernels 76.9 % of the judged 91 µs (gemm 65.9 %). "
         "The device is idle for 23.1 % (Launch latency 15.4 %). "
@@ -120,7 +120,7 @@ def test_an_inferred_verdict_has_the_limits_of_idle_time() -> None:
     assert re.search(r"idle for [\d.]+ %, by bounds [\d.]+ % to [\d.]+ %", found.sentence)
 
 
-def test_python_is_named_by_the_users_own_line() -> None:
+def test_python_is_named_by_the_users_own_function() -> None:
     """The innermost frame may be a library's, or a built-in method with an address."""
     t = trace(
         step(1, 0, 100), frame("train.py(7): prepare", 0, 90),
@@ -131,7 +131,7 @@ def test_python_is_named_by_the_users_own_line() -> None:
     assert (found.kind, found.time_class) == ("host", "python")
     assert found.sentence.startswith(
         "Host-bound: Python outside operators 93.0 % of the judged 100 µs, most in "
-        "train.py(7): prepare."
+        "prepare (train.py)."
     )
 
 

@@ -77,9 +77,9 @@ def test_the_memory_page_has_peak_blocks_and_lines(tmp_path: Path) -> None:
         (1000, "held", "/work/model0.py(10): layer0"),
         (500, "held", "/work/model0.py(30): layer0"),
     ]
-    assert [(row.name, row.bytes) for row in use.remaining_lines] == [
-        ("/work/model0.py(10): layer0", 1000),
-        ("/work/model0.py(30): layer0", 500),
+    assert [(row.name, row.bytes) for row in use.remaining_functions] == [
+        ("/work/model0.py:10 in layer0", 1000),
+        ("/work/model0.py:30 in layer0", 500),
     ]
     assert kept in allocator.live
 

@@ -78,7 +78,7 @@ def test_an_inferred_time_has_a_bound() -> None:
     assert found.rows[0].bound_ns != 0
 
 
-def test_a_kernel_has_the_operator_and_the_line_of_most_of_its_time() -> None:
+def test_a_kernel_has_the_operator_and_the_function_of_most_of_its_time() -> None:
     """One long call from another line is not where the time goes."""
     events = [step(1, 0, 1000), frame("train.py(3): main", 1, 999)]
     usual, odd = ("model.py(7): forward", "aten::mm", 60), ("debug.py(9): dump", "aten::dot", 90)
@@ -90,17 +90,21 @@ def test_a_kernel_has_the_operator_and_the_line_of_most_of_its_time() -> None:
         ]  # fmt: skip
     made = trace(*events)
     (row,) = hotspots(made, by="kernel").rows
-    assert (row.operator, row.line) == ("aten::mm", "model.py(7): forward")
-    assert row.line_share == pytest.approx(240 / 330)
+    assert (row.operator, row.function) == ("aten::mm", "forward (model.py:7)")
+    assert row.function_share == pytest.approx(240 / 330)
     assert row.share == pytest.approx(0.33)
     first, second = hotspots(made).rows
-    assert (first.operator, first.line, first.line_share) == (None, "model.py(7): forward", 1)
-    assert second.line == "debug.py(9): dump"
-    assert {row.line for row in hotspots(made, by="line").rows} == {None}
+    assert (first.operator, first.function, first.function_share) == (
+        None,
+        "forward (model.py:7)",
+        1,
+    )
+    assert second.function == "dump (debug.py:9)"
+    assert {row.function for row in hotspots(made, by="function").rows} == {None}
 
 
-def test_without_lines_there_is_none() -> None:
-    assert [row.line for row in hotspots(STEPS).rows] == [None] * 2
+def test_without_functions_there_is_none() -> None:
+    assert [row.function for row in hotspots(STEPS).rows] == [None] * 2
     assert [row.operator for row in hotspots(STEPS, by="kernel").rows] == ["b", "a"]
 
 

@@ -29,13 +29,13 @@ def row(one: Trace, table: str, name: str) -> int:
     return [one.text(n) for n in rows.name].index(name)
 
 
-def test_from_a_kernel_to_its_source() -> None:
+def test_from_a_kernel_to_its_function() -> None:
     one = some()
     found = ask(links, one, table="kernels", index=row(one, "kernels", "gemm"))
     assert (found.operator.name, found.launch.name) == ("aten::addmm", "cudaLaunchKernel")
     assert [p.name for p in found.parents] == ["aten::linear", "ProfilerStep#1"]
     assert [f.name.split(": ")[1] for f in found.frames] == ["forward", "main"]
-    assert (found.source.file, found.source.line) == ("train.py", 12)
+    assert found.where.title == "main (train.py)"
     assert (found.evidence, found.item.bound_ns, found.step) == ("measured", 0, "ProfilerStep#1")
 
 
@@ -95,7 +95,7 @@ def test_a_kernel_knows_its_place_among_those_of_its_launch() -> None:
 def test_what_has_no_links() -> None:
     one = some()
     found = ask(links, one, table="kernels", index=row(one, "kernels", "unlinked"))
-    assert (found.operator, found.launch, found.parents, found.source) == (None, None, (), None)
+    assert (found.operator, found.launch, found.parents, found.where) == (None, None, (), None)
     assert ask(links, one, table="steps").item.name == "ProfilerStep#1"
     frames = ask(links, one, table="frames", index=1)
     assert [f.name for f in frames.frames] == ["train.py(12): main"]
@@ -128,7 +128,7 @@ def test_the_ways_to_other_pages() -> None:
     assert around.module is None
 
 
-def test_the_line_of_a_backward_operator_is_that_of_its_forward_one() -> None:
+def test_the_function_of_a_backward_operator_is_that_of_its_forward_one() -> None:
     forward = {"Sequence number": 7, "Fwd thread id": 0}
     one = trace(
         frame("model.py(31): forward", 0, 50), frame("nn.Module: Net_0", 1, 45),
@@ -138,9 +138,9 @@ def test_the_line_of_a_backward_operator_is_that_of_its_forward_one() -> None:
         launch(63, 64, 1, tid=2), kernel("gemm", 90, 99, 1),
     )  # fmt: skip
     gemm = ask(links, one, table="kernels", index=0)
-    assert (gemm.source.file, gemm.source.line, gemm.source_forward) == ("model.py", 31, True)
+    assert (gemm.where.title, gemm.where_forward) == ("forward (model.py)", True)
     assert (gemm.frames, gemm.module) == ((), "Net_0")
     first = ask(links, one, table="ops", index=0)
-    assert (first.source.line, first.source_forward) == (31, False)
+    assert (first.where.title, first.where_forward) == ("forward (model.py)", False)
     alone = ask(links, one, table="ops", index=row(one, "ops", "aten::alone"))
-    assert (alone.source, alone.source_forward, alone.module) == (None, False, None)
+    assert (alone.where, alone.where_forward, alone.module) == (None, False, None)

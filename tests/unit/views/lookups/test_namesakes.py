@@ -61,7 +61,7 @@ def test_the_typical_one_divides_them(durations: list[int], data: st.DataObject)
     assert found.shorter == int(np.sum(np.array(durations) * 1000 < own))
 
 
-def test_the_lines_that_they_come_from() -> None:
+def test_the_functions_that_they_come_from() -> None:
     t = trace(
         frame("train.py(3): a", 0, 50), frame("torch/nn/x.py(7): forward", 1, 40),
         op("aten::mm", 2, 12), launch(3, 4, 1), op("aten::mm", 20, 25), launch(21, 22, 2),
@@ -70,10 +70,10 @@ def test_the_lines_that_they_come_from() -> None:
         kernel("k", 10, 13, 1), kernel("k", 30, 33, 2), kernel("k", 70, 90, 3),
     )  # fmt: skip
     (first, second) = ask(t, table="ops").sites
-    assert (first.line, first.calls, first.total_ns) == ("train.py(3): a", 2, 15_000)
-    assert (second.line, second.calls, second.total_ns) == ("train.py(9): b", 1, 2_000)
+    assert (first.function, first.calls, first.total_ns) == ("a (train.py)", 2, 15_000)
+    assert (second.function, second.calls, second.total_ns) == ("b (train.py:9)", 1, 2_000)
     sites = ask(t, table="kernels").sites
-    assert [(s.line, s.calls) for s in sites] == [("train.py(9): b", 1), ("train.py(3): a", 2)]
+    assert [(s.function, s.calls) for s in sites] == [("b (train.py:9)", 1), ("a (train.py)", 2)]
     assert ask(t, table="launches").sites == ()
     assert ask(some(), table="ops").sites == ()
 

@@ -37,7 +37,7 @@ export const inspector = {
     elapsed: "Between events",
     shapes: "Shapes",
     dtypes: "Types",
-    source: "Source",
+    function: "Function",
     operator: "Launched by",
     launch: "Launch",
     node: "Graph node",

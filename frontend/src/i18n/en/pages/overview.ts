@@ -161,7 +161,7 @@ export const timeAccount = {
   names: "Name",
   largest: "Longest stretches",
   place: "Place",
-  source: "Source",
+  function: "Function",
   duration: "Duration",
   timeline: "Timeline",
   show: "show on timeline",
@@ -184,15 +184,19 @@ export const hotspots = {
       title: "By class of the innermost module",
       without: "outside of modules",
     },
-    line: { label: "Source line", title: "By the innermost line of your program", without: "no source line" },
+    function: {
+      label: "Function",
+      title: "By the innermost function outside of known libraries",
+      without: "no function",
+    },
     annotation: { label: "Annotation", title: "By the innermost annotation", without: "no annotation" },
   },
   none: "Nothing ran in the steps.",
   events: (name: string, events: number, measure: "device" | "host") =>
     `${name}\n${measure === "device" ? plural(events, "activity", "activities") : plural(events, "call")}`,
   others: (rows: number, share: string) => `${plural(rows, "more row")}: ${share}`,
-  lineShare: (share: string) => `The line of your program with most of this time: ${share} of it`,
-  otherLines: "and others",
+  functionShare: (share: string) => `The function with most of this time: ${share} of it`,
+  otherFunctions: "and others",
 };
 
 /** The small roofline. */

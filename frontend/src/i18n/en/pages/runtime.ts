@@ -18,7 +18,10 @@ export const runtime = {
     activities: { title: "Launched", help: "Kernels, copies and fills that they launched." },
     device: { title: "Device time", help: "Of what they launched." },
     operator: { title: "Operator", help: "The operator with most of their time." },
-    source: { title: "Source line", help: "Your line with most of their time, from Python stacks." },
+    function: {
+      title: "Function",
+      help: "Your function with most of their time, from Python stacks; the line is where it begins.",
+    },
   },
   showTypical: "Show the typical call",
   showLongest: "Show the longest call",

@@ -65,7 +65,7 @@ export const timelineArea = {
     stretches: { title: "Stretches" },
     longest: { title: "Longest", help: "Click to see the longest stretch." },
     what: { title: "Of it", help: "What the longest stretch consists of." },
-    source: { title: "Source" },
+    function: { title: "Function" },
     call: { title: "Runtime call" },
     waits: { title: "Waits", help: "Whether it waits for the device." },
     inside: { title: "Inside", help: "Time within the selection." },

@@ -235,6 +235,12 @@ export const perfetto = {
 };
 
 export const sourceLink = {
+  callLine: (lines: readonly number[]) => `calls it at line ${lines.join(" or ")}`,
+  knownFrom: {
+    source: "Known from the source, which the capture read before the recording",
+    stack: "Known from the recorded stack, which has the lines of calls",
+  },
+  innerHelp: "The innermost function outside of torch that it calls, directly or not",
   copyPath: "copy path",
   copied: "copied",
   open: "open in editor",

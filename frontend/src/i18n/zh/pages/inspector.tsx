@@ -34,7 +34,7 @@ export const inspector: Translation<typeof english.inspector> = {
     elapsed: "事件间隔",
     shapes: "输入形状",
     dtypes: "数据类型",
-    source: "源代码",
+    function: "函数",
     operator: "下发者",
     launch: "下发",
     node: "图节点",

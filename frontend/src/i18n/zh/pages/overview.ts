@@ -155,7 +155,7 @@ export const timeAccount: Translation<typeof english.timeAccount> = {
   names: "名称",
   largest: "最长的各段",
   place: "位置",
-  source: "源代码",
+  function: "函数",
   duration: "时长",
   timeline: "时间线",
   show: "在时间线中显示",
@@ -173,15 +173,15 @@ export const hotspots: Translation<typeof english.hotspots> = {
     operator: { label: "算子", title: "按算子", without: "没有上级算子" },
     kernel: { label: "Kernel", title: "按 kernel", without: "没有 kernel" },
     module: { label: "模块类", title: "按最内层模块的类", without: "不在任何模块中" },
-    line: { label: "源码行", title: "按您程序中最内层的代码行", without: "没有源码行" },
+    function: { label: "函数", title: "按已知库以外最内层的函数", without: "没有函数" },
     annotation: { label: "标注", title: "按最内层的标注", without: "没有标注" },
   },
   none: "这些迭代中没有任何活动。",
   events: (name, events, measure) =>
     `${name}\n${count(events)} ${measure === "device" ? "个活动" : "次调用"}`,
   others: (rows, share) => `另外 ${count(rows)} 行：${share}`,
-  lineShare: (share) => `您程序中耗时最多的一行：占这段时间的 ${share}`,
-  otherLines: "及其他行",
+  functionShare: (share) => `耗时最多的函数：占这段时间的 ${share}`,
+  otherFunctions: "及其他函数",
 };
 
 export const rooflineThumbnail: Translation<typeof english.rooflineThumbnail> = {

@@ -21,7 +21,7 @@ export const runtime: Translation<typeof english.runtime> = {
     activities: { title: "下发", help: "这些调用下发的 kernel、拷贝与填充。" },
     device: { title: "设备时间", help: "所下发活动的时间。" },
     operator: { title: "算子", help: "这些调用时间最多的算子。" },
-    source: { title: "源代码行", help: "这些调用时间最多的代码行，取自 Python 调用栈。" },
+    function: { title: "函数", help: "这些调用时间最多的用户函数，取自 Python 调用栈；行号是函数开始处。" },
   },
   showTypical: "显示典型调用",
   showLongest: "显示最长调用",

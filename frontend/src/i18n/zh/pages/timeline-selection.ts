@@ -57,7 +57,7 @@ export const timelineArea: Translation<typeof english.timelineArea> = {
     stretches: { title: "段数" },
     longest: { title: "最长", help: "点击查看最长的一段。" },
     what: { title: "内容", help: "最长一段的内容。" },
-    source: { title: "源代码" },
+    function: { title: "函数" },
     call: { title: "运行时调用" },
     waits: { title: "等待", help: "是否等待设备。" },
     inside: { title: "选区内", help: "位于选区内的时间。" },

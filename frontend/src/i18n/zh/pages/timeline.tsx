@@ -217,6 +217,12 @@ export const perfetto: Translation<typeof english.perfetto> = {
 };
 
 export const sourceLink: Translation<typeof english.sourceLink> = {
+  callLine: (lines) => `在第 ${lines.join(" 或 ")} 行调用`,
+  knownFrom: {
+    source: "取自源代码：采集在记录开始前读取",
+    stack: "取自记录的调用栈：其中有调用所在的行",
+  },
+  innerHelp: "它直接或间接调用的、torch 以外最内层的函数",
   copyPath: "复制路径",
   copied: "已复制",
   open: "在编辑器中打开",

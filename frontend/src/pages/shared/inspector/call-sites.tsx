@@ -1,10 +1,9 @@
-// The lines of the user's program that some calls come from.
+// The functions of the program that some calls come from.
 import type { CallSite } from "../../../api/types";
 import { count, duration, exactDuration } from "../../../lib/format";
-import { sourceOf, withoutFolders } from "../../../lib/python-stack";
 import { t } from "../../../i18n";
 import { Section } from "../../../widgets/inspector/section";
-import { ShortSourceLink } from "../source-link";
+import { TitleLink } from "../source-link";
 
 const texts = t.inspector;
 
@@ -14,25 +13,19 @@ export function CallSites({ sites }: { sites: readonly CallSite[] }) {
     <Section name="sites" title={texts.parts.sites}>
       <table class="plain name-table">
         <tbody>
-          {sites.map(({ line, calls, total_ns: total }) => {
-            const source = sourceOf(line);
-            return (
-              <tr key={line} data-site={line} data-value={total}>
-                <td class="name" title={line}>
-                  {source && <ShortSourceLink {...source} />} <span class="muted">{functionOf(line)}</span>
-                </td>
-                <td class="number">{texts.calls(count(calls))}</td>
-                <td class="number" title={exactDuration(total)}>
-                  {duration(total)}
-                </td>
-              </tr>
-            );
-          })}
+          {sites.map(({ function: name, calls, total_ns: total }) => (
+            <tr key={name} data-site={name} data-value={total}>
+              <td class="name" title={name}>
+                <TitleLink title={name} />
+              </td>
+              <td class="number">{texts.calls(count(calls))}</td>
+              <td class="number" title={exactDuration(total)}>
+                {duration(total)}
+              </td>
+            </tr>
+          ))}
         </tbody>
       </table>
     </Section>
   );
 }
-
-/** `step` of `train.py(12): step`; all of a name without a line. */
-export const functionOf = (line: string): string => withoutFolders(line).replace(/^.*\(\d+\): /, "");

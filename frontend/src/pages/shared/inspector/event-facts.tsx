@@ -5,7 +5,7 @@ import { bound, duration, exactDuration, utc, wallClock } from "../../../lib/for
 import { linkProps } from "../../../state/links";
 import { t } from "../../../i18n";
 import { Fact } from "../finding-parts";
-import { SourceLink } from "../source-link";
+import { FunctionLink, SourceLink } from "../source-link";
 
 const texts = t.inspector;
 const { facts } = texts;
@@ -103,10 +103,11 @@ function OperatorFacts({ links }: { links: Links }) {
           <code>{links.dtypes}</code>
         </Fact>
       )}
-      {links.source && (
-        <Fact id="source" name={facts.source}>
-          <SourceLink file={links.source.file} line={links.source.line} />
-          {links.source_forward && <div class="muted">{texts.ofForward}</div>}
+      {links.where && (
+        <Fact id="where" name={facts.function}>
+          <FunctionLink where={links.where} />{" "}
+          <SourceLink file={links.where.file} line={links.where.near_line} />
+          {links.where_forward && <div class="muted">{texts.ofForward}</div>}
         </Fact>
       )}
     </>
