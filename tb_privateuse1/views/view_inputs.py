@@ -35,7 +35,7 @@ calls, counted, grouped, sums, with_descendants = (
 
 StepOption = Annotated[int | None, "the N of ProfilerStep#N; by default no single step"]
 WindowOption = Annotated[
-    Literal["steady", "all"], "steady: whole steps that repeat, without start-up; all: everything"
+    Literal["steady", "all"], "steady: steps that repeat; all: everything"
 ]
 OffsetOption = Annotated[int, "how many rows to skip"]
 
