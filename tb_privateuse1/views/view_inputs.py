@@ -34,9 +34,7 @@ calls, counted, grouped, sums, with_descendants = (
 
 
 StepOption = Annotated[int | None, "the N of ProfilerStep#N; by default no single step"]
-WindowOption = Annotated[
-    Literal["steady", "all"], "steady: steps that repeat; all: everything"
-]
+WindowOption = Annotated[Literal["steady", "all"], "steady: steps that repeat; all: everything"]
 OffsetOption = Annotated[int, "how many rows to skip"]
 
 
