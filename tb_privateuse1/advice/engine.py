@@ -25,8 +25,8 @@ from tb_privateuse1.advice.rules.rule import (
 )
 from tb_privateuse1.advice.savings import Savings
 from tb_privateuse1.advice.worth import NOISE
-from tb_privateuse1.analysis.functions import user_functions
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators import user_functions
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.i18n import Text, fill, join_list, say

@@ -10,8 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from tb_privateuse1.advice.judged_trace import JudgedTrace
-from tb_privateuse1.analysis.functions import user_functions
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators import user_functions
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.profiler_time import Shares

@@ -1,4 +1,4 @@
-"""What the user's source says of its functions: their qualified names and the lines of calls.
+"""Read the user's source: qualified names of functions and the lines of their calls.
 
 torch's profiler records where a function begins, not the lines of its calls. The files of the
 program are at hand when it is recorded, and perhaps never again.
@@ -10,6 +10,7 @@ import ast
 import functools
 import json
 import os
+import re
 import sys
 import sysconfig
 import time
@@ -58,25 +59,21 @@ def _paths() -> Iterator[str]:
         path = vars(module).get("__file__") if isinstance(module, types.ModuleType) else None
         if isinstance(path, str) and path.endswith(".py"):
             whole = _real_path(path)
-            if not whole.startswith(known):
+            if not (_PACKAGES.search(whole) or whole.startswith(known)):
                 yield whole
 
 
 def _library_folders() -> Iterator[str]:
-    """Yield the folders of Python, of installed packages, of torch, and of what Inductor writes."""
-    paths = sysconfig.get_paths()
-    yield from (paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    yield os.path.dirname(os.path.dirname(__file__))
+    """Yield the folders of Python, of this package, of torch, and of what Inductor writes."""
+    yield from (sysconfig.get_path("stdlib"), os.path.dirname(os.path.dirname(__file__)))
     torch: Any = sys.modules.get("torch")
     yield os.path.dirname(torch.__file__)
     cache: Any = sys.modules.get("torch._inductor.runtime.cache_dir_utils")
     if cache is not None:
         yield cache.cache_dir()
-    site: Any = sys.modules.get("site")
-    if site is not None:
-        yield from (*site.getsitepackages(), site.getusersitepackages())
 
 
+_PACKAGES = re.compile(r"[/\\](site|dist)-packages[/\\]")
 _real_path = functools.lru_cache(maxsize=1 << 16)(os.path.realpath)
 
 

@@ -17,8 +17,7 @@ from tb_privateuse1.inference.validity import unread
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import DEVICE, LONGEST_INLINE, PARTIAL, Finding
 from tb_privateuse1.trace.groupby import distinct_values
-from tb_privateuse1.trace.model import MISSING, Meta, Trace
-from tb_privateuse1.trace.source_functions import SourceFunction
+from tb_privateuse1.trace.model import MISSING, Meta, SourceFunction, Trace
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 

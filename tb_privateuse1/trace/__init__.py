@@ -31,6 +31,7 @@ __all__ = [
     "recorded_counters",
     "references",
     "registry",
+    "renamed",
     "statistics",
     "step_names",
     "sum_bounds",

@@ -24,7 +24,6 @@ from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.process_groups import ProcessGroup
 from tb_privateuse1.trace.recorded_counters import CounterSamples, CounterSeries
-from tb_privateuse1.trace.source_functions import SourceFunction
 from tb_privateuse1.trace.table import (
     Bools,
     Code,
@@ -279,6 +278,19 @@ class Steps(Table, frozen=True):
     incomplete: Bools
     primed: Bools
     partial: Bools
+
+
+class SourceFunction(Struct, frozen=True):
+    """A function of the user's source file, unchanged when the recording began."""
+
+    file: str
+    """The whole path on the machine of the recording."""
+    line: int
+    """Where it begins, as the profiler counts: its first decorator, if it has one."""
+    name: str
+    """The qualified name, such as ``Qwen2MLP.forward``."""
+    calls: Mapping[str, tuple[int, ...]]
+    """The lines of its calls by the callee's last name, or ``nn.Module: Linear`` for a module."""
 
 
 class Meta(Struct, frozen=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.functions import user_functions
 from tb_privateuse1.analysis.idle.blocking_calls import blocking_calls
+from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.trace import device_times, intervals
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, split_by_value, sums

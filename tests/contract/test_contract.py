@@ -191,8 +191,14 @@ SHARED = ("Time", "The window", "Device activities", "Bounds", "Links", "Quality
 """Sections of the definitions whose figures are on several pages."""
 IN_ANY_TABLE = {"rows", "total_rows", "calls", "longest_row", "parent", "bounded_share"}
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "overview": ("Steps", "Work and roofs", "Account of time", "Method"),
-    "advice": ("Advice", "Steps"),
+    "overview": (
+        "Steps",
+        "Work and roofs",
+        "Account of time",
+        "Functions of the program",
+        "Method",
+    ),
+    "advice": ("Advice", "Functions of the program", "Steps"),
     "whatif": ("What if",),
     "timeline": ("Timeline",),
     "operators": ("Operators", "Work and roofs"),

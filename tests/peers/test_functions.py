@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1.advice.engine import built_in_advice
 from tb_privateuse1.analysis.account.classes import ClassName
-from tb_privateuse1.analysis.functions.library_frames import is_library
+from tb_privateuse1.analysis.operators.library_frames import is_library
 from tb_privateuse1.analysis.simulation.verdict import steady_verdict
 from tests.support.shared_traces import MORE, TRACES, load, needs_traces
 

@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.account.causes import function_of_stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.analysis.steps.training_phases import find_passes
 from tb_privateuse1.i18n import plural, say

@@ -10,7 +10,7 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import ONE_PLACE
 from tb_privateuse1.analysis.account import state_writes
-from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import intervals

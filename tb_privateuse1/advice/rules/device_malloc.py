@@ -13,9 +13,9 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.worth import NOISE
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES
-from tb_privateuse1.analysis.functions import user_functions
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
 from tb_privateuse1.analysis.memory import allocations
+from tb_privateuse1.analysis.operators import user_functions
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.i18n import join_list, plural, say
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.columns import containing, lookup

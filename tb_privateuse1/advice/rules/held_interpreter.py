@@ -11,7 +11,7 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account import work_apart
-from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.operators import user_functions
 from tb_privateuse1.analysis.operators.groups import frame_title
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.trace import groupby, intervals

@@ -14,7 +14,7 @@ from tb_privateuse1.analysis.account import work_apart
 from tb_privateuse1.analysis.account.causes import function_of_stretches
 from tb_privateuse1.analysis.account.classes import NUMBER, ClassName
 from tb_privateuse1.analysis.account.pieces import within
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change, Kind

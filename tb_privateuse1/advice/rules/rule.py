@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from tb_privateuse1.advice.judged_trace import Need
 from tb_privateuse1.advice.rule_context import RuleContext
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.scopes import Scope
 from tb_privateuse1.trace import intervals

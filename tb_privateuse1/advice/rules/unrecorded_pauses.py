@@ -11,8 +11,8 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import MANY_PLACES, PROGRAM
 from tb_privateuse1.analysis.account import work_apart
-from tb_privateuse1.analysis.functions import user_functions
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators import user_functions
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.i18n import plural, say
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals

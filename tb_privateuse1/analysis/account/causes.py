@@ -11,8 +11,8 @@ from msgspec import Struct
 from tb_privateuse1.analysis.account.classes import NUMBER
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches
-from tb_privateuse1.analysis.functions import user_functions
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators import user_functions
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.model import NONE, Trace

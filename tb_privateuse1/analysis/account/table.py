@@ -16,10 +16,8 @@ from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NAMES, NUMBER
 from tb_privateuse1.analysis.account.host_activity import TABLES
 from tb_privateuse1.analysis.account.missing import missing_records
 from tb_privateuse1.analysis.account.pieces import Stretches, within
-from tb_privateuse1.analysis.functions import user_functions
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
-from tb_privateuse1.analysis.functions.function_names import function_title
-from tb_privateuse1.analysis.operators import groups, kinds_of_work
+from tb_privateuse1.analysis.operators import groups, kinds_of_work, user_functions
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction, function_title
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.trace import (
     device_times,

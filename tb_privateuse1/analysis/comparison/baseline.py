@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.comparison.run_figures import (
 )
 from tb_privateuse1.analysis.comparison.run_operators import RunOperator
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 
 
 class Metric(Struct, frozen=True):

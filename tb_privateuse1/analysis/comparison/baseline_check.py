@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.comparison.rows import Status, Time
 from tb_privateuse1.analysis.comparison.run_figures import METRICS, MetricName, Recorded, Unit
 from tb_privateuse1.analysis.comparison.run_noise import Change, Statistic, change_of_runs
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 
 Verdict = Literal["ok", "slower", "faster", "more", "less", "cannot_tell"]
 Doubt = Literal["circumstances", "no_bound", "quickest_steps", "noise", "bound", "missing"]

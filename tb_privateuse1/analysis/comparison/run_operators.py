@@ -10,8 +10,8 @@ from msgspec import Struct
 from tb_privateuse1.analysis.comparison.items_per_step import operator_items
 from tb_privateuse1.analysis.comparison.rows import Time
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure, step_figure
-from tb_privateuse1.analysis.functions import user_functions
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators import user_functions
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.trace import device_times, sum_bounds
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import MISSING, NONE, UNKNOWN, Trace

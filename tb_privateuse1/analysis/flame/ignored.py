@@ -10,7 +10,7 @@ import re
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.functions.library_frames import is_library
+from tb_privateuse1.analysis.operators.library_frames import is_library
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I8, I32, Bools

@@ -12,8 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.functions import user_functions
-from tb_privateuse1.analysis.operators import groups, module_of, named_regions
+from tb_privateuse1.analysis.operators import groups, module_of, named_regions, user_functions
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import kernel_context
 from tb_privateuse1.trace.columns import lookup

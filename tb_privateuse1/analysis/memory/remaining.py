@@ -8,11 +8,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tb_privateuse1.analysis.functions import user_functions
 from tb_privateuse1.analysis.memory import by_module, by_operator
 from tb_privateuse1.analysis.memory.allocations import UNKNOWN, AllocationLevel, Blocks
 from tb_privateuse1.analysis.memory.by_operator import Source
-from tb_privateuse1.analysis.operators import module_of
+from tb_privateuse1.analysis.operators import module_of, user_functions
 from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import NONE, Memory, Trace

@@ -26,7 +26,7 @@ from tb_privateuse1.analysis.account.table import (
     has_account,
     with_details,
 )
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.recording.judged_part import JudgedPart, judged_part
 from tb_privateuse1.analysis.simulation.class_gains import LITTLE, ClassGains, class_gains
 from tb_privateuse1.analysis.simulation.verdict_words import (

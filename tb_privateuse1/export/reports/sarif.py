@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.i18n.units import plain_text
 from tb_privateuse1.trace.version import VERSION
 

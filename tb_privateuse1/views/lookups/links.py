@@ -12,9 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.functions import user_functions
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
-from tb_privateuse1.analysis.operators import groups, module_of
+from tb_privateuse1.analysis.operators import groups, module_of, user_functions
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import (

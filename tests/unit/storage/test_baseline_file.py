@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from tb_privateuse1.analysis.comparison.baseline import Metric, Operator, Workload
 from tb_privateuse1.analysis.comparison.run_figures import Recorded
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.storage.baseline_file import SCHEMA, read_baseline, write_workload
 from tb_privateuse1.trace.errors import TraceError
 

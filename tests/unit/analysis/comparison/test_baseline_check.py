@@ -19,7 +19,7 @@ from tb_privateuse1.analysis.comparison.baseline_check import (
 )
 from tb_privateuse1.analysis.comparison.run_figures import MetricName, Recorded
 from tb_privateuse1.analysis.comparison.step_figures import StepFigure, step_figure
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction
+from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 
 FIVE = DEFAULT_LIMITS["step"]
 HERE = Recorded("2.13.0", "refdev", "generic", "measured", None, ("float32",), ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.analysis.functions.function_names import function_title, qualified_name
+from tb_privateuse1.analysis.operators.function_names import function_title, qualified_name
 from tests.support import make
 
 BEGIN = make.frame("train.py(90): begin", 0, 1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1.analysis.functions import user_functions
+from tb_privateuse1.analysis.operators import user_functions
 from tests.support import make
 
 SOURCE = [["/job/train.py", [[1, "step", {"item": [4], "relu": [5, 7]}]]]]
@@ -87,8 +87,7 @@ def test_the_line_of_the_call_from_the_source(called: str, lines: tuple[int, ...
     trace = make.trace(
         make.frame("train.py(9): begin", 0, 1),
         make.frame("train.py(1): step", 5, 20), make.frame(called, 6, 12),
-        make.op("aten::x", 7, 11),
-        tb_privateuse1_functions=SOURCE,
+        make.op("aten::x", 7, 11), tb_privateuse1_functions=SOURCE,
     )  # fmt: skip
     found = user_functions.of_operators(trace, np.array([0]))
     assert found is not None

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from tb_privateuse1.analysis.functions import library_frames
-from tb_privateuse1.analysis.functions.call_lines import ProgramFunction, function_of
-from tb_privateuse1.analysis.functions.function_names import function_title, user_frames
-from tb_privateuse1.analysis.operators import module_of
+from tb_privateuse1.analysis.operators import library_frames, module_of
+from tb_privateuse1.analysis.operators.function_names import (
+    ProgramFunction,
+    function_of,
+    function_title,
+    user_frames,
+)
 from tb_privateuse1.analysis.operators.groups import frame_stack
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.columns import lookup

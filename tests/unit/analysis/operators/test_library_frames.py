@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.analysis.functions.library_frames import is_library, users
+from tb_privateuse1.analysis.operators.library_frames import is_library, users
 
 
 @pytest.mark.parametrize(
