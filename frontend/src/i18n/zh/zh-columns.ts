@@ -35,7 +35,8 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   "the only range directly inside one of its kind and name": "在同类同名区间之内唯一的直接子区间",
   "number of its event in the trace file; null: no file tells of it":
     "其事件在 trace 文件中的序号；null：没有文件记录它",
-  "Python function with file and line, or module": "带文件与行号的 Python 函数，或模块",
+  "Python function with its file and the line where it begins, or module":
+    "Python 函数及其文件与起始行，或模块",
   "function of the device's runtime or driver": "设备运行时或驱动的函数",
   "operator that ran in the capture of a graph": "图捕获期间运行的算子",
   "row of captured_ops: the innermost one around it": "captured_ops 的行号：包含它的最内层算子",

@@ -150,7 +150,7 @@ export const memoryTables: Translation<typeof english.memoryTables> = {
   ofRemaining: {
     function: {
       title: "函数",
-      help: "分配所在的用户函数，取自 Python 调用栈：函数名（文件:函数开始的行），或调用栈中有调用行时的“文件:行”。",
+      help: "分配所在的用户函数，取自 Python 调用栈：函数名（文件与函数开始的行）；调用栈中有调用行时为文件与行。",
     },
     module: { title: "模块", help: "最内层模块的类。" },
     operator: { title: "算子", help: "这些字节最多的算子。" },
