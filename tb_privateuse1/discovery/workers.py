@@ -11,7 +11,8 @@ one rank. Users name files by rank and step, or all ranks alike. The rules:
   rank, too (``rank0_step100``, ``rank0_step200``), or if their time stamps show one process after
   the other (a restart: at least 10 s apart). Joined workers are reported.
 * Traces without a rank are the spans of one rank if one process recorded them (``fit-training``,
-  ``fit-validation``): its number is in the events, and it cannot record twice at a time.
+  ``fit-validation``): its number is in the events, and it cannot record twice at a time. Where no
+  name has a time, they are unless a job of several processes is told.
 * Otherwise two processes claim a rank at the same time. The one with that rank in its name
   keeps it, else the first. Another gets the rank in its name if that is free, else the next one
   beyond all known ranks and the ``world_size`` of the metadata. A gap below may be a rank whose
@@ -245,8 +246,19 @@ def _series_of(process: _Process, series: Mapping[int, list[_Process]]) -> list[
     """Return the series of the process that recorded these too; None if there is none."""
     if process.number is None:
         return None
-    own = (s for s in series.values() if all(p.number == process.number for p in s))
-    return next((s for s in own if _follows(s, process) or _precedes(process, s)), None)
+    own = [s for s in series.values() if all(p.number == process.number for p in s)]
+    if found := next((s for s in own if _follows(s, process) or _precedes(process, s)), None):
+        return found
+    return next((s for s in own if all(map(_is_alone, (*s, process)))), None)
+
+
+def _is_alone(process: _Process) -> bool:
+    """Return whether no time and no job of several processes is told of any recording.
+
+    ``trace_5`` and ``trace_10`` of one process are such. Ranks in containers may have one number as
+    well, but torch writes their job's size (2.2 and later), and their names have hosts and times.
+    """
+    return all(one.stamp is None and one.world_size is None for one in process.recordings)
 
 
 def _follows(earlier: Sequence[_Process], process: _Process) -> bool:

@@ -186,6 +186,24 @@ def test_recordings_of_one_process_by_phase_are_one_rank(tmp_path: Path) -> None
     assert codes(tmp_path) == ["joined_workers"]
 
 
+def test_recordings_of_one_process_by_step_are_one_rank(tmp_path: Path) -> None:
+    """As the tutorial of torch.profiler names them, by the step; another process is another rank."""
+    for name in ("trace_5", "trace_10"):
+        trace(tmp_path / "r" / f"{name}.json")
+    assert layout(tmp_path)["r"] == {0: ["trace_5", "trace_10"]}
+    other = [{**event, "pid": 7} for event in events()]
+    write(tmp_path / "r" / "trace_15.json", {"traceEvents": other})
+    assert layout(tmp_path)["r"] == {0: ["trace_5", "trace_10"], 1: ["default"]}
+
+
+def test_recordings_of_a_job_of_several_processes_are_its_ranks(tmp_path: Path) -> None:
+    """Processes in containers may have one number."""
+    for name in ("a", "b"):
+        told = {"traceEvents": events(), "distributedInfo": {"world_size": 2}}
+        write(tmp_path / "r" / f"{name}.json", told)
+    assert layout(tmp_path)["r"] == {0: ["default"], 1: ["default"]}
+
+
 @pytest.mark.parametrize(
     ("second", "process"), [("1625863794721", 7), ("1625863813669", 1), ("2", 1)]
 )
