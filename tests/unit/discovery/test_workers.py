@@ -187,7 +187,7 @@ def test_recordings_of_one_process_by_phase_are_one_rank(tmp_path: Path) -> None
 
 
 def test_recordings_of_one_process_by_step_are_one_rank(tmp_path: Path) -> None:
-    """As the tutorial of torch.profiler names them, by the step; another process is another rank."""
+    """As the tutorial of torch.profiler names them; another process is another rank."""
     for name in ("trace_5", "trace_10"):
         trace(tmp_path / "r" / f"{name}.json")
     assert layout(tmp_path)["r"] == {0: ["trace_5", "trace_10"]}
