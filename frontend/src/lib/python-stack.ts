@@ -24,6 +24,6 @@ export function withoutFolders(name: string): string {
  * `train.py:12 in step`, that of a call; null of another name. */
 export function placeOf(title: string | null): { file: string; line: number } | null {
   const [, file, line] =
-    /^.+ \((.+\.py):(\d+)\)$/.exec(title ?? "") ?? /^(.+\.py):(\d+) in /.exec(title ?? "") ?? [];
+    /^.+? \((.+\.py):(\d+)\)$/.exec(title ?? "") ?? /^(.+\.py):(\d+) in /.exec(title ?? "") ?? [];
   return file && line ? { file, line: Number(line) } : null;
 }
