@@ -45,6 +45,8 @@ def repeated(trace: Trace, times: int) -> Trace:
             many = np.tile(values, copies)
             if column in _TIMES and name not in _ONCE:
                 many = many + number * trace.end_ns
+            elif column == "external_id":  # those of one profiler do not repeat
+                many = np.where(many > 0, many + number * int(values.max(initial=0)), many)
             elif of := name if column == "parent" else _ROWS.get(column):
                 rows = len(getattr(trace, of))
                 many = np.where(many >= 0, many + number * rows, many)
