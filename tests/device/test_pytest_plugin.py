@@ -39,7 +39,7 @@ def test_budgets_of_real_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert code == 1, output
     assert "1 failed, 1 passed" in output
     assert "over budget\nstep (budget): " in output
-    assert "test_one.py(4): train" in output
+    assert "train (test_one.py:4)" in output
     assert "\ntest_one.py::test_within\n  step (budget): " in output
     folder = tmp_path / ".profile-budget"
     traces = sorted(path.parent.name for path in folder.glob("*test_over/*/*.pt.trace.json"))

@@ -244,7 +244,7 @@ def test_rates_and_the_lines_that_call(
     settled(dashboard)
     sites = dashboard.shows("part-sites").locator("tr")
     expect(sites).to_have_count(2)
-    expect(sites.first).to_have_attribute("data-site", "train.py(3): step3")
+    expect(sites.first).to_have_attribute("data-site", "step3 (train.py:3)")
     expect(sites.first).to_have_attribute("data-value", "70000")
     expect(dashboard.get("row-facts").locator('[data-key="flops"]')).to_be_visible()
     work = shaped.plugin(f"work?run=run&index={typical}").json

@@ -166,7 +166,9 @@ def test_whether_serving_is_host_bound_and_where(
     (busy,) = player.sql(five_tasks.BUSY)
     assert page.busy_ns() == busy
     place, _ = player.sql(query)
-    expect(page.shows("verdict", key="host")).to_contain_text(str(place))
+    frame = re.fullmatch(r"(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)", str(place))
+    told = frame.expand(r"\g<name> (\g<file>:\g<line>)") if frame else str(place)
+    expect(page.shows("verdict", key="host")).to_contain_text(told)
 
 
 @pytest.mark.parametrize("run", [real("decode")])
