@@ -12,10 +12,10 @@ from tb_privateuse1.advice.rule_context import RuleContext
 from tb_privateuse1.advice.rules.rule import Rule, RuleFinding, exact_percent, percent
 from tb_privateuse1.advice.worth import MANY_PLACES
 from tb_privateuse1.analysis.account import work_apart
-from tb_privateuse1.analysis.account.causes import function_of_stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.host_activity import LAUNCHES, OPS, TABLES
 from tb_privateuse1.analysis.account.pieces import Stretches
+from tb_privateuse1.analysis.account.table import function_of_stretches
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.analysis.operators.groups import call_title
 from tb_privateuse1.analysis.steps.training_phases import find_passes

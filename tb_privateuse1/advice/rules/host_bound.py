@@ -12,8 +12,8 @@ from tb_privateuse1.advice.rules.rule import Code, Rule, RuleFinding, exact_perc
 from tb_privateuse1.advice.rules.unrecorded_pauses import pauses
 from tb_privateuse1.advice.worth import ANY_PROGRAM, PROGRAM
 from tb_privateuse1.analysis.account import work_apart
-from tb_privateuse1.analysis.account.causes import main_cause
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
+from tb_privateuse1.analysis.account.table import main_cause
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
 from tb_privateuse1.i18n import Text, fill, join_list, say
 from tb_privateuse1.i18n.units import with_unit

@@ -2,8 +2,8 @@
 
 ``classes`` names the classes. ``stretches`` divides the recording of a device: ``host_activity``
 and ``host_chain`` say what the host did while nothing ran on the device. ``table`` sums the
-stretches of a window, with the largest of each class; ``causes`` finds
-the call and the function with most of a time; ``awaited`` sums idle time by the operator
+stretches of a window, with the largest of each class, and finds the call and the function with
+most of a time; ``awaited`` sums idle time by the operator
 that ends it, ``top_lists`` has the operators and kernels with the most time, ``work_apart`` finds
 the host's calls that launch nothing, and ``state_writes`` those that copy tensors and write them.
 """
@@ -11,7 +11,6 @@ the host's calls that launch nothing, and ``state_writes`` those that copy tenso
 __all__ = [
     "awaited",
     "bounds",
-    "causes",
     "classes",
     "host_activity",
     "host_chain",

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import stretches as time_stretches
 from tb_privateuse1.analysis.account.bounds import doubtful_time
-from tb_privateuse1.analysis.account.causes import function_of_stretches
 from tb_privateuse1.analysis.account.classes import CLASSES, IDLE, NAMES, NUMBER, ClassName, Group
-from tb_privateuse1.analysis.account.host_activity import TABLES
+from tb_privateuse1.analysis.account.host_activity import LAUNCHES, TABLES
 from tb_privateuse1.analysis.account.missing import missing_records
 from tb_privateuse1.analysis.account.pieces import Stretches, within
 from tb_privateuse1.analysis.operators import groups, kinds_of_work, user_functions
@@ -28,6 +27,7 @@ from tb_privateuse1.trace import (
     processes,
     uncertainty,
 )
+from tb_privateuse1.trace.columns import lookup
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.renamed import renamed
@@ -96,6 +96,17 @@ class Account(Struct, frozen=True):
     classes: tuple[ClassTime, ...]
     missing: tuple[str, ...]
     """What the recording lacks to explain more of the time, in sentences."""
+
+
+class Cause(Struct, frozen=True):
+    """The call or operator with most of a time, the operator around it, and the function."""
+
+    name: str
+    """Empty if no event is responsible."""
+    operator: str
+    """The operator around a call; empty without one."""
+    where: ProgramFunction | None
+    """The user's function with most of that time; None without Python stacks."""
 
 
 def has_account(trace: Trace) -> bool:
@@ -304,3 +315,50 @@ def _responsible(trace: Trace, own: Stretches, i: int) -> tuple[TableName, int]:
 
 def _middle(own: Stretches, i: int) -> int:
     return (int(own.start_ns[i]) + int(own.end_ns[i])) // 2
+
+
+def main_cause(trace: Trace, own: Stretches) -> Cause:
+    """Return the cause with most of the time of stretches; there must be one at least.
+
+    The verdict and the advice ask here, so that both name one function for one cause.
+
+    Python's own time has no event that is responsible: of all of it, the function counts.
+    """
+    name, operator = _names_around(trace, own)
+    python = own.time_class == NUMBER["python"]
+    name[python], operator[python] = NONE, NONE
+    first, group = groupby.group_rows(name, operator)
+    most = int(np.argmax(groupby.sums(group, own.end_ns - own.start_ns, len(first))))
+    row = int(first[most])
+    return Cause(
+        name=trace.text(int(name[row])),
+        operator=trace.text(int(operator[row])),
+        where=function_of_stretches(trace, own.take(np.flatnonzero(group == most))),
+    )
+
+
+def function_of_stretches(trace: Trace, own: Stretches) -> ProgramFunction | None:
+    """Return the user's function in which the threads were for most of some stretches.
+
+    Where a thread is in no Python function, it is that of the stretch's operator, or of its forward
+    operator.
+    """
+    op = np.full(len(own), NONE, np.int32)
+    for number, table in enumerate(TABLES):
+        here = np.flatnonzero((own.table == number) & (own.row >= 0))
+        rows = own.row[here]
+        op[here] = rows if table == "ops" else lookup(getattr(trace, table).op, rows, NONE)
+    return user_functions.of_times(trace, own.thread, own.start_ns, own.end_ns, op)
+
+
+def _names_around(trace: Trace, own: Stretches) -> tuple[I64, I64]:
+    """Return the name of each stretch's call or operator, and of the operator around a call."""
+    name, operator = np.full(len(own), NONE), np.full(len(own), NONE)
+    known = own.row >= 0
+    for number, table in enumerate(TABLES):
+        here = np.flatnonzero(known & (own.table == number))
+        name[here] = getattr(trace, table).name[own.row[here]]
+    calls = np.flatnonzero(known & (own.table == LAUNCHES))
+    around = trace.launches.op[own.row[calls]]
+    operator[calls] = lookup(trace.ops.name, around, NONE)
+    return name, operator

@@ -16,14 +16,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tb_privateuse1.analysis.account import stretches as time_stretches
-from tb_privateuse1.analysis.account.causes import Cause, main_cause
 from tb_privateuse1.analysis.account.classes import CLASSES, NUMBER, ClassName
 from tb_privateuse1.analysis.account.pieces import Stretches, within
 from tb_privateuse1.analysis.account.table import (
     Account,
+    Cause,
     ClassTime,
     account_table,
     has_account,
+    main_cause,
     with_details,
 )
 from tb_privateuse1.analysis.operators.function_names import ProgramFunction
