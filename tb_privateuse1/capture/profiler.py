@@ -143,7 +143,7 @@ class DeviceProfiler(torch_profile):
     def start_trace(self) -> None:
         """Start recording; name backend and rank, and wait for what was queued before."""
         self._limits.start(self, self._cycle)  # not while Python's calls are recorded
-        functions = self._functions()
+        functions = user_functions() if self.with_stack else None
         super().start_trace()
         if functions is not None:
             self.add_metadata_json(FUNCTIONS, functions)
@@ -321,19 +321,6 @@ class DeviceProfiler(torch_profile):
                 "warnings": self.notes.as_json(),
             }
             self.add_metadata_json(METADATA, json.dumps(about))
-
-    def _functions(self) -> str | None:
-        """Return what the source says of the user's functions; only stacks need it."""
-        if not self.with_stack:
-            return None
-        try:
-            return user_functions()
-        except Exception as error:
-            self._cycle.add(
-                "source-unread",
-                f"the program's source was not read: {type(error).__name__}: {error}",
-            )
-            return None
 
     def _add_costs(self) -> None:
         """Say in the trace how long steps took, while that can still be added."""
