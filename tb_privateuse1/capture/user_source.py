@@ -33,7 +33,7 @@ def user_functions() -> str:
     """Return the functions of loaded modules, as JSON; not of Python, torch and packages."""
     files: list[str] = []
     for path in sorted(set(_paths())):
-        with suppress(Exception):  # whatever a file is, it must not cost the recording
+        with suppress(Exception):  # no file may cost the recording
             stat = os.stat(path)
             if stat.st_mtime <= _BEGAN_S and stat.st_size <= _MOST:
                 files += filter(None, [_file(path)])
