@@ -12,7 +12,7 @@ one rank. Users name files by rank and step, or all ranks alike. The rules:
   the other (a restart: at least 10 s apart). Joined workers are reported.
 * Traces without a rank are the spans of one rank if one process recorded them (``fit-training``,
   ``fit-validation``): its number is in the events, and it cannot record twice at a time. Where no
-  name has a time, they are unless a job of several processes is told.
+  name has a time, they are unless a job of several processes is named.
 * Otherwise two processes claim a rank at the same time. The one with that rank in its name
   keeps it, else the first. Another gets the rank in its name if that is free, else the next one
   beyond all known ranks and the ``world_size`` of the metadata. A gap below may be a rank whose
@@ -253,7 +253,7 @@ def _series_of(process: _Process, series: Mapping[int, list[_Process]]) -> list[
 
 
 def _is_alone(process: _Process) -> bool:
-    """Return whether no time and no job of several processes is told of any recording.
+    """Return whether no time and no job of several processes is recorded of any recording.
 
     ``trace_5`` and ``trace_10`` of one process are such. Ranks in containers may have one number as
     well, but torch writes their job's size (2.2 and later), and their names have hosts and times.

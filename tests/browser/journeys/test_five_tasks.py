@@ -167,8 +167,8 @@ def test_whether_serving_is_host_bound_and_where(
     assert page.busy_ns() == busy
     place, _ = player.sql(query)
     frame = re.fullmatch(r"(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)", str(place))
-    told = frame.expand(r"\g<name> (\g<file>:\g<line>)") if frame else str(place)
-    expect(page.shows("verdict", key="host")).to_contain_text(told)
+    title = frame.expand(r"\g<name> (\g<file>:\g<line>)") if frame else str(place)
+    expect(page.shows("verdict", key="host")).to_contain_text(title)
 
 
 @pytest.mark.parametrize("run", [real("decode")])

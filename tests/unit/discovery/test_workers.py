@@ -199,8 +199,8 @@ def test_recordings_of_one_process_by_step_are_one_rank(tmp_path: Path) -> None:
 def test_recordings_of_a_job_of_several_processes_are_its_ranks(tmp_path: Path) -> None:
     """Processes in containers may have one number."""
     for name in ("a", "b"):
-        told = {"traceEvents": events(), "distributedInfo": {"world_size": 2}}
-        write(tmp_path / "r" / f"{name}.json", told)
+        document = {"traceEvents": events(), "distributedInfo": {"world_size": 2}}
+        write(tmp_path / "r" / f"{name}.json", document)
     assert layout(tmp_path)["r"] == {0: ["default"], 1: ["default"]}
 
 
