@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from tb_privateuse1.capture.backend import backend_name
+
 KEY = "tb_privateuse1_functions"
 """The trace's metadata: ``[[file, [[line, name, {callee: [lines]}], …]], …]``."""
 
@@ -43,12 +45,15 @@ def user_functions() -> str:
 
 
 def _paths() -> Iterator[str]:
-    standard = os.path.dirname(os.__file__)
+    # A vendor's functions around torch are no more the program's than Python's own.
+    vendor = getattr(sys.modules.get("torch"), backend_name(), None)
+    files = (os.__file__, getattr(vendor, "__file__", None) or os.__file__)
+    libraries = tuple(os.path.join(os.path.dirname(file), "") for file in files)
     for module in tuple(sys.modules.values()):
         # A module may import others when it is asked for a name that it lacks.
         path = vars(module).get("__file__") if isinstance(module, types.ModuleType) else None
         is_python = isinstance(path, str) and path.endswith(".py")
-        if path and is_python and not (path.startswith(standard) or _PACKAGES.search(path)):
+        if path and is_python and not (path.startswith(libraries) or _PACKAGES.search(path)):
             yield path
 
 
