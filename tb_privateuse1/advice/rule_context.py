@@ -18,6 +18,7 @@ from tb_privateuse1.analysis.simulation.profiler_time import Shares
 from tb_privateuse1.analysis.simulation.scopes import Scope, Waiters, no_ranges
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.analysis.threads.clock_slack import clock_slack_ns
+from tb_privateuse1.analysis.threads.roles import thread_roles
 from tb_privateuse1.trace import groupby, intervals, labels
 from tb_privateuse1.trace.findings import LONGEST_NAME, Example, TableName
 from tb_privateuse1.trace.model import MEMCPY, OPERATOR
@@ -176,7 +177,7 @@ class RuleContext(JudgedTrace):
 
         ``share`` (0 to 1) of their time goes: one number for all, or one per row of one table; of
         the kernels ``kernel_share``, if it is given. ``waits`` are rows of ``limits.waits`` that no
-        longer wait. ``instants`` are removed from every launching thread.
+        longer wait. ``instants`` are removed from every thread that drives the device.
         """
         trace = self.trace
         tables = (trace.ops, ops), (trace.frames, frames), (trace.launches, launches)
@@ -186,7 +187,7 @@ class RuleContext(JudgedTrace):
                 own = Ranges.of(table, rows)
                 length = np.floor((own.end_ns - own.start_ns) * share).astype(np.int64)
                 host = host.and_(replace(own, end_ns=own.start_ns + length))
-        for thread in self._launchers.tolist() if len(instants[0]) else ():
+        for thread in self._drivers.tolist() if len(instants[0]) else ():
             threads = np.full(len(instants[0]), thread, np.int32)
             host = host.and_(Ranges(threads, *instants))
         shares = np.zeros(len(trace.kernels))
@@ -199,15 +200,20 @@ class RuleContext(JudgedTrace):
         return Scope(host, shares, waiters=Waiters(op[op >= 0], launch[launch >= 0]))
 
     @functools.cached_property
-    def _launchers(self) -> I32:
+    def _drivers(self) -> I32:
         """Return the threads that launch activities: those of the operators and of the calls.
 
-        They differ where a backend hands launches to a thread of its own, its task queue.
+        They differ where a backend hands launches to a thread of its own, its task queue. Where
+        no launch is known, as without a device, it is those whose time the steps are made of.
         """
         trace = self.trace
         launch = trace.kernels.launch[self.judged_kernels & (trace.kernels.launch >= 0)]
-        threads = (trace.ops.thread[self._launching[1]], trace.launches.thread[launch])
-        return groupby.distinct_values(np.concatenate(threads)).astype(np.int32)
+        threads = np.concatenate((
+            trace.ops.thread[self._launching[1]], trace.launches.thread[launch],
+        ))  # fmt: skip
+        if not len(threads):
+            threads = np.flatnonzero(thread_roles(trace).driving)
+        return groupby.distinct_values(threads).astype(np.int32)
 
     def examples(
         self, table: TableName, rows: I64, notes: Sequence[str] = ()

@@ -11,15 +11,15 @@ from tests.support.program import Program, found
 from tests.support.sized import BF16, SizedProgram, full, recorded
 
 
-def program(rounds: int, others: int = 1) -> Program:
+def program(rounds: int, others: int = 1, *, device: bool = True) -> Program:
     run = Program()
     for _ in range(3):
         with run.step(), run.frame("train.py(3): normalise"):
             for _ in range(rounds):
                 run.op("aten::select", 5, **{"Input Dims": [[64, 8], [], []]})
                 for _ in range(others):
-                    run.op("aten::mul", 10, kernel=3)
-            run.op("aten::mm", 10, kernel=100)
+                    run.op("aten::mul", 10, kernel=3 if device else 0)
+            run.op("aten::mm", 10, kernel=100 if device else 0)
     return run
 
 
@@ -28,6 +28,12 @@ def test_a_loop_is_found_with_its_line() -> None:
     assert (row.events, str(row.where)) == (192, "normalise (train.py:3)")
     assert row.saving_share is not None
     assert row.saving_share > 0.5
+
+
+def test_without_a_device_it_is_found_as_well() -> None:
+    """Its time goes from the thread that the steps are made of: none launches."""
+    (row,) = found(RULE, program(64, device=False).trace())
+    assert (row.saving_share or 0) > 0.5
 
 
 def test_loops_over_two_tensors_take_turns() -> None:
